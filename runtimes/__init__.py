@@ -1,0 +1,38 @@
+"""Interchangeable runtimes: one adapter a file, found by the file's name."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from pkgutil import iter_modules
+
+from topos.errors import UnavailableError
+from topos.runtimes._runtime import ArrayType, Executable, ModuleSignature, Runtime, Status
+
+__all__ = ["ArrayType", "Executable", "ModuleSignature", "Runtime", "Status", "load", "names", "status"]
+
+
+def names() -> tuple[str, ...]:
+    """Returns every adapter's name: the public plain modules of this folder, sorted."""
+    return tuple(
+        sorted(
+            module.name
+            for module in iter_modules(__path__)
+            if not module.ispkg and not module.name.startswith("_")
+        )
+    )
+
+
+def load(name: str) -> Runtime:
+    """Returns the adapter called `name`, which may still answer that it is not ready.
+
+    Raises `UnavailableError` where no adapter has that name.
+    """
+    if name not in names():
+        raise UnavailableError(f"no runtime is called {name!r}; there are {', '.join(names())}")
+    runtime: Runtime = import_module(f"{__name__}.{name}").RUNTIME
+    return runtime
+
+
+def status() -> dict[str, Status]:
+    """Returns the status of every adapter by name."""
+    return {name: load(name).status() for name in names()}

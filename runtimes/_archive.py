@@ -1,0 +1,98 @@
+"""Arrays in files and frames: how arguments and results travel in a form that numpy can store.
+
+An archive is an .npz file with `arg0`, `arg1`, ... or `result0`, `result1`, ... An element that
+numpy does not know, such as bfloat16, is stored as unsigned integers of its size: its bits.
+"""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, Final
+from zipfile import BadZipFile
+
+import numpy as np
+import numpy.typing as npt
+
+from topos.errors import ArgumentError
+from topos.runtimes._runtime import ArrayType
+
+__all__ = ["load", "restored", "save", "stored", "stored_dtype"]
+
+Array = npt.NDArray[Any]
+
+_BITS: Final[dict[int, np.dtype[Any]]] = {
+    1: np.dtype(np.uint8),
+    2: np.dtype(np.uint16),
+    4: np.dtype(np.uint32),
+}
+
+
+def stored_dtype(dtype: np.dtype[Any]) -> np.dtype[Any]:
+    """Returns the dtype that holds `dtype` in an archive: itself where numpy knows it."""
+    return dtype if dtype.isbuiltin == 1 else _BITS[dtype.itemsize]
+
+
+def stored(array: Array) -> Array:
+    """Returns `array`, or a view of its bits where numpy does not know its dtype."""
+    return array.view(stored_dtype(array.dtype))
+
+
+def restored(array: Array, dtype: np.dtype[Any]) -> Array:
+    """Returns what `stored` made as an array of `dtype`; any other array comes back as it is."""
+    bits = dtype.isbuiltin != 1 and array.dtype.itemsize == dtype.itemsize
+    # numpy's own writer labels an element it does not know as void.
+    return array.view(dtype) if bits and array.dtype.kind in "uV" else array
+
+
+def save(path: str | os.PathLike[str], arrays: Sequence[Array], prefix: str) -> None:
+    """Writes `arrays` as `prefix0`, `prefix1`, ...: the whole archive at once, or nothing."""
+    target = Path(path)
+    named = {f"{prefix}{position}": stored(array) for position, array in enumerate(arrays)}
+    with tempfile.NamedTemporaryFile(
+        dir=target.parent, prefix=f".{target.name}.", delete=False
+    ) as file:
+        try:
+            np.savez(file, allow_pickle=False, **named)
+            file.close()
+            Path(file.name).chmod(0o666 & ~_mask())
+            os.replace(file.name, target)
+        except BaseException:
+            Path(file.name).unlink(missing_ok=True)
+            raise
+
+
+def load(path: str | os.PathLike[str], types: Sequence[ArrayType], prefix: str) -> list[Array]:
+    """Returns the arrays `prefix0`, `prefix1`, ... of an archive, one for each of `types`.
+
+    Raises `ArgumentError` where the file is no archive or holds other names; shapes and dtypes
+    are the executable's to judge. A file that cannot be opened raises `OSError`.
+    """
+    wanted = [f"{prefix}{position}" for position in range(len(types))]
+    contents = _contents(path)
+    if set(contents) != set(wanted):
+        held, needed = (", ".join(names) or "nothing" for names in (sorted(contents), wanted))
+        raise ArgumentError(f"{path} must hold {needed}, and holds {held}")
+    return [
+        restored(contents[name], wanted_type.dtype)
+        for name, wanted_type in zip(wanted, types, strict=True)
+    ]
+
+
+def _contents(path: str | os.PathLike[str]) -> dict[str, Array]:
+    with open(path, "rb") as file:
+        try:
+            archive = np.load(file, allow_pickle=False)
+            return {name: archive[name] for name in archive.files}
+        except (AttributeError, BadZipFile, EOFError, ValueError) as error:
+            # An .npy file loads as an array, which has no `files`.
+            raise ArgumentError(f"{path} is no .npz archive of plain arrays") from error
+
+
+def _mask() -> int:
+    # The process's mask can only be read by setting it.
+    mask = os.umask(0o022)
+    os.umask(mask)
+    return mask

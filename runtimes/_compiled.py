@@ -1,0 +1,45 @@
+"""Plans compiled by a runtime: parameters and feeds in, a run out."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from topos.engine import Numerics, Plan, Run
+from topos.engine.sources import source_payloads
+from topos.graph.network import Feeds
+from topos.graph.parameters import Parameters
+from topos.reading import Tensor
+from topos.runtimes import load
+from topos.runtimes._runtime import Executable
+
+__all__ = ["CompiledPlan", "compile_plan"]
+
+
+class CompiledPlan:
+    """A plan whose emitted module a runtime executes; it is forward-only."""
+
+    def __init__(self, plan: Plan, executable: Executable) -> None:
+        self.plan, self.executable = plan, executable
+        self._arguments = [port.symbol.index for port in plan.signature().arguments]
+
+    def forward(self, parameters: Parameters | None = None, feeds: Feeds | None = None) -> Run:
+        """Returns a run of the compiled module; `parameters` default to the initial state."""
+        plan, positions = self.plan, self._arguments
+        payloads = source_payloads(plan.network, positions, parameters, feeds or {}, copy=False)
+        arrays = self.executable(*(payloads[index] for index in positions))
+        results = plan.signature().results
+        values = {
+            port.symbol.index: Tensor.wrap(array, port.type.element)
+            for port, array in zip(results, arrays, strict=True)
+        }
+        return Run(plan.network, values, None)
+
+
+def compile_plan(
+    plan: Plan, runtime: str, numerics: Numerics, options: Mapping[str, Any] | None
+) -> CompiledPlan:
+    """Returns `plan` emitted and compiled by the runtime called `runtime`."""
+    adapter = load(runtime)
+    executable = adapter.compile(plan.emit_stablehlo(), numerics=numerics, options=options)
+    return CompiledPlan(plan, executable)

@@ -1,0 +1,55 @@
+"""The optional packages behind the foreign adapters, and what to say of a missing one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from importlib.metadata import PackageNotFoundError, version
+from importlib.util import find_spec
+
+from topos.errors import UnavailableError
+from topos.runtimes._runtime import Status
+
+__all__ = ["imported", "installed"]
+
+
+def installed(runtime: str, extra: str, packages: Mapping[str, str]) -> Status:
+    """Returns whether every one of `packages` is here, without importing one.
+
+    `packages` maps the name that is imported to the name that is installed. The detail of a
+    ready status lists their versions; otherwise it names the first missing one and the extra.
+    """
+    for module, distribution in packages.items():
+        if not _found(module):
+            return Status(
+                False,
+                f"the {runtime} runtime needs {distribution}: "
+                f"pip install 'topos-compiler[{extra}]'",
+            )
+    return Status(True, ", ".join(f"{name} {_version(name)}" for name in packages.values()))
+
+
+@contextmanager
+def imported(status: Status) -> Iterator[None]:
+    """Imports of optional packages: one that is missing or broken raises `UnavailableError`."""
+    if not status.ready:
+        raise UnavailableError(status.detail)
+    try:
+        yield
+    except ImportError as error:
+        raise UnavailableError(f"{status.detail} cannot be imported: {error}") from error
+
+
+def _found(module: str) -> bool:
+    try:
+        return find_spec(module) is not None
+    except (ImportError, ValueError):
+        # A missing parent package raises the first, a module blocked in sys.modules the second.
+        return False
+
+
+def _version(distribution: str) -> str:
+    try:
+        return version(distribution)
+    except PackageNotFoundError:
+        return "of unknown version"

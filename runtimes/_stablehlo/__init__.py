@@ -1,0 +1,1 @@
+"""The StableHLO interpreter: grammar, syntax tree, and execution by the oracle's kernels."""

@@ -1,0 +1,169 @@
+"""The syntax tree: what a module's text says, before anything about it is checked."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+__all__ = [
+    "Attributes",
+    "Block",
+    "Crossed",
+    "Dense",
+    "Function",
+    "FunctionType",
+    "Module",
+    "Opaque",
+    "Operation",
+    "OtherType",
+    "Parameter",
+    "Region",
+    "Symbol",
+    "Tensor",
+    "TupleType",
+    "Type",
+    "Word",
+]
+
+# An attribute is a number, a truth value, a string, or one of the classes below; a list is a tuple
+# and a dictionary a mapping, so the values have no closer static type.
+Attributes = Mapping[str, Any]
+
+
+class Word(str):
+    """A bare word, such as the `HIGHEST` of a precision or the `f` of a convolution's layout."""
+
+    __slots__ = ()
+
+
+class Symbol(str):
+    """The name of a function, without its `@`."""
+
+    __slots__ = ()
+
+
+class Crossed(tuple[Any, ...]):
+    """Lists joined as `[..] x [..]` or `[..] x [..] -> [..]`."""
+
+    __slots__ = ()
+
+
+class Opaque(NamedTuple):
+    """An attribute of a dialect that is not read, or an alias of one; `text` is its spelling."""
+
+    text: str
+
+
+class Tensor(NamedTuple):
+    """A ranked tensor type; an extent of `None` is dynamic, `encoding` is `""` where absent."""
+
+    shape: tuple[int | None, ...]
+    element: str
+    encoding: str = ""
+
+    def __str__(self) -> str:
+        extents = "".join(f"{'?' if extent is None else extent}x" for extent in self.shape)
+        encoding = f", {self.encoding}" if self.encoding else ""
+        return f"tensor<{extents}{self.element}{encoding}>"
+
+
+class TupleType(NamedTuple):
+    """A tuple of types."""
+
+    parts: tuple[Type, ...]
+
+    def __str__(self) -> str:
+        return f"tuple<{', '.join(map(str, self.parts))}>"
+
+
+class OtherType(NamedTuple):
+    """A type that is neither a tensor nor a tuple: a scalar, a token, a vector."""
+
+    text: str
+
+    def __str__(self) -> str:
+        return self.text
+
+
+Type = Tensor | TupleType | OtherType
+
+
+class FunctionType(NamedTuple):
+    """The types of an operation's operands and results, or of a function's."""
+
+    operands: tuple[Type, ...]
+    results: tuple[Type, ...]
+
+    def __str__(self) -> str:
+        operands, results = (", ".join(map(str, types)) for types in self)
+        return f"({operands}) -> ({results})"
+
+
+class Dense(NamedTuple):
+    """A dense constant whose body, what stands between the angle brackets, is not decoded."""
+
+    body: str
+    type: Type
+    line: int
+    column: int
+
+
+class Parameter(NamedTuple):
+    """An argument of a function or of a block; `name` begins with `%` and may be empty."""
+
+    name: str
+    type: Type
+    attributes: Attributes
+
+
+class Operation(NamedTuple):
+    """An operation in its generic form, however it was written.
+
+    `results` and `operands` are value names as they are used: `%0`, or `%0#1` where several values
+    share a name. `operand_types` is `None` where the text leaves them to the result type.
+    `location` is the text's own `loc(...)`, `line` and `column` are where the operation stands.
+    """
+
+    name: str
+    results: tuple[str, ...]
+    operands: tuple[str, ...]
+    attributes: Attributes
+    regions: tuple[Region, ...]
+    operand_types: tuple[Type, ...] | None
+    result_types: tuple[Type, ...]
+    line: int
+    column: int
+    location: str = ""
+
+
+class Block(NamedTuple):
+    """Operations in order; the last one is the terminator."""
+
+    arguments: tuple[Parameter, ...]
+    operations: tuple[Operation, ...]
+
+
+class Region(NamedTuple):
+    """The blocks that an operation or a function holds, the entry first."""
+
+    blocks: tuple[Block, ...]
+
+
+class Function(NamedTuple):
+    """A function; `body` is `None` where it is only declared."""
+
+    name: str
+    arguments: tuple[Parameter, ...]
+    results: tuple[Parameter, ...]
+    attributes: Attributes
+    body: Region | None
+    line: int
+    column: int
+
+
+class Module(NamedTuple):
+    """The functions of a text in order, with the attributes of its `module` where it has one."""
+
+    name: str
+    attributes: Attributes
+    functions: tuple[Function, ...]

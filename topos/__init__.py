@@ -1,0 +1,73 @@
+"""An autodiff compiler stack: record once on a tape, read it many ways."""
+
+from topos.engine import BoundEntry, Entry, Numerics, Plan, Run, Signature
+from topos.errors import ToposError
+from topos.graph import (
+    Adjoints,
+    Field,
+    Gradients,
+    Network,
+    Node,
+    Parameters,
+    Symbol,
+    Tape,
+    Value,
+    detach,
+)
+from topos.graph.composite import (
+    absolute,
+    broadcast_to,
+    concat,
+    gelu,
+    gelu_tanh,
+    mean,
+    relu,
+    silu,
+    softmax,
+    stack,
+    variance,
+)
+from topos.payload import Element, TensorType, bf16, bool_, f16, f32, f64, i32, i64
+from topos.reading import Recordable, Tensor
+
+__all__ = [
+    "Adjoints",
+    "BoundEntry",
+    "Element",
+    "Entry",
+    "Field",
+    "Gradients",
+    "Network",
+    "Node",
+    "Numerics",
+    "Parameters",
+    "Plan",
+    "Recordable",
+    "Run",
+    "Signature",
+    "Symbol",
+    "Tape",
+    "Tensor",
+    "TensorType",
+    "ToposError",
+    "Value",
+    "absolute",
+    "bf16",
+    "bool_",
+    "broadcast_to",
+    "concat",
+    "detach",
+    "f16",
+    "f32",
+    "f64",
+    "gelu",
+    "gelu_tanh",
+    "i32",
+    "i64",
+    "mean",
+    "relu",
+    "silu",
+    "softmax",
+    "stack",
+    "variance",
+]

@@ -1,0 +1,81 @@
+"""Entries: the declared reading of a network that every executor takes."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from topos.engine.liveness import closure
+from topos.engine.numerics import Numerics
+from topos.engine.plan import Plan
+from topos.engine.run import Run
+from topos.engine.sources import source_payloads
+from topos.errors import ReadError
+from topos.graph import Network, Symbol, replay
+from topos.graph.network import Feeds
+from topos.graph.parameters import Parameters
+from topos.payload.kernels.subnormals import demand_subnormals
+from topos.reading import Tensor
+
+__all__ = ["BoundEntry", "Entry", "forward"]
+
+
+class Entry(NamedTuple):
+    """A function exported from a network: what may be read, what is kept, which numerics."""
+
+    roots: tuple[Symbol, ...]
+    observes: tuple[Symbol, ...] = ()
+    backward: bool = False
+    numerics: Numerics = Numerics.FAST
+
+    def results(self) -> tuple[Symbol, ...]:
+        """Returns roots, then observes, each symbol once."""
+        return tuple(dict.fromkeys((*self.roots, *self.observes)))
+
+
+class BoundEntry:
+    """An entry bound to its network: the oracle interprets it, and `lower` compiles it."""
+
+    __slots__ = ("entry", "network")
+
+    def __init__(self, network: Network, entry: Entry) -> None:
+        if not entry.roots:
+            raise ReadError("an entry needs one root or more, got none")
+        self.network, self.entry = network, entry
+
+    def interpret(self, parameters: Parameters | None = None, feeds: Feeds | None = None) -> Run:
+        """Returns a run by the oracle: each operation's value rule, node by node.
+
+        `parameters` default to the network's initial state.
+        """
+        results = [symbol.index for symbol in self.entry.results()]
+        order = closure(self.network.columns, results)
+        values = _evaluate(self.network, order, parameters, feeds or {})
+        retained = values if self.entry.backward else None
+        return Run(self.network, {index: values[index] for index in results}, retained)
+
+    def lower(self) -> Plan:
+        """Returns the entry compiled to a plan."""
+        entry = self.entry
+        roots = [symbol.index for symbol in entry.roots]
+        results = [symbol.index for symbol in entry.results()]
+        return Plan(self.network, results, entry.backward, entry.numerics, roots)
+
+    def __repr__(self) -> str:
+        return f"BoundEntry({self.network!r}, roots={list(self.entry.roots)})"
+
+
+def forward(network: Network, parameters: Parameters | None, feeds: Feeds) -> Run:
+    """Returns a run of every node of `network` by the oracle; every value may be read."""
+    values = _evaluate(network, list(range(network.length)), parameters, feeds)
+    return Run(network, values, values)
+
+
+def _evaluate(
+    network: Network, order: list[int], parameters: Parameters | None, feeds: Feeds
+) -> dict[int, Tensor]:
+    demand_subnormals()
+    values: dict[int, Tensor] = {}
+    for index, array in source_payloads(network, order, parameters, feeds, copy=True).items():
+        values[index] = Tensor.wrap(array, network.columns.forms[index].type.element)
+    replay(network.columns, order, values)
+    return values

@@ -1,0 +1,157 @@
+"""Plans: entries lowered to schedules that hold no state."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+from topos.engine.liveness import closure, releases, retained
+from topos.engine.numerics import Numerics
+from topos.engine.run import Run
+from topos.engine.schedule import Schedule
+from topos.engine.signature import Port, Signature
+from topos.engine.sources import source_payloads
+from topos.graph import Network, Symbol
+from topos.graph.network import Feeds
+from topos.graph.node import node_at
+from topos.graph.parameters import Parameters
+from topos.op import Input, Parameter
+from topos.reading import Tensor
+
+if TYPE_CHECKING:
+    from topos.runtimes._compiled import CompiledPlan
+
+__all__ = ["Plan"]
+
+
+class Plan:
+    """A derived schedule: the ancestor closure of its results, evaluated with liveness.
+
+    It holds no state and may run in many threads at once.
+    """
+
+    def __init__(
+        self,
+        network: Network,
+        results: Sequence[int],
+        backward: bool,
+        numerics: Numerics,
+        roots: Sequence[int],
+    ) -> None:
+        self.network = network
+        self.numerics = numerics
+        self.backward = backward
+        self.order = closure(network.columns, results)
+        self._results, self._roots = list(results), list(roots)
+
+    @property
+    def results(self) -> tuple[Symbol, ...]:
+        """The declared roots, then the observes, first occurrence only."""
+        return tuple(Symbol(self.network.columns.origin, index) for index in self._results)
+
+    def forward(self, parameters: Parameters | None = None, feeds: Feeds | None = None) -> Run:
+        """Returns a run of this plan; `parameters` default to the network's initial state."""
+        copy = self.backward or self._returns_views
+        payloads = source_payloads(self.network, self._sources, parameters, feeds or {}, copy=copy)
+        wanted = [*self._results, *self._retained]
+        arrays = self._schedule.run(payloads, wanted)
+        forms = self.network.columns.forms
+        values = {
+            index: Tensor.wrap(array, forms[index].type.element)
+            for index, array in zip(wanted, arrays, strict=True)
+        }
+        if not self.backward:
+            return Run(self.network, values, None)
+        return Run(self.network, {index: values[index] for index in self._results}, values)
+
+    def signature(self) -> Signature:
+        """Returns what the plan takes and answers, in the order of the emitted `@main`."""
+        parameters, inputs = self._sources_of(Parameter), self._sources_of(Input)
+        return Signature(*map(self._ports, (parameters, inputs, self._results)))
+
+    def emit_stablehlo(self) -> str:
+        """Returns the plan as the text of a StableHLO module; raises `EmitError`."""
+        # A door: emission depends on plans, never the reverse.
+        from topos.emit import write
+
+        return write(self)
+
+    def compile(
+        self,
+        runtime: str,
+        *,
+        numerics: Numerics | None = None,
+        options: Mapping[str, Any] | None = None,
+    ) -> CompiledPlan:
+        """Returns the emitted module compiled by the runtime of that name, numerics as the plan's.
+
+        Raises what `topos.runtimes.load` and the runtime's `compile` raise.
+        """
+        # A door: runtimes execute the text of plans.
+        from topos.runtimes._compiled import compile_plan
+
+        return compile_plan(self, runtime, numerics or self.numerics, options)
+
+    def describe(self) -> str:
+        """Returns the plan as text: its signature, then one line a node with what it frees."""
+        columns, kept = self.network.columns, {*self._results, *self._retained}
+        lines = [
+            f"plan of {len(self.order)} nodes, {self.numerics.value},"
+            f" {'backward' if self.backward else 'forward only'}",
+            f"signature {self.signature()}",
+        ]
+        freed = releases(columns, self.order, kept)
+        for index, dead in zip(self.order, freed, strict=True):
+            notes = ["kept"] if index in kept else []
+            if dead:
+                notes.append(f"frees {' '.join(f'%{operand}' for operand in dead)}")
+            lines.append("  ".join([str(node_at(columns, index)), *notes]))
+        return "\n".join(lines)
+
+    def _sources_of(self, kind: type[Parameter] | type[Input]) -> list[int]:
+        forms = self.network.columns.forms
+        return [index for index in self._sources if isinstance(forms[index].operation, kind)]
+
+    def _ports(self, positions: Sequence[int]) -> tuple[Port, ...]:
+        columns = self.network.columns
+        return tuple(
+            Port(
+                Symbol(columns.origin, index),
+                columns.labels.get(index),
+                columns.forms[index].type,
+            )
+            for index in positions
+        )
+
+    @cached_property
+    def _sources(self) -> list[int]:
+        operands = self.network.columns.operands
+        return [index for index in self.order if not operands[index]]
+
+    @cached_property
+    def _retained(self) -> list[int]:
+        """What the engine scan reads beyond the results, in the backward posture."""
+        if not self.backward:
+            return []
+        columns = self.network.columns
+        kept = retained(columns, closure(columns, self._roots))
+        return sorted(kept.difference(self._results))
+
+    @cached_property
+    def _schedule(self) -> Schedule:
+        return Schedule(self.network.columns, self.order, {*self._results, *self._retained})
+
+    @cached_property
+    def _returns_views(self) -> bool:
+        """Whether a result may share memory with a fed array, which its owner may write to."""
+        columns, views = self.network.columns, set(self._sources_of(Input))
+        for index in self.order:
+            # An operation that computes new numbers allocates; any other may return a view.
+            may_view = not columns.forms[index].operation.introduces_nan
+            if may_view and not views.isdisjoint(columns.operands[index]):
+                views.add(index)
+        return not views.isdisjoint(self._results)
+
+    def __repr__(self) -> str:
+        return f"Plan({len(self.order)} nodes, {self.signature()})"

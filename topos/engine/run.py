@@ -1,0 +1,108 @@
+"""Runs: what one execution computed, and the engine's reverse scan over it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Never
+
+from topos.errors import PostureError, ReadError
+from topos.graph import Adjoints, Field, Network, Symbol, reverse
+from topos.graph.adjoints import demand_differentiable
+from topos.op import Operation
+from topos.payload import Element, Shape, TensorType
+from topos.reading import Number, Recordable, Tensor
+
+__all__ = ["Run"]
+
+
+class Run:
+    """The readable values of one forward run.
+
+    `retained` holds what the derivative rules read, where the entry declared a backward.
+    """
+
+    __slots__ = ("_network", "_retained", "_values")
+
+    def __init__(
+        self,
+        network: Network,
+        values: Mapping[int, Tensor],
+        retained: Mapping[int, Tensor] | None,
+    ) -> None:
+        self._network, self._values, self._retained = network, values, retained
+
+    def of(self, reference: Symbol | str) -> Tensor:
+        """Returns the value of a declared root or observe; raises `ReadError` for another."""
+        index = self._network.symbol(reference).index
+        try:
+            return self._values[index]
+        except KeyError:
+            title = self._network.columns.title(index)
+            raise ReadError(f"{title} was not declared: make it a root or observe it") from None
+
+    def backward(self, target: Symbol | str) -> Field:
+        """Returns the gradients of the rank-0 `target` by the engine's reverse scan.
+
+        The field has an entry for each floating node up to `target`: zeros where the target does
+        not depend on it. Raises `PostureError` where the run kept nothing to scan.
+        """
+        if self._retained is None:
+            raise PostureError(
+                "backward needs an entry lowered with backward=True, got a forward-only one"
+            )
+        columns, index = self._network.columns, self._network.symbol(target).index
+        if index not in self._values:
+            title = columns.title(index)
+            raise ReadError(f"{title} was not declared: a backward target is a root or observed")
+        demand_differentiable(columns, index)
+        seed = self._values[index].fill(1.0)
+        gradients = reverse(columns, self._reading, index, seed)
+        for node in range(index):
+            type = columns.forms[node].type
+            if node not in gradients and type.element.differentiable:
+                gradients[node] = Tensor(0.0, type.element).broadcast(type.shape)
+        return Field(columns, gradients)
+
+    def recorded_gradients(self, adjoints: Adjoints) -> Field:
+        """Returns recorded gradients, which this run read, as a field over what they are for."""
+        gradients = {symbol.index: self.of(adjoints.of(symbol)) for symbol in adjoints.wrt()}
+        return Field(self._network.columns, gradients)
+
+    def symbols(self) -> tuple[Symbol, ...]:
+        """Returns the symbols of the readable values."""
+        return tuple(Symbol(self._network.columns.origin, index) for index in self._values)
+
+    def _reading(self, index: int) -> Tensor:
+        assert self._retained is not None
+        held = self._retained.get(index)
+        # The reads contract says that no rule looks at a value that was not retained.
+        return Unretained(self._network.columns.forms[index].type) if held is None else held  # type: ignore[return-value]
+
+    def __repr__(self) -> str:
+        return f"Run({', '.join(f'{symbol}: {self.of(symbol).type}' for symbol in self.symbols())})"
+
+
+class Unretained(Recordable):
+    """A value that a run freed: its type is known, and reading it breaks the reads contract."""
+
+    __slots__ = ("_type",)
+
+    def __init__(self, type: TensorType) -> None:
+        self._type = type
+
+    @property
+    def shape(self) -> Shape:
+        return self._type.shape
+
+    @property
+    def element(self) -> Element:
+        return self._type.element
+
+    def express(self, operation: Operation, *operands: Recordable) -> Never:
+        raise AssertionError(f"{operation.name} read a value that no reads contract names")
+
+    def fill(self, number: Number) -> Never:
+        raise AssertionError("a rule filled from a value that no reads contract names")
+
+    def iota(self, shape: Shape) -> Never:
+        raise AssertionError("a rule counted from a value that no reads contract names")

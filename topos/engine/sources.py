@@ -1,0 +1,98 @@
+"""Sources of a run: constants, parameters and feeds, checked before anything executes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from topos.errors import FeedError, SymbolError, ToposError
+from topos.graph import Columns, Network
+from topos.graph.network import Feeds
+from topos.graph.parameters import Parameters
+from topos.op import Array, Input, Leaf, Source
+from topos.payload import TensorType
+from topos.payload.storage import stored
+from topos.reading import Tensor
+
+__all__ = ["fed_arrays", "source_payloads"]
+
+
+def source_payloads(
+    network: Network,
+    order: Iterable[int],
+    parameters: Parameters | None,
+    feeds: Feeds,
+    *,
+    copy: bool,
+) -> dict[int, Array]:
+    """Returns the array of every source among the nodes of `order`.
+
+    Raises `FeedError` where a feed or a parameter does not fit or a needed one is missing, and
+    `SymbolError` where one belongs elsewhere. With `copy`, later writes to a fed array are safe.
+    """
+    columns = network.columns
+    fed = fed_arrays(network, feeds, copy=copy)
+    state = network.parameters() if parameters is None else parameters
+    payloads = {}
+    for index in order:
+        if columns.operands[index]:
+            continue
+        source = columns.forms[index].operation
+        assert isinstance(source, Source)
+        if isinstance(source, Leaf):
+            assert source.payload is not None
+            payloads[index] = source.payload
+        elif isinstance(source, Input):
+            payloads[index] = _input(columns, index, source, fed)
+        else:
+            payloads[index] = parameter_array(columns, index, state)
+    return payloads
+
+
+def fed_arrays(network: Network, feeds: Feeds, *, copy: bool) -> dict[int, Array]:
+    """Returns the feeds by position, each checked against its input."""
+    columns, fed = network.columns, {}
+    for reference, payload in feeds.items():
+        index = columns.resolve(reference, network.length)
+        if not isinstance(columns.forms[index].operation, Input):
+            raise FeedError(f"{columns.title(index)} is not an input and cannot be fed")
+        fed[index] = _fitted(columns, index, payload, copy)
+    return fed
+
+
+def parameter_array(columns: Columns, index: int, state: Parameters) -> Array:
+    """Returns the payload of the parameter at `index` in `state`."""
+    if not isinstance(state, Parameters) or state._columns.origin != columns.origin:
+        raise SymbolError("the parameters belong to another recording")
+    payload = state._payloads.get(index)
+    if payload is None:
+        raise FeedError(
+            f"{columns.title(index)} has no payload: carry the parameters to this network"
+        )
+    return payload.numpy()
+
+
+def _input(columns: Columns, index: int, source: Input, fed: dict[int, Array]) -> Array:
+    array = fed.get(index, source.payload)
+    if array is None:
+        raise FeedError(f"{columns.title(index)} needs a feed of {source.type}, got none")
+    return array
+
+
+def _fitted(columns: Columns, index: int, payload: Any, copy: bool) -> Array:
+    wanted = columns.forms[index].type
+    if isinstance(payload, Tensor):
+        got, array = payload.type, payload.numpy()
+    elif not copy and getattr(payload, "dtype", None) == wanted.element.dtype:
+        got, array = TensorType(payload.shape, wanted.element), payload
+    else:
+        try:
+            array, element = stored(payload, wanted.element, None)
+        except ToposError as error:
+            raise FeedError(f"{columns.title(index)} needs {wanted}: {error}") from None
+        # An element of the user's own shares no dtype with the built-in ones.
+        element = wanted.element if array.dtype == wanted.element.dtype else element
+        got = TensorType(array.shape, element)
+    if got != wanted:
+        raise FeedError(f"{columns.title(index)} needs {wanted}, got {got}")
+    return array

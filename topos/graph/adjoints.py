@@ -1,0 +1,91 @@
+"""Recorded reverse mode: the derivative rules writing ordinary nodes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from topos.errors import ElementError, ShapeError, SymbolError
+from topos.graph.columns import Columns
+from topos.graph.replay import reverse
+from topos.graph.symbol import Symbol
+from topos.graph.value import Value
+
+if TYPE_CHECKING:
+    from topos.graph.tape import Tape
+
+__all__ = ["Adjoints", "demand_differentiable", "differentiate"]
+
+
+class Adjoints:
+    """One gradient symbol for each `wrt`, in its order, of one recorded differentiation."""
+
+    __slots__ = ("_gradients",)
+
+    def __init__(self, gradients: dict[Symbol, Symbol]) -> None:
+        self._gradients = gradients
+
+    def roots(self) -> tuple[Symbol, ...]:
+        """Returns the gradients' symbols, in the order of `wrt`."""
+        return tuple(self._gradients.values())
+
+    def wrt(self) -> tuple[Symbol, ...]:
+        """Returns the symbols that the target was differentiated with respect to."""
+        return tuple(self._gradients)
+
+    def of(self, reference: Symbol | Value) -> Symbol:
+        """Returns the symbol of the gradient with respect to `reference`."""
+        symbol = reference.symbol if isinstance(reference, Value) else reference
+        try:
+            return self._gradients[symbol]
+        except KeyError:
+            raise SymbolError(f"{symbol} is not among the values differentiated for") from None
+
+    def __repr__(self) -> str:
+        pairs = ", ".join(f"d/d{wrt}: {root}" for wrt, root in self._gradients.items())
+        return f"Adjoints({pairs})"
+
+
+def differentiate(tape: Tape, target: int, wrt: Sequence[int]) -> Adjoints:
+    """Records the gradients of the node `target` with respect to the nodes `wrt`.
+
+    A node that the target does not depend on receives a recorded constant of zeros.
+    """
+    columns = tape.columns
+    demand_differentiable(columns, target)
+    for index in wrt:
+        if not columns.forms[index].type.element.differentiable:
+            element = columns.forms[index].type.element
+            raise ElementError(f"differentiate needs floating values, got {columns.title(index)} of {element}")
+    relevant = _dependents(columns, wrt, target)
+    seed = Value(tape, target).fill(1.0)
+    gradients = reverse(columns, lambda index: Value(tape, index), target, seed, relevant)
+    return Adjoints(
+        {
+            Symbol(columns.origin, index): (
+                gradients[index] if index in gradients else Value(tape, index).fill(0.0)
+            ).symbol
+            for index in wrt
+        }
+    )
+
+
+def demand_differentiable(columns: Columns, target: int) -> None:
+    """Raises where the node `target` is not a rank-0 floating value."""
+    type = columns.forms[target].type
+    if type.shape != ():
+        raise ShapeError(f"a gradient needs a rank-0 target, got {type} {columns.title(target)}")
+    if not type.element.differentiable:
+        raise ElementError(f"a gradient needs a floating target, got {type}")
+
+
+def _dependents(columns: Columns, wrt: Sequence[int], target: int) -> set[int]:
+    """Returns the nodes up to `target` that depend on any of `wrt`."""
+    dependents = set(wrt)
+    if not wrt:
+        return dependents
+    operands = columns.operands
+    for index in range(min(wrt) + 1, target + 1):
+        if not dependents.isdisjoint(operands[index]):
+            dependents.add(index)
+    return dependents

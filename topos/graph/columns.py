@@ -1,0 +1,87 @@
+"""The columns of a recording: what a tape appends to and a network reads."""
+
+from __future__ import annotations
+
+from topos.errors import SymbolError
+from topos.graph.origin import Location, new_origin
+from topos.graph.symbol import Symbol
+from topos.op import Operation, Source
+from topos.payload import TensorType
+
+__all__ = ["Columns", "Form"]
+
+
+class Form:
+    """An operation over given operand types, and the result type inferred from them.
+
+    Nodes of equal operation and operand types share one form, so whatever a reading derives from
+    a form it derives once.
+    """
+
+    __slots__ = ("operands", "operation", "type")
+
+    def __init__(
+        self, operation: Operation, operands: tuple[TensorType, ...], type: TensorType
+    ) -> None:
+        self.operation, self.operands, self.type = operation, operands, type
+
+
+class Columns:
+    """One entry a node: its form and its operands' positions; names and locations beside them.
+
+    Columns only grow. A network reads the prefix that it sealed, so the tape that reopens it may
+    append to the same lists.
+    """
+
+    __slots__ = ("forms", "labels", "locations", "names", "operands", "origin")
+
+    def __init__(self, *, locations: bool = False) -> None:
+        self.origin = new_origin()
+        self.forms: list[Form] = []
+        self.operands: list[tuple[int, ...]] = []
+        self.names: dict[str, int] = {}
+        self.labels: dict[int, str] = {}
+        self.locations: list[Location] | None = [] if locations else None
+
+    def prefix(self, length: int) -> Columns:
+        """Returns a copy of the first `length` entries, of the same origin."""
+        copy = Columns.__new__(Columns)
+        copy.origin, copy.forms, copy.operands = (
+            self.origin,
+            self.forms[:length],
+            self.operands[:length],
+        )
+        copy.labels = {index: name for index, name in self.labels.items() if index < length}
+        copy.names = {name: index for index, name in copy.labels.items()}
+        copy.locations = None if self.locations is None else self.locations[:length]
+        return copy
+
+    def sources(self, kind: type[Source], length: int) -> list[int]:
+        """Returns the positions of the sources of `kind` among the first `length` entries."""
+        forms = self.forms
+        return [index for index in range(length) if isinstance(forms[index].operation, kind)]
+
+    def resolve(self, reference: Symbol | str, length: int) -> int:
+        """Returns the position that a symbol or a name stands for, below `length`."""
+        if isinstance(reference, str):
+            index = self.names.get(reference, length)
+            if index >= length:
+                raise SymbolError(f"no value is named {reference!r}")
+            return index
+        if not isinstance(reference, Symbol):
+            kind = type(reference).__name__
+            raise SymbolError(f"a value is referred to by a Symbol or a name, got {kind}")
+        if reference.origin != self.origin:
+            raise SymbolError(f"symbol {reference} belongs to another recording")
+        if reference.index >= length:
+            raise SymbolError(f"symbol {reference} was recorded after these {length} nodes")
+        return reference.index
+
+    def title(self, index: int) -> str:
+        """Returns how a message calls the node at `index`: position, name and location."""
+        title = f"%{index}"
+        if index in self.labels:
+            title += f" {self.labels[index]!r}"
+        if self.locations is not None:
+            title += f" recorded at {self.locations[index]}"
+        return title

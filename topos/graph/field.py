@@ -1,0 +1,96 @@
+"""Fields: tables of payloads aligned to the nodes of one recording."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from typing import Self
+
+from topos.errors import FeedError, ReadError, SymbolError
+from topos.graph.columns import Columns
+from topos.graph.symbol import Symbol
+from topos.payload import TensorType
+from topos.reading import Number, Tensor
+
+__all__ = ["Field", "Gradients"]
+
+
+class Field:
+    """An immutable table of tensors, one for each of some nodes of a recording."""
+
+    __slots__ = ("_columns", "_payloads")
+
+    def __init__(self, columns: Columns, payloads: Mapping[int, Tensor]) -> None:
+        self._columns = columns
+        self._payloads = dict(payloads)
+
+    def of(self, reference: Symbol | str) -> Tensor:
+        """Returns the payload of a node, by symbol or name."""
+        index = self._columns.resolve(reference, len(self._columns.forms))
+        try:
+            return self._payloads[index]
+        except KeyError:
+            title = self._columns.title(index)
+            raise ReadError(f"{title} has no entry in this {type(self).__name__}") from None
+
+    def symbols(self) -> tuple[Symbol, ...]:
+        """Returns the symbols of the entries, in recording order."""
+        return tuple(Symbol(self._columns.origin, index) for index in sorted(self._payloads))
+
+    def items(self) -> Iterator[tuple[Symbol, Tensor]]:
+        """Yields symbol and payload of each entry, in recording order."""
+        return ((symbol, self._payloads[symbol.index]) for symbol in self.symbols())
+
+    def map(self, function: Callable[[Tensor], Tensor]) -> Self:
+        """Returns the table of `function` applied to each payload."""
+        return self._with({index: function(own) for index, own in self._payloads.items()})
+
+    def zip(self, other: Field, function: Callable[[Tensor, Tensor], Tensor]) -> Self:
+        """Returns the table of `function` applied to each payload and its partner in `other`."""
+        pairs = self._payloads.items()
+        return self._with({index: function(own, other._partner(self, index)) for index, own in pairs})
+
+    def scale(self, factor: Number) -> Self:
+        """Returns the table with every payload multiplied by `factor`."""
+        return self.map(lambda payload: payload * factor)
+
+    def with_payloads(self, payloads: Mapping[Symbol | str, Tensor]) -> Self:
+        """Returns the table with some entries replaced by payloads of the same type."""
+        length = len(self._columns.forms)
+        changed = {self._columns.resolve(key, length): own for key, own in payloads.items()}
+        for index, payload in changed.items():
+            if index not in self._payloads:
+                title = self._columns.title(index)
+                raise FeedError(f"{title} has no entry in this {type(self).__name__}")
+            demand_type(self._columns, index, payload.type)
+        return self._with({**self._payloads, **changed})
+
+    def _partner(self, other: Field, index: int) -> Tensor:
+        if self._columns.origin != other._columns.origin:
+            raise SymbolError("the tables belong to different recordings")
+        if index not in self._payloads:
+            raise ReadError(f"{self._columns.title(index)} has no entry in the other table")
+        return self._payloads[index]
+
+    def _with(self, payloads: dict[int, Tensor]) -> Self:
+        return type(self)(self._columns, payloads)
+
+    def __len__(self) -> int:
+        return len(self._payloads)
+
+    def __repr__(self) -> str:
+        entries = (
+            f"{self._columns.labels.get(index, f'%{index}')}: {self._payloads[index].type}"
+            for index in sorted(self._payloads)
+        )
+        return f"{type(self).__name__}({', '.join(entries)})"
+
+
+Gradients = Field
+"""The field of a backward run: the derivative of its target with respect to each node."""
+
+
+def demand_type(columns: Columns, index: int, got: TensorType) -> None:
+    """Raises `FeedError` where a payload of type `got` does not fit the node at `index`."""
+    wanted = columns.forms[index].type
+    if got != wanted:
+        raise FeedError(f"{columns.title(index)} needs {wanted}, got {got}")

@@ -1,0 +1,117 @@
+"""The network: a sealed, immutable recording."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy.typing as npt
+
+from topos.errors import PhaseError
+from topos.graph.columns import Columns
+from topos.graph.node import Node, node_at
+from topos.graph.parameters import Parameters
+from topos.graph.symbol import Symbol
+from topos.graph.tape import Tape
+from topos.op import Input, Leaf, Parameter
+from topos.payload import Element
+from topos.reading import Tensor
+
+if TYPE_CHECKING:
+    from topos.engine import BoundEntry, Numerics, Run
+
+__all__ = ["Network"]
+
+Reference = Symbol | str
+Feeds = Mapping[Reference, npt.ArrayLike | Tensor]
+
+
+class Network:
+    """The spec: the nodes that a tape recorded, in order, shared freely between threads."""
+
+    __slots__ = ("_element", "_reopened", "columns", "length")
+
+    def __init__(self, columns: Columns, length: int, element: Element) -> None:
+        self.columns, self.length = columns, length
+        self._element, self._reopened = element, False
+
+    def parameters(self) -> Parameters:
+        """Returns the initial state: the payload each parameter was recorded with."""
+        payloads = {}
+        for index in self.columns.sources(Parameter, self.length):
+            source = self.columns.forms[index].operation
+            assert isinstance(source, Parameter)
+            assert source.payload is not None
+            payloads[index] = Tensor.wrap(source.payload, source.type.element)
+        return Parameters(self.columns, payloads)
+
+    def entry(
+        self,
+        roots: Sequence[Reference],
+        *,
+        observe: Sequence[Reference] = (),
+        backward: bool = False,
+        numerics: Numerics | None = None,
+    ) -> BoundEntry:
+        """Returns an entry: the declared roots and observes of a run, its memory and numerics.
+
+        With `backward` a run keeps what `Run.backward` reads. The default numerics are fast.
+        """
+        # A door: the engine executes networks, and a network offers the way in.
+        from topos.engine import BoundEntry, Entry, Numerics
+
+        symbols = tuple(map(self.symbol, roots)), tuple(map(self.symbol, observe))
+        return BoundEntry(self, Entry(*symbols, backward, numerics or Numerics.FAST))
+
+    def forward(self, parameters: Parameters | None = None, feeds: Feeds | None = None) -> Run:
+        """Returns a run of every node by the oracle, exact by construction."""
+        # A door, as in `entry`.
+        from topos.engine import forward
+
+        return forward(self, parameters, feeds or {})
+
+    def symbol(self, reference: Reference) -> Symbol:
+        """Returns the symbol of a name, or the symbol itself once it is known to be ours."""
+        return Symbol(self.columns.origin, self.columns.resolve(reference, self.length))
+
+    def inputs(self) -> tuple[Symbol, ...]:
+        """Returns the symbols of the inputs, in recording order."""
+        positions = self.columns.sources(Input, self.length)
+        return tuple(Symbol(self.columns.origin, index) for index in positions)
+
+    def nodes(self) -> Iterator[Node]:
+        """Yields a view of each node, in recording order."""
+        return (node_at(self.columns, index) for index in range(self.length))
+
+    def into_tape(self) -> Tape:
+        """Returns a tape that goes on recording after the last node; a network reopens once."""
+        if self._reopened or len(self.columns.forms) != self.length:
+            raise PhaseError("a network reopens once: its history is linear")
+        self._reopened = True
+        return Tape.resumed(self.columns, self._element)
+
+    def describe(self) -> str:
+        """Returns the recording as text: a summary, then one line a node."""
+        kinds = {"parameter": Parameter, "input": Input, "constant": Leaf}
+        counts = {
+            name: len(self.columns.sources(kind, self.length)) for name, kind in kinds.items()
+        }
+        summary = ", ".join(f"{count} {name}{'s' * (count != 1)}" for name, count in counts.items())
+        lines = [f"network of {self.length} nodes: {summary}", *map(str, self.nodes())]
+        return "\n".join(lines)
+
+    def __getstate__(self) -> Any:
+        return self.columns.prefix(self.length), self.length, self._element
+
+    def __setstate__(self, state: Any) -> None:
+        self.columns, self.length, self._element = state
+        self._reopened = False
+
+    def __copy__(self) -> Self:
+        return self
+
+    def __deepcopy__(self, memo: Any) -> Self:
+        return self
+
+    def __repr__(self) -> str:
+        return f"Network({self.length} nodes)"

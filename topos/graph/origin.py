@@ -1,0 +1,42 @@
+"""Origins: where a recording began, and where on the user's page each node was written."""
+
+from __future__ import annotations
+
+import os
+import sys
+from itertools import islice
+from types import FrameType
+from typing import NamedTuple
+
+__all__ = ["Location", "new_origin", "user_location"]
+
+
+class Location(NamedTuple):
+    """The place in a source file of a recording expression; line and column count from one."""
+
+    file: str
+    line: int
+    column: int
+
+    def __str__(self) -> str:
+        return f"{self.file}:{self.line}:{self.column}"
+
+
+def new_origin() -> int:
+    """Returns a 64-bit number that no other recording, in any process, carries."""
+    return int.from_bytes(os.urandom(8), "little")
+
+
+def user_location() -> Location:
+    """Returns the place of the innermost call that is not topos's own."""
+    frame: FrameType | None = sys._getframe(1)
+    while frame.f_back is not None and _is_own(frame):
+        frame = frame.f_back
+    positions = frame.f_code.co_positions()
+    line, _, column, _ = next(islice(positions, frame.f_lasti // 2, None))
+    return Location(frame.f_code.co_filename, line or frame.f_lineno, (column or 0) + 1)
+
+
+def _is_own(frame: FrameType) -> bool:
+    name = frame.f_globals.get("__name__", "")
+    return bool(name == "topos" or name.startswith("topos."))

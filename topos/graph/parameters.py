@@ -1,0 +1,47 @@
+"""Parameters: the weights of a network, owned by the caller."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from topos.errors import SymbolError
+from topos.graph.field import Field, demand_type
+from topos.graph.symbol import Symbol
+from topos.reading import Tensor
+
+if TYPE_CHECKING:
+    from topos.graph.network import Network
+
+__all__ = ["Parameters"]
+
+
+class Parameters(Field):
+    """One payload a parameter of a network: an immutable state that each step replaces."""
+
+    __slots__ = ()
+
+    def step(self, gradients: Field, rule: Callable[[Tensor, Tensor], Tensor]) -> Parameters:
+        """Returns the state in which each payload is `rule(payload, gradient)`."""
+        return self.step_each(gradients, lambda _, payload, gradient: rule(payload, gradient))
+
+    def step_each(
+        self, gradients: Field, rule: Callable[[Symbol, Tensor, Tensor], Tensor]
+    ) -> Parameters:
+        """Returns the state in which each payload is `rule(symbol, payload, gradient)`.
+
+        Raises `FeedError` where a rule changes a payload's shape or element.
+        """
+        stepped = {}
+        for symbol, payload in self.items():
+            gradient = gradients._partner(self, symbol.index)
+            stepped[symbol.index] = rule(symbol, payload, gradient)
+            demand_type(self._columns, symbol.index, stepped[symbol.index].type)
+        return self._with(stepped)
+
+    def carried(self, network: Network) -> Parameters:
+        """Returns this state for a network that grew from this one; new parameters are initial."""
+        initial = network.parameters()
+        if initial._columns.origin != self._columns.origin:
+            raise SymbolError("parameters carry only to a network of the same recording")
+        return initial._with({**initial._payloads, **self._payloads})

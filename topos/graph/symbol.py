@@ -1,0 +1,20 @@
+"""Symbols: names of recorded values that outlive the recording."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+__all__ = ["Symbol"]
+
+
+class Symbol(NamedTuple):
+    """The name of one recorded value: it crosses seal, reopen, threads and pickles.
+
+    `origin` tells recordings apart, `index` is the value's position on the tape.
+    """
+
+    origin: int
+    index: int
+
+    def __repr__(self) -> str:
+        return f"%{self.index}"

@@ -1,0 +1,65 @@
+"""The recording reading: a proxy of one value on an open tape."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Self
+
+from topos.graph.symbol import Symbol
+from topos.op import Operation
+from topos.payload import Element, Shape, TensorType
+from topos.reading import Number, Recordable
+
+if TYPE_CHECKING:
+    from topos.graph.tape import Tape
+
+__all__ = ["Value"]
+
+
+class Value(Recordable):
+    """A recorded value: its operators append nodes. It lives until its tape is sealed."""
+
+    __slots__ = ("_index", "_tape")
+
+    def __init__(self, tape: Tape, index: int) -> None:
+        self._tape = tape
+        self._index = index
+
+    @property
+    def tape(self) -> Tape:
+        """The tape it is recorded on."""
+        return self._tape
+
+    @property
+    def symbol(self) -> Symbol:
+        """The name that outlives the recording."""
+        return Symbol(self._tape.columns.origin, self._index)
+
+    @property
+    def type(self) -> TensorType:
+        """The shape and the element."""
+        return self._tape.columns.forms[self._index].type
+
+    @property
+    def shape(self) -> Shape:
+        return self._tape.columns.forms[self._index].type.shape
+
+    @property
+    def element(self) -> Element:
+        return self._tape.columns.forms[self._index].type.element
+
+    def express(self, operation: Operation, *operands: Self) -> Self:
+        return type(self)(self._tape, self._tape.append(operation, operands))
+
+    def fill(self, number: Number) -> Self:
+        return type(self)(self._tape, self._tape.literal(number, self.type))
+
+    def iota(self, shape: Shape) -> Self:
+        return type(self)(self._tape, self._tape.positions(shape))
+
+    def named(self, name: str) -> Self:
+        """Returns this value, from here on known as `name` to feeds, reads and `describe`."""
+        self._tape.name(self._index, name)
+        return self
+
+    def __repr__(self) -> str:
+        return f"Value(%{self._index}, {self.type})"

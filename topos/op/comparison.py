@@ -1,0 +1,119 @@
+"""Comparison, selection by a mask, and conversion between elements."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from enum import Enum
+from typing import ClassVar, Final
+
+import numpy as np
+
+from topos.errors import ElementError, ShapeError
+from topos.op.operation import Array, Cotangents, Domain, Operation, R, Reads
+from topos.payload import Element, Shape, TensorType, bool_
+from topos.payload.kernels import comparison, conversion
+
+__all__ = ["Compare", "Convert", "Direction", "Select"]
+
+
+class Direction(Enum):
+    """How a `Compare` orders its operands; the value is StableHLO's name."""
+
+    EQUAL = "EQ"
+    NOT_EQUAL = "NE"
+    LESS = "LT"
+    LESS_EQUAL = "LE"
+    GREATER = "GT"
+    GREATER_EQUAL = "GE"
+
+
+_KERNELS: Final[dict[Direction, Callable[[Array, Array], Array]]] = {
+    Direction.EQUAL: comparison.equal,
+    Direction.NOT_EQUAL: comparison.not_equal,
+    Direction.LESS: comparison.less,
+    Direction.LESS_EQUAL: comparison.less_equal,
+    Direction.GREATER: comparison.greater,
+    Direction.GREATER_EQUAL: comparison.greater_equal,
+}
+
+
+class Compare(Operation):
+    """A mask of where the comparison holds; with a NaN only `!=` does."""
+
+    __slots__ = ("direction",)
+    direction: Direction
+
+    name: ClassVar[str] = "compare"
+    arity: ClassVar[int | None] = 2
+    domain: ClassVar[Domain] = Domain.ANY
+    introduces_nan: ClassVar[bool] = False
+
+    def infer_element(self, *operands: Element) -> Element:
+        super().infer_element(*operands)
+        return bool_
+
+    def compute(self, *operands: Array) -> Array:
+        return _KERNELS[self.direction](*operands)
+
+    def backward(self, operands: Sequence[R], output: R, gradient: R) -> Cotangents[R]:
+        return None, None
+
+
+class Select(Operation):
+    """The second operand where the mask holds, else the third."""
+
+    __slots__ = ()
+    name: ClassVar[str] = "select"
+    arity: ClassVar[int | None] = 3
+    domain: ClassVar[Domain] = Domain.ANY
+    introduces_nan: ClassVar[bool] = False
+
+    def infer_element(self, *operands: Element) -> Element:
+        mask, *branches = operands
+        if mask is not bool_:
+            raise ElementError(f"select needs a bool mask, got {mask}")
+        return super().infer_element(*branches)
+
+    def compute(self, *operands: Array) -> Array:
+        return comparison.select(*operands)
+
+    def specialize(self, *operands: TensorType) -> Callable[..., Array]:
+        return np.where
+
+    def reads(self) -> Reads:
+        return Reads(operands=(0,))
+
+    def backward(self, operands: Sequence[R], output: R, gradient: R) -> Cotangents[R]:
+        mask, zero = operands[0], gradient.fill(0.0)
+        return None, mask.select(gradient, zero), mask.select(zero, gradient)
+
+
+class Convert(Operation):
+    """The value in another element, rounded once.
+
+    Floats become integers by truncation, saturating at the ends, with NaN giving zero; they
+    become booleans by `!= 0`. i64 becomes i32 modulo 2**32.
+    """
+
+    __slots__ = ("element",)
+    element: Element
+
+    name: ClassVar[str] = "convert"
+    arity: ClassVar[int | None] = 1
+    domain: ClassVar[Domain] = Domain.ANY
+    introduces_nan: ClassVar[bool] = False
+
+    def infer(self, *operands: TensorType) -> TensorType:
+        if len(operands) != 1:
+            raise ShapeError(f"convert takes 1 operand, got {len(operands)}")
+        return TensorType(operands[0].shape, self.element)
+
+    def infer_shape(self, *operands: Shape) -> Shape:
+        return operands[0]
+
+    def compute(self, *operands: Array) -> Array:
+        return conversion.convert(operands[0], self.element.dtype)
+
+    def backward(self, operands: Sequence[R], output: R, gradient: R) -> Cotangents[R]:
+        element = operands[0].element
+        return (gradient.convert(element) if element.differentiable else None,)

@@ -1,0 +1,66 @@
+"""The matrix product and the transpose that its derivative speaks."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import ClassVar
+
+import numpy as np
+
+from topos.errors import ShapeError
+from topos.op.operation import Array, Cotangents, Domain, Operation, R, Reads
+from topos.payload import Shape
+from topos.payload.kernels import product
+
+__all__ = ["MatMul", "Transpose"]
+
+
+class MatMul(Operation):
+    """The product over the trailing two axes, `[..., m, k] @ [..., k, n]`, leading axes equal.
+
+    Each element adds its products with `k` ascending, each product and each sum rounded.
+    """
+
+    __slots__ = ()
+    name: ClassVar[str] = "matmul"
+    arity: ClassVar[int | None] = 2
+    domain: ClassVar[Domain] = Domain.NUMBERS
+
+    def infer_shape(self, *operands: Shape) -> Shape:
+        match operands:
+            case ((*batch, rows, inner), (*other, outer, columns)):
+                if inner == outer and batch == other:
+                    return (*batch, rows, columns)
+        raise ShapeError(f"matmul cannot multiply {operands[0]} by {operands[1]}")
+
+    def compute(self, *operands: Array) -> Array:
+        return product.matmul(*operands)
+
+    def reads(self) -> Reads:
+        return Reads(operands=(0, 1))
+
+    def backward(self, operands: Sequence[R], output: R, gradient: R) -> Cotangents[R]:
+        left, right = operands
+        return gradient @ right.transpose(), left.transpose() @ gradient
+
+
+class Transpose(Operation):
+    """The trailing two axes swapped; its own adjoint."""
+
+    __slots__ = ()
+    name: ClassVar[str] = "transpose"
+    arity: ClassVar[int | None] = 1
+    domain: ClassVar[Domain] = Domain.ANY
+    introduces_nan: ClassVar[bool] = False
+
+    def infer_shape(self, *operands: Shape) -> Shape:
+        if len(operands[0]) < 2:
+            raise ShapeError(f"transpose needs two axes or more, got shape {operands[0]}")
+        *batch, rows, columns = operands[0]
+        return (*batch, columns, rows)
+
+    def compute(self, *operands: Array) -> Array:
+        return np.swapaxes(operands[0], -1, -2)
+
+    def backward(self, operands: Sequence[R], output: R, gradient: R) -> Cotangents[R]:
+        return (gradient.transpose(),)

@@ -1,0 +1,63 @@
+"""Layout: the same elements under another shape or axis order."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import ClassVar
+
+import numpy as np
+
+from topos.errors import ShapeError
+from topos.op.operation import Array, Cotangents, Domain, Operation, R
+from topos.payload import Shape, size
+
+__all__ = ["Permute", "Reshape"]
+
+
+class Reshape(Operation):
+    """The elements in row-major order under another shape of the same size."""
+
+    __slots__ = ("shape",)
+    shape: Shape
+
+    name: ClassVar[str] = "reshape"
+    arity: ClassVar[int | None] = 1
+    domain: ClassVar[Domain] = Domain.ANY
+    introduces_nan: ClassVar[bool] = False
+
+    def infer_shape(self, *operands: Shape) -> Shape:
+        if size(operands[0]) != size(self.shape):
+            raise ShapeError(f"reshape cannot turn {operands[0]} into {self.shape}")
+        return self.shape
+
+    def compute(self, *operands: Array) -> Array:
+        return operands[0].reshape(self.shape)
+
+    def backward(self, operands: Sequence[R], output: R, gradient: R) -> Cotangents[R]:
+        return (gradient.reshape(operands[0].shape),)
+
+
+class Permute(Operation):
+    """The axes in another order: axis `i` of the result is axis `axes[i]` of the operand."""
+
+    __slots__ = ("axes",)
+    axes: tuple[int, ...]
+
+    name: ClassVar[str] = "permute"
+    arity: ClassVar[int | None] = 1
+    domain: ClassVar[Domain] = Domain.ANY
+    introduces_nan: ClassVar[bool] = False
+
+    def infer_shape(self, *operands: Shape) -> Shape:
+        if sorted(self.axes) != list(range(len(operands[0]))):
+            raise ShapeError(
+                f"permute needs every axis of {operands[0]} once, got axes {self.axes}"
+            )
+        return tuple(operands[0][axis] for axis in self.axes)
+
+    def compute(self, *operands: Array) -> Array:
+        return np.transpose(operands[0], self.axes)
+
+    def backward(self, operands: Sequence[R], output: R, gradient: R) -> Cotangents[R]:
+        inverse = sorted(range(len(self.axes)), key=self.axes.__getitem__)
+        return (gradient.permute(inverse),)

@@ -1,0 +1,148 @@
+"""What an operation is: a shape rule, an element rule, a value rule, a derivative rule, a read set."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from enum import Enum
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Never, TypeVar, dataclass_transform
+
+import numpy.typing as npt
+
+from topos.errors import ElementError, ShapeError
+from topos.payload import Element, Shape, TensorType
+from topos.payload.kernels.clean import guarded
+
+if TYPE_CHECKING:
+    from topos.reading import Recordable
+
+__all__ = ["Array", "Cotangents", "Domain", "Operation", "R", "Reads"]
+
+Array = npt.NDArray[Any]
+R = TypeVar("R", bound="Recordable")
+Cotangents = tuple[R | None, ...]
+
+
+class Domain(Enum):
+    """The elements an operation takes."""
+
+    FLOATS = "a floating element"
+    NUMBERS = "a numeric element"
+    ANY = "any element"
+
+    def admits(self, element: Element) -> bool:
+        """Returns whether `element` belongs to this domain."""
+        if self is Domain.ANY:
+            return True
+        return element.differentiable or (self is Domain.NUMBERS and element.dtype.kind != "b")
+
+
+class Reads(NamedTuple):
+    """The values that a derivative rule reads: positions of operands, and the output or not.
+
+    Shapes and elements are always known and never count as read.
+    """
+
+    operands: tuple[int, ...] = ()
+    output: bool = False
+
+
+@dataclass_transform(frozen_default=True)
+class Operation:
+    """One instruction of the closed vocabulary: an immutable value, equal by its parameters.
+
+    The parameters of a subclass are its `__slots__`. This base does what `dataclass(frozen=True,
+    slots=True)` would, without compiling six methods for each of forty classes at import.
+    """
+
+    __slots__ = ("_hash",)
+    __match_args__: ClassVar[tuple[str, ...]] = ()
+
+    name: ClassVar[str]
+    arity: ClassVar[int | None]
+    domain: ClassVar[Domain] = Domain.FLOATS
+    introduces_nan: ClassVar[bool] = True
+    """Whether the result may hold a NaN where no operand does."""
+
+    if not TYPE_CHECKING:
+
+        def __init_subclass__(cls) -> None:
+            cls.__match_args__ = tuple(cls.__dict__.get("__slots__", ()))
+
+        def __init__(self, *parameters, **named) -> None:
+            names = self.__match_args__
+            if named:
+                parameters += tuple(named.pop(name) for name in names[len(parameters) :])
+            if named or len(parameters) != len(names):
+                raise TypeError(f"{type(self).__name__} takes {names}, got {parameters}")
+            for name, parameter in zip(names, parameters, strict=True):
+                object.__setattr__(self, name, parameter)
+            object.__setattr__(self, "_hash", hash((type(self), *parameters)))
+
+    def __setattr__(self, name: str, value: Any) -> Never:
+        raise AttributeError(f"{type(self).__name__} is immutable, {name!r} cannot be set")
+
+    def __eq__(self, other: object) -> bool:
+        return self is other or (
+            type(self) is type(other)
+            and all(getattr(self, name) == getattr(other, name) for name in self.__match_args__)
+        )
+
+    def __hash__(self) -> int:
+        return self._hash  # type: ignore[attr-defined,no-any-return]  # A slot, set in __init__.
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self.parameters()})"
+
+    def __reduce__(self) -> Any:
+        return type(self), tuple(getattr(self, name) for name in self.__match_args__)
+
+    def parameters(self) -> str:
+        """Returns the parameters as `describe` prints them: `axes=(0, 1)`."""
+        return ", ".join(f"{name}={getattr(self, name)!r}" for name in self.__match_args__)
+
+    def infer(self, *operands: TensorType) -> TensorType:
+        """Returns the result's type, or raises `ShapeError` or `ElementError`."""
+        if self.arity is not None and len(operands) != self.arity:
+            raise ShapeError(f"{self.name} takes {self.arity} operands, got {len(operands)}")
+        element = self.infer_element(*(operand.element for operand in operands))
+        return TensorType(self.infer_shape(*(operand.shape for operand in operands)), element)
+
+    def infer_element(self, *operands: Element) -> Element:
+        """Returns the result's element; by default all operands share one of `domain`."""
+        first = operands[0]
+        if any(operand is not first for operand in operands):
+            raise ElementError(
+                f"{self.name} needs equal elements, got {' and '.join(map(str, operands))}"
+            )
+        if not self.domain.admits(first):
+            raise ElementError(f"{self.name} needs {self.domain.value}, got {first}")
+        return first
+
+    def infer_shape(self, *operands: Shape) -> Shape:
+        """Returns the result's shape; by default the one shape that all operands share."""
+        first = operands[0]
+        if any(operand != first for operand in operands):
+            raise ShapeError(
+                f"{self.name} needs equal shapes, got {' and '.join(map(str, operands))}"
+            )
+        return first
+
+    def compute(self, *operands: Array) -> Array:
+        """Returns the result; these bits are the spec."""
+        raise NotImplementedError
+
+    def specialize(self, *operands: TensorType) -> Callable[..., Array]:
+        """Returns `compute` for operands of these types that hold no NaN.
+
+        The function gives the same bits on such operands, and raises `FloatingPointError` under
+        `numpy.errstate(invalid="raise")` where its result would hold a NaN.
+        """
+        return guarded(self.compute) if self.introduces_nan else self.compute
+
+    def reads(self) -> Reads:
+        """Returns what `backward` reads; by default nothing but shapes and elements."""
+        return Reads()
+
+    def backward(self, operands: Sequence[R], output: R, gradient: R) -> Cotangents[R]:
+        """Returns one cotangent an operand; `None` marks data, which has none."""
+        raise NotImplementedError

@@ -1,0 +1,144 @@
+"""Reductions and the broadcasts that are their adjoints."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import ClassVar
+
+import numpy as np
+
+from topos.errors import ShapeError
+from topos.op.operation import Array, Cotangents, Domain, Operation, R, Reads
+from topos.payload import Shape, size, without
+from topos.payload.kernels import reduction
+
+__all__ = ["Broadcast", "BroadcastAlong", "MaxAlong", "Sum", "SumAlong"]
+
+
+class Sum(Operation):
+    """The sum of every element, a rank-0 value, by a fixed tree of halves."""
+
+    __slots__ = ()
+    name: ClassVar[str] = "sum"
+    arity: ClassVar[int | None] = 1
+    domain: ClassVar[Domain] = Domain.NUMBERS
+
+    def infer_shape(self, *operands: Shape) -> Shape:
+        return ()
+
+    def compute(self, *operands: Array) -> Array:
+        return reduction.sum(operands[0], tuple(range(operands[0].ndim)))
+
+    def backward(self, operands: Sequence[R], output: R, gradient: R) -> Cotangents[R]:
+        return (gradient.broadcast(operands[0].shape),)
+
+
+class Broadcast(Operation):
+    """A rank-0 value spread over a shape."""
+
+    __slots__ = ("shape",)
+    shape: Shape
+
+    name: ClassVar[str] = "broadcast"
+    arity: ClassVar[int | None] = 1
+    domain: ClassVar[Domain] = Domain.ANY
+    introduces_nan: ClassVar[bool] = False
+
+    def infer_shape(self, *operands: Shape) -> Shape:
+        if operands[0] != ():
+            raise ShapeError(f"broadcast needs a rank-0 value, got shape {operands[0]}")
+        return self.shape
+
+    def compute(self, *operands: Array) -> Array:
+        return np.broadcast_to(operands[0], self.shape)
+
+    def backward(self, operands: Sequence[R], output: R, gradient: R) -> Cotangents[R]:
+        return (gradient.sum(),)
+
+
+class SumAlong(Operation):
+    """The sum over some axes, which leave the shape; the axes flatten in ascending order."""
+
+    __slots__ = ("axes",)
+    axes: tuple[int, ...]
+
+    name: ClassVar[str] = "sum_along"
+    arity: ClassVar[int | None] = 1
+    domain: ClassVar[Domain] = Domain.NUMBERS
+
+    def infer_shape(self, *operands: Shape) -> Shape:
+        return without(operands[0], self.axes)
+
+    def compute(self, *operands: Array) -> Array:
+        return reduction.sum(operands[0], self.axes)
+
+    def backward(self, operands: Sequence[R], output: R, gradient: R) -> Cotangents[R]:
+        return (gradient.broadcast_along(self.axes, _extents(operands[0].shape, self.axes)),)
+
+
+class BroadcastAlong(Operation):
+    """The value repeated along new axes, which stand at `axes` of the result."""
+
+    __slots__ = ("axes", "extents")
+    axes: tuple[int, ...]
+    extents: tuple[int, ...]
+
+    name: ClassVar[str] = "broadcast_along"
+    arity: ClassVar[int | None] = 1
+    domain: ClassVar[Domain] = Domain.ANY
+    introduces_nan: ClassVar[bool] = False
+
+    def infer_shape(self, *operands: Shape) -> Shape:
+        shape = list(operands[0])
+        for axis, extent in zip(self.axes, self.extents, strict=True):
+            shape.insert(axis, extent)
+        return tuple(shape)
+
+    def compute(self, *operands: Array) -> Array:
+        array = np.expand_dims(operands[0], self.axes)
+        return np.broadcast_to(array, self.infer_shape(operands[0].shape))
+
+    def backward(self, operands: Sequence[R], output: R, gradient: R) -> Cotangents[R]:
+        return (gradient.sum(self.axes),)
+
+
+class MaxAlong(Operation):
+    """The largest element over some axes; the gradient goes to the first that attains it."""
+
+    __slots__ = ("axes",)
+    axes: tuple[int, ...]
+
+    name: ClassVar[str] = "max_along"
+    arity: ClassVar[int | None] = 1
+    domain: ClassVar[Domain] = Domain.ANY
+    introduces_nan: ClassVar[bool] = False
+
+    def infer_shape(self, *operands: Shape) -> Shape:
+        if 0 in _extents(operands[0], self.axes):
+            raise ShapeError(
+                f"max_along needs extents of one or more, got {operands[0]} over axes {self.axes}"
+            )
+        return without(operands[0], self.axes)
+
+    def compute(self, *operands: Array) -> Array:
+        return reduction.maximum(operands[0], self.axes)
+
+    def reads(self) -> Reads:
+        return Reads(operands=(0,), output=True)
+
+    def backward(self, operands: Sequence[R], output: R, gradient: R) -> Cotangents[R]:
+        shape, axes = operands[0].shape, self.axes
+        extents = _extents(shape, axes)
+        attained = operands[0].equal(output.broadcast_along(axes, extents))
+        # Negated positions: their maximum names the first element that attains the maximum.
+        others = tuple(axis for axis in range(len(shape)) if axis not in axes)
+        order = (-gradient.iota(extents)).broadcast_along(others, _extents(shape, others))
+        candidate = attained.select(order, order.fill(-size(extents)))
+        first = candidate.max(axes).broadcast_along(axes, extents)
+        chosen = attained.minimum(candidate.equal(first))
+        spread = gradient.broadcast_along(axes, extents)
+        return (chosen.select(spread, spread.fill(0.0)),)
+
+
+def _extents(shape: Shape, axes: tuple[int, ...]) -> Shape:
+    return tuple(shape[axis] for axis in axes)

@@ -1,0 +1,95 @@
+"""Selection by integer indices, and its adjoint."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import ClassVar
+
+from topos.errors import ElementError, ShapeError
+from topos.op.operation import Array, Cotangents, Domain, Operation, R, Reads
+from topos.payload import Element, Shape
+from topos.payload.kernels import selection
+
+__all__ = ["Gather", "Scatter"]
+
+
+class Gather(Operation):
+    """The slices of the first operand along `axis` that the second names.
+
+    The indices' shape takes the axis's place. An index outside is clamped to the nearest end.
+    """
+
+    __slots__ = ("axis",)
+    axis: int
+
+    name: ClassVar[str] = "gather"
+    arity: ClassVar[int | None] = 2
+    domain: ClassVar[Domain] = Domain.ANY
+    introduces_nan: ClassVar[bool] = False
+
+    def infer_element(self, *operands: Element) -> Element:
+        return _indexed(self.name, *operands)
+
+    def infer_shape(self, *operands: Shape) -> Shape:
+        shape, indices = operands
+        if shape[self.axis] == 0:
+            raise ShapeError(f"gather needs something to choose from, got {shape}")
+        return (*shape[: self.axis], *indices, *shape[self.axis + 1 :])
+
+    def compute(self, *operands: Array) -> Array:
+        return selection.gather(operands[0], operands[1], self.axis)
+
+    def reads(self) -> Reads:
+        return Reads(operands=(1,))
+
+    def backward(self, operands: Sequence[R], output: R, gradient: R) -> Cotangents[R]:
+        extent = operands[0].shape[self.axis]
+        return gradient.scatter(operands[1], self.axis, extent), None
+
+
+class Scatter(Operation):
+    """The adjoint of `Gather`: slices added where their indices say, onto +0.
+
+    The indices' axes stand at `axis` of the first operand and become one axis of `extent`.
+    Additions run in row-major order of the indices; an index outside is clamped.
+    """
+
+    __slots__ = ("axis", "extent")
+    axis: int
+    extent: int
+
+    name: ClassVar[str] = "scatter"
+    arity: ClassVar[int | None] = 2
+    domain: ClassVar[Domain] = Domain.NUMBERS
+
+    def infer_element(self, *operands: Element) -> Element:
+        element = _indexed(self.name, *operands)
+        if not self.domain.admits(element):
+            raise ElementError(f"scatter needs {self.domain.value}, got {element}")
+        return element
+
+    def infer_shape(self, *operands: Shape) -> Shape:
+        updates, indices = operands
+        end = self.axis + len(indices)
+        if updates[self.axis : end] != indices or self.extent < 1:
+            raise ShapeError(
+                f"scatter needs updates with {indices} at axis {self.axis} and an extent of 1 or"
+                f" more, got {updates} and extent {self.extent}"
+            )
+        return (*updates[: self.axis], self.extent, *updates[end:])
+
+    def compute(self, *operands: Array) -> Array:
+        return selection.scatter(operands[0], operands[1], self.axis, self.extent)
+
+    def reads(self) -> Reads:
+        return Reads(operands=(1,))
+
+    def backward(self, operands: Sequence[R], output: R, gradient: R) -> Cotangents[R]:
+        return gradient.gather(operands[1], self.axis), None
+
+
+def _indexed(name: str, *operands: Element) -> Element:
+    values, indices = operands
+    if indices.dtype.kind != "i":
+        raise ElementError(f"{name} needs integer indices, got {indices}")
+    return values

@@ -1,0 +1,117 @@
+"""Slicing: a box of a value, the zeros around one, and values joined along an axis."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import ClassVar
+
+import numpy as np
+
+from topos.errors import ShapeError
+from topos.op.operation import Array, Cotangents, Domain, Operation, R
+from topos.payload import Shape
+
+__all__ = ["Concatenate", "Narrow", "Pad"]
+
+
+class Narrow(Operation):
+    """The box of `extents` that begins at `starts`, one of each an axis."""
+
+    __slots__ = ("extents", "starts")
+    starts: tuple[int, ...]
+    extents: Shape
+
+    name: ClassVar[str] = "narrow"
+    arity: ClassVar[int | None] = 1
+    domain: ClassVar[Domain] = Domain.ANY
+    introduces_nan: ClassVar[bool] = False
+
+    def infer_shape(self, *operands: Shape) -> Shape:
+        shape = operands[0]
+        ranks = len(self.starts) == len(self.extents) == len(shape)
+        if not ranks or any(
+            start < 0 or extent < 0 or start + extent > whole
+            for start, extent, whole in zip(self.starts, self.extents, shape, strict=True)
+        ):
+            raise ShapeError(
+                f"narrow needs a box inside {shape}, got {self.extents} from {self.starts}"
+            )
+        return self.extents
+
+    def compute(self, *operands: Array) -> Array:
+        box = zip(self.starts, self.extents, strict=True)
+        return operands[0][tuple(slice(start, start + extent) for start, extent in box)]
+
+    def backward(self, operands: Sequence[R], output: R, gradient: R) -> Cotangents[R]:
+        box = zip(self.starts, self.extents, operands[0].shape, strict=True)
+        return (gradient.pad(self.starts, [whole - low - kept for low, kept, whole in box]),)
+
+
+class Pad(Operation):
+    """The value with `low` zeros before it and `high` zeros after it along each axis."""
+
+    __slots__ = ("high", "low")
+    low: tuple[int, ...]
+    high: tuple[int, ...]
+
+    name: ClassVar[str] = "pad"
+    arity: ClassVar[int | None] = 1
+    domain: ClassVar[Domain] = Domain.ANY
+    introduces_nan: ClassVar[bool] = False
+
+    def infer_shape(self, *operands: Shape) -> Shape:
+        shape = operands[0]
+        ranks = len(self.low) == len(self.high) == len(shape)
+        if not ranks or min((*self.low, *self.high), default=0) < 0:
+            raise ShapeError(
+                f"pad needs zero or more zeros on each side of every axis of {shape},"
+                f" got low {self.low} and high {self.high}"
+            )
+        return tuple(map(sum, zip(self.low, shape, self.high, strict=True)))
+
+    def compute(self, *operands: Array) -> Array:
+        array = operands[0]
+        padded = np.zeros(self.infer_shape(array.shape), array.dtype)
+        box = zip(self.low, array.shape, strict=True)
+        padded[tuple(slice(low, low + extent) for low, extent in box)] = array
+        return padded
+
+    def backward(self, operands: Sequence[R], output: R, gradient: R) -> Cotangents[R]:
+        return (gradient.box(self.low, operands[0].shape),)
+
+
+class Concatenate(Operation):
+    """Values joined along an axis, in order; the other axes are equal."""
+
+    __slots__ = ("axis",)
+    axis: int
+
+    name: ClassVar[str] = "concatenate"
+    arity: ClassVar[int | None] = None
+    domain: ClassVar[Domain] = Domain.ANY
+    introduces_nan: ClassVar[bool] = False
+
+    def infer_shape(self, *operands: Shape) -> Shape:
+        first, axis = operands[0], self.axis
+        if any(
+            len(operand) != len(first)
+            or operand[:axis] != first[:axis]
+            or operand[axis + 1 :] != first[axis + 1 :]
+            for operand in operands
+        ):
+            raise ShapeError(
+                f"concatenate needs equal shapes but for axis {axis},"
+                f" got {' and '.join(map(str, operands))}"
+            )
+        return (*first[:axis], sum(operand[axis] for operand in operands), *first[axis + 1 :])
+
+    def compute(self, *operands: Array) -> Array:
+        return np.concatenate(operands, self.axis)
+
+    def backward(self, operands: Sequence[R], output: R, gradient: R) -> Cotangents[R]:
+        cotangents, start = [], 0
+        for operand in operands:
+            extent = operand.shape[self.axis]
+            cotangents.append(gradient.narrow(self.axis, start, extent))
+            start += extent
+        return tuple(cotangents)

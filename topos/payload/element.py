@@ -1,0 +1,105 @@
+"""Elements: the number formats that fill a tensor."""
+
+from __future__ import annotations
+
+from typing import Any, Final, NamedTuple
+
+import ml_dtypes
+import numpy as np
+
+from topos.errors import ElementError
+from topos.payload.shape import Shape
+
+__all__ = [
+    "DIFFERENTIABLE",
+    "ELEMENTS",
+    "Element",
+    "TensorType",
+    "bf16",
+    "bool_",
+    "element_of",
+    "f16",
+    "f32",
+    "f64",
+    "i32",
+    "i64",
+]
+
+
+class Element:
+    """A number format: its numpy storage, and the format its arithmetic runs in.
+
+    `compute` is the format that sums and products accumulate in before the one rounding back;
+    it is the element's own dtype except for the 16-bit floats, which compute in float32.
+    Two elements are equal where they are the same object.
+    """
+
+    __slots__ = ("compute", "differentiable", "dtype", "mlir", "name")
+
+    def __init__(
+        self,
+        name: str,
+        dtype: Any,
+        *,
+        mlir: str | None = None,
+        compute: Any = None,
+        differentiable: bool = True,
+    ) -> None:
+        self.name = name
+        self.dtype: np.dtype[Any] = np.dtype(dtype)
+        self.mlir = name if mlir is None else mlir
+        self.compute: np.dtype[Any] = self.dtype if compute is None else np.dtype(compute)
+        self.differentiable = differentiable
+
+    def __repr__(self) -> str:
+        return self.name
+
+    def __reduce__(self) -> Any:
+        # A built-in element must stay the same object across a pickle.
+        if ELEMENTS.get(self.name) is self:
+            return _named, (self.name,)
+        return _rebuilt, (self.name, self.dtype, self.mlir, self.compute, self.differentiable)
+
+
+class TensorType(NamedTuple):
+    """The shape and the element of a value, written as `f32[64, 10]`."""
+
+    shape: Shape
+    element: Element
+
+    def __str__(self) -> str:
+        return f"{self.element.name}[{', '.join(map(str, self.shape))}]"
+
+
+f64: Final = Element("f64", np.float64)
+f32: Final = Element("f32", np.float32)
+f16: Final = Element("f16", np.float16, compute=np.float32)
+bf16: Final = Element("bf16", ml_dtypes.bfloat16, compute=np.float32)
+i64: Final = Element("i64", np.int64, differentiable=False)
+i32: Final = Element("i32", np.int32, differentiable=False)
+bool_: Final = Element("bool", np.bool_, mlir="i1", differentiable=False)
+
+ELEMENTS: Final[dict[str, Element]] = {
+    element.name: element for element in (f64, f32, f16, bf16, i64, i32, bool_)
+}
+DIFFERENTIABLE: Final[tuple[Element, ...]] = (f64, f32, f16, bf16)
+_BY_DTYPE: Final[dict[np.dtype[Any], Element]] = {
+    element.dtype: element for element in ELEMENTS.values()
+}
+
+
+def element_of(dtype: Any) -> Element:
+    """Returns the built-in element stored as numpy's `dtype`, or raises `ElementError`."""
+    try:
+        return _BY_DTYPE[np.dtype(dtype)]
+    except (KeyError, TypeError):
+        names = ", ".join(ELEMENTS)
+        raise ElementError(f"no element is stored as {dtype}; there are {names}") from None
+
+
+def _named(name: str) -> Element:
+    return ELEMENTS[name]
+
+
+def _rebuilt(name: str, dtype: Any, mlir: str, compute: Any, differentiable: bool) -> Element:
+    return Element(name, dtype, mlir=mlir, compute=compute, differentiable=differentiable)

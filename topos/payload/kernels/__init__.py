@@ -1,0 +1,1 @@
+"""The kernels whose bits are the spec: numpy arrays in, numpy arrays out."""

@@ -1,0 +1,49 @@
+"""Kernels for operands without NaN: numpy's own ufuncs where those already give the spec's bits.
+
+A NaN that arises from other numbers always raises the IEEE invalid flag, and numpy turns the flag
+into `FloatingPointError` under `errstate(invalid="raise")`. A plan therefore runs these kernels
+first and falls back to the canonicalizing ones only where the error says that a NaN exists.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+__all__ = ["guarded", "has_nan", "is_native", "raising"]
+
+Array = npt.NDArray[Any]
+
+
+def has_nan(array: Array) -> bool:
+    """Returns whether `array` holds a NaN; integers and booleans never do."""
+    kind = array.dtype.kind
+    if kind in "iub" or array.size == 0:
+        return False
+    return bool(np.isnan(array).any())
+
+
+def is_native(dtype: np.dtype[Any]) -> bool:
+    """Returns whether numpy's ufuncs compute `dtype` with one IEEE rounding an operation."""
+    return dtype == np.float32 or dtype == np.float64
+
+
+def guarded(kernel: Callable[..., Array]) -> Callable[..., Array]:
+    """Returns `kernel`, made to raise `FloatingPointError` where its result holds a NaN."""
+    return partial(_checked, kernel)
+
+
+def _checked(kernel: Callable[..., Array], *operands: Array) -> Array:
+    result = kernel(*operands)
+    if has_nan(result):
+        raise FloatingPointError("a NaN arose")
+    return result
+
+
+def raising() -> np.errstate:
+    """Returns the context in which a NaN that arises is raised as `FloatingPointError`."""
+    return np.errstate(all="ignore", invalid="raise")

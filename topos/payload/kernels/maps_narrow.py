@@ -1,0 +1,110 @@
+"""Narrow maps: correct rounding to 32 and 16 bits of a float64 approximation.
+
+A float64 y within 2**-46 of the exact result, relatively, encloses it between y (1 - 2**-46)
+and y (1 + 2**-46). Where both ends round to the same number, so does the exact result; the few
+lanes left, about one in 10**5, go to integer arithmetic. 2**-46 is 64 units in the last
+place or more, well beyond the error of any float64 library numpy is built with (SVML states 4),
+so the bits do not depend on which library that is.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from typing import Final
+
+import numpy as np
+
+from topos.payload.kernels.exact import ExactMap
+from topos.payload.kernels.rounding import (
+    BFLOAT16,
+    BINARY32,
+    Array,
+    Format,
+    round_to_bfloat16,
+)
+from topos.payload.kernels.tables_erf import CENTERS_PER_UNIT, erf_table
+
+__all__ = ["Approximation", "approximate_erf", "approximate_logistic", "approximate_rsqrt"]
+__all__ += ["narrowed", "single", "table"]
+
+Approximation = Callable[[Array], Array]
+
+CHUNK: Final = 8192
+_LOW: Final = 1.0 - 2.0**-46
+_HIGH: Final = 1.0 + 2.0**-46
+
+
+def single(exact: ExactMap, approximate: Approximation, values: Array) -> Array:
+    """Returns the map of float32 `values`, one contiguous axis."""
+    result = np.empty(values.size, np.float32)
+    high = np.empty(min(values.size, CHUNK), np.float32)
+    for start in range(0, values.size, CHUNK):
+        wide = values[start : start + CHUNK].astype(np.float64)
+        low = result[start : start + CHUNK]
+        estimate = approximate(wide)
+        np.multiply(estimate, _LOW, out=low, casting="same_kind")
+        above = np.multiply(estimate, _HIGH, out=high[: low.size], casting="same_kind")
+        # A NaN differs from itself, so that one comparison finds every lane to settle.
+        open_lanes = low != above
+        if open_lanes.any():
+            _settle(exact, wide, low, open_lanes, BINARY32)
+    return result
+
+
+def _settle(exact: ExactMap, wide: Array, low: Array, open_lanes: Array, target: Format) -> None:
+    """Writes the final bits of the lanes that the enclosure left open."""
+    nan = low != low
+    low.view(target.bits)[nan] = target.nan
+    lanes = np.flatnonzero(open_lanes & ~nan)
+    if lanes.size:
+        low[lanes] = exact.each(wide[lanes], target)
+
+
+def narrowed(values: Array, target: Format) -> Array:
+    """Returns float64 `values` rounded once to `target`."""
+    return round_to_bfloat16(values) if target is BFLOAT16 else values.astype(target.dtype)
+
+
+@functools.cache
+def table(exact: ExactMap, approximate: Approximation, target: Format) -> Array:
+    """Returns the map of every 16-bit number of `target`, ordered by bit pattern."""
+    wide = np.arange(1 << 16, dtype=np.uint16).view(target.dtype).astype(np.float64)
+    estimate = approximate(wide)
+    low, high = narrowed(estimate * _LOW, target), narrowed(estimate * _HIGH, target)
+    _settle(exact, wide, low, low != high, target)
+    low.setflags(write=False)
+    return low
+
+
+def approximate_logistic(values: Array) -> Array:
+    """Returns 1 / (1 + e**-x); three roundings atop those of exp."""
+    growth = np.exp(-values)
+    growth += 1.0
+    return np.divide(1.0, growth, out=growth)
+
+
+def approximate_rsqrt(values: Array) -> Array:
+    """Returns 1 / sqrt(x); two roundings, and -inf at -0."""
+    root = np.sqrt(values)
+    return np.divide(1.0, root, out=root)
+
+
+def approximate_erf(values: Array) -> Array:
+    """Returns erf by the Taylor polynomial about the nearest center, |h| <= 1/128.
+
+    The remainder is below 2**-70: the coefficient of h**8 is below 0.1. Relatively that and the
+    seven roundings of the polynomial stay below 2**-50, since the sum never cancels: at the
+    first centers it is h c1 (1 - h**2 / 3 + ...), elsewhere c0 exceeds 0.017 > 2 |h| c1 / 2.
+    """
+    coefficients = erf_table().coefficients
+    magnitude = np.minimum(np.abs(values), 6.0)
+    nearest = np.rint(magnitude * CENTERS_PER_UNIT)
+    step = magnitude - nearest * (1.0 / CENTERS_PER_UNIT)
+    # A NaN has no center: `clip` gives it some column, and its step stays NaN.
+    column = nearest.astype(np.intp)
+    total = coefficients[7].take(column, mode="clip")
+    for power in range(6, -1, -1):
+        total *= step
+        total += coefficients[power].take(column, mode="clip")
+    return np.copysign(total, values)

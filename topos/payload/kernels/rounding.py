@@ -1,0 +1,83 @@
+"""Rounding: the binary formats, and the one step from an exact number to the nearest of them."""
+
+from __future__ import annotations
+
+import math
+from typing import Any, Final, NamedTuple
+
+import ml_dtypes
+import numpy as np
+import numpy.typing as npt
+
+__all__ = [
+    "BFLOAT16",
+    "BINARY16",
+    "BINARY32",
+    "BINARY64",
+    "FORMATS",
+    "Array",
+    "Format",
+    "nearest",
+    "round_to_bfloat16",
+]
+
+Array = npt.NDArray[Any]
+
+
+class Format(NamedTuple):
+    """An IEEE 754 binary format.
+
+    Its finite numbers are n * 2**e with |n| < 2**precision and e >= quantum, below 2**limit in
+    magnitude; `nan` is the bit pattern of its canonical quiet NaN, read as `bits`.
+    """
+
+    precision: int
+    quantum: int
+    limit: int
+    dtype: np.dtype[Any]
+    bits: np.dtype[Any]
+    nan: int
+
+
+BINARY64: Final = Format(
+    53, -1074, 1024, np.dtype(np.float64), np.dtype(np.uint64), 0x7FF8000000000000
+)
+BINARY32: Final = Format(24, -149, 128, np.dtype(np.float32), np.dtype(np.uint32), 0x7FC00000)
+BINARY16: Final = Format(11, -24, 16, np.dtype(np.float16), np.dtype(np.uint16), 0x7E00)
+BFLOAT16: Final = Format(8, -133, 128, np.dtype(ml_dtypes.bfloat16), np.dtype(np.uint16), 0x7FC0)
+
+FORMATS: Final[dict[np.dtype[Any], Format]] = {
+    each.dtype: each for each in (BINARY64, BINARY32, BINARY16, BFLOAT16)
+}
+
+
+def nearest(integer: int, exponent: int, target: Format) -> float:
+    """Returns integer * 2**exponent rounded once to `target`, ties to even, as a float."""
+    magnitude = abs(integer)
+    place = max(exponent + magnitude.bit_length() - target.precision, target.quantum)
+    shift = place - exponent
+    kept = _shifted_to_even(magnitude, shift) if shift > 0 else magnitude << -shift
+    if kept.bit_length() + place > target.limit:
+        return math.copysign(math.inf, integer)
+    return math.copysign(math.ldexp(kept, place), integer)
+
+
+def _shifted_to_even(magnitude: int, shift: int) -> int:
+    kept, half = magnitude >> shift, 1 << (shift - 1)
+    dropped = magnitude - (kept << shift)
+    upward = dropped > half or (dropped == half and kept & 1)
+    return kept + 1 if upward else kept
+
+
+def round_to_bfloat16(values: Array) -> Array:
+    """Returns float64 `values` rounded once to bfloat16; a cast would round to float32 first."""
+    # In the normal range the rounding is an integer addition at the last kept bit, bit 45.
+    bits = np.ascontiguousarray(values).view(np.int64)
+    carry = ((bits >> 45) & 1) + ((1 << 44) - 1)
+    normal = ((bits + carry) & ~((1 << 45) - 1)).view(np.float64)
+    # Below it, adding this number leaves exactly the multiples of 2**-133, the format's quantum.
+    anchor = np.copysign(1.5 * 2.0 ** (52 - 133), values)
+    subnormal = np.copysign((values + anchor) - anchor, values)
+    rounded = np.where(np.abs(values) < 2.0**-126, subnormal, normal)
+    rounded = np.where(np.isfinite(values), rounded, values)
+    return rounded.astype(np.float32).astype(BFLOAT16.dtype)

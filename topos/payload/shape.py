@@ -1,0 +1,60 @@
+"""Shapes: the extent of a tensor along each axis, outermost first."""
+
+from __future__ import annotations
+
+import math
+import operator
+from collections.abc import Sequence
+from typing import SupportsIndex
+
+from topos.errors import ShapeError
+
+__all__ = ["Shape", "axes_of", "axis_of", "shape_of", "size", "without"]
+
+Shape = tuple[int, ...]
+
+
+def shape_of(extents: SupportsIndex | Sequence[SupportsIndex]) -> Shape:
+    """Returns `extents` as a shape; raises `ShapeError` where one is negative or no integer."""
+    parts = extents if isinstance(extents, Sequence) else (extents,)
+    try:
+        shape = tuple(operator.index(extent) for extent in parts)
+    except TypeError:
+        raise ShapeError(f"a shape needs integers, got {extents!r}") from None
+    if any(extent < 0 for extent in shape):
+        raise ShapeError(f"a shape needs extents of zero or more, got {shape}")
+    return shape
+
+
+def size(shape: Shape) -> int:
+    """Returns the number of elements that a tensor of `shape` holds."""
+    return math.prod(shape)
+
+
+def axis_of(operation: str, axis: SupportsIndex, rank: int) -> int:
+    """Returns `axis` counted from the front; negative axes count from the back."""
+    try:
+        position = operator.index(axis)
+    except TypeError:
+        raise ShapeError(f"{operation} needs an integer axis, got {axis!r}") from None
+    if not -rank <= position < rank:
+        raise ShapeError(f"{operation} needs an axis of a rank-{rank} value, got axis {position}")
+    return position % rank
+
+
+def axes_of(
+    operation: str, axes: SupportsIndex | Sequence[SupportsIndex] | None, rank: int
+) -> tuple[int, ...]:
+    """Returns `axes` ascending and counted from the front; `None` is every axis."""
+    if axes is None:
+        return tuple(range(rank))
+    parts = axes if isinstance(axes, Sequence) else (axes,)
+    positions = tuple(sorted(axis_of(operation, axis, rank) for axis in parts))
+    if len(set(positions)) != len(positions):
+        raise ShapeError(f"{operation} needs distinct axes, got {tuple(parts)}")
+    return positions
+
+
+def without(shape: Shape, axes: Sequence[int]) -> Shape:
+    """Returns `shape` less the extents at `axes`."""
+    return tuple(extent for axis, extent in enumerate(shape) if axis not in axes)

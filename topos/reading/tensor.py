@@ -1,0 +1,94 @@
+"""The computing reading: an immutable array of one element."""
+
+from __future__ import annotations
+
+from typing import Any, Self
+
+import numpy as np
+import numpy.typing as npt
+
+from topos.errors import ElementError, ShapeError
+from topos.op import Array, Operation
+from topos.payload import Element, Shape, TensorType, f32
+from topos.payload.storage import iota, literal, stored
+from topos.reading.recordable import Number, Recordable
+
+__all__ = ["Tensor"]
+
+
+class Tensor(Recordable):
+    """An immutable tensor; its operators compute the oracle's bits.
+
+    An array keeps the element of its dtype; Python numbers and lists take `element`, f32 unless
+    said otherwise. The payload is copied.
+    """
+
+    __slots__ = ("_array", "_element")
+
+    def __init__(self, payload: npt.ArrayLike, element: Element | None = None) -> None:
+        if isinstance(payload, Tensor):
+            payload, element = payload._array, element or payload._element
+        self._array, self._element = stored(payload, f32, element)
+
+    @classmethod
+    def wrap(cls, array: Array, element: Element) -> Self:
+        """Returns a tensor that shares `array`, which nobody may write to from here on."""
+        tensor = cls.__new__(cls)
+        view = np.asarray(array).view()
+        view.flags.writeable = False
+        tensor._array, tensor._element = view, element
+        return tensor
+
+    @property
+    def shape(self) -> Shape:
+        return self._array.shape
+
+    @property
+    def element(self) -> Element:
+        return self._element
+
+    @property
+    def type(self) -> TensorType:
+        """The shape and the element."""
+        return TensorType(self._array.shape, self._element)
+
+    def express(self, operation: Operation, *operands: Self) -> Self:
+        inferred = operation.infer(*(operand.type for operand in operands))
+        array = operation.compute(*(operand._array for operand in operands))
+        return self.wrap(array, inferred.element)
+
+    def fill(self, number: Number) -> Self:
+        array = np.broadcast_to(literal(number, self._element), self.shape)
+        return self.wrap(array, self._element)
+
+    def iota(self, shape: Shape) -> Self:
+        return type(self)(iota(shape))
+
+    def numpy(self) -> Array:
+        """Returns the payload as a read-only array, without a copy."""
+        return self._array
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> Array:
+        return np.array(self._array, dtype=dtype, copy=copy)
+
+    def item(self) -> float | int | bool:
+        """Returns the one number of a tensor of size one as a Python number."""
+        if self._array.size != 1:
+            raise ShapeError(f"item needs a tensor of size one, got shape {self.shape}")
+        number: float | int | bool = self._array.reshape(())[()].item()
+        return number
+
+    def __float__(self) -> float:
+        return float(self.item())
+
+    def __bool__(self) -> bool:
+        if self._array.size != 1:
+            raise ElementError(f"only a tensor of size one is true or false, got {self.type}")
+        return bool(self.item())
+
+    def __reduce__(self) -> Any:
+        return type(self), (np.array(self._array), self._element)
+
+    def __repr__(self) -> str:
+        numbers = np.array2string(self._array, threshold=12, separator=", ", prefix="Tensor(")
+        return f"Tensor({numbers}, {self.type})"
