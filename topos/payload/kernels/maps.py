@@ -14,7 +14,13 @@ import numpy as np
 import numpy.typing as npt
 
 from topos.errors import ElementError
-from topos.payload.kernels import exact, maps_narrow
+from topos.payload.kernels import (
+    exact,
+    maps_circular,
+    maps_logarithm,
+    maps_narrow,
+    maps_wide,
+)
 from topos.payload.kernels.rounding import BINARY32, BINARY64, FORMATS, Array, Format
 
 __all__ = [
@@ -35,18 +41,21 @@ __all__ = [
 class _Map(NamedTuple):
     exact: exact.ExactMap
     approximate: maps_narrow.Approximation
+    bracket: maps_wide.Bracket
 
 
-_EXP: Final = _Map(exact.EXP, np.exp)
-_EXPM1: Final = _Map(exact.EXPM1, np.expm1)
-_LN: Final = _Map(exact.LN, np.log)
-_LOG1P: Final = _Map(exact.LOG1P, np.log1p)
-_TANH: Final = _Map(exact.TANH, np.tanh)
-_LOGISTIC: Final = _Map(exact.LOGISTIC, maps_narrow.approximate_logistic)
-_SIN: Final = _Map(exact.SIN, np.sin)
-_COS: Final = _Map(exact.COS, np.cos)
-_ERF: Final = _Map(exact.ERF, maps_narrow.approximate_erf)
-_RSQRT: Final = _Map(exact.RSQRT, maps_narrow.approximate_rsqrt)
+_EXP: Final = _Map(exact.EXP, np.exp, maps_wide.bracket_exp)
+_EXPM1: Final = _Map(exact.EXPM1, np.expm1, maps_wide.bracket_expm1)
+_LN: Final = _Map(exact.LN, np.log, maps_logarithm.bracket_ln)
+_LOG1P: Final = _Map(exact.LOG1P, np.log1p, maps_logarithm.bracket_log1p)
+_TANH: Final = _Map(exact.TANH, np.tanh, maps_wide.bracket_tanh)
+_LOGISTIC: Final = _Map(
+    exact.LOGISTIC, maps_narrow.approximate_logistic, maps_wide.bracket_logistic
+)
+_SIN: Final = _Map(exact.SIN, np.sin, maps_circular.bracket_sin)
+_COS: Final = _Map(exact.COS, np.cos, maps_circular.bracket_cos)
+_ERF: Final = _Map(exact.ERF, maps_narrow.approximate_erf, maps_wide.bracket_erf)
+_RSQRT: Final = _Map(exact.RSQRT, maps_narrow.approximate_rsqrt, maps_wide.bracket_rsqrt)
 
 
 def exp(values: npt.ArrayLike) -> Array:
@@ -134,5 +143,5 @@ def _flat(each: _Map, flat: Array, target: Format) -> Array:
     if target is BINARY32:
         return maps_narrow.single(each.exact, each.approximate, flat)
     if target is BINARY64:
-        return each.exact.each(flat, target)
+        return maps_wide.double(each.exact, each.bracket, flat)
     return maps_narrow.table(each.exact, each.approximate, target).take(flat.view(np.uint16))

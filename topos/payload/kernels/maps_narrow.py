@@ -23,10 +23,19 @@ from topos.payload.kernels.rounding import (
     Format,
     round_to_bfloat16,
 )
-from topos.payload.kernels.tables_erf import CENTERS_PER_UNIT, erf_table
+from topos.payload.kernels.tables_expansion import CENTERS_PER_UNIT, erf_expansions
 
-__all__ = ["Approximation", "approximate_erf", "approximate_logistic", "approximate_rsqrt"]
-__all__ += ["narrowed", "single", "table"]
+__all__ = [
+    "CHUNK",
+    "Approximation",
+    "approximate_erf",
+    "approximate_logistic",
+    "approximate_rsqrt",
+    "narrowed",
+    "settle",
+    "single",
+    "table",
+]
 
 Approximation = Callable[[Array], Array]
 
@@ -48,11 +57,11 @@ def single(exact: ExactMap, approximate: Approximation, values: Array) -> Array:
         # A NaN differs from itself, so that one comparison finds every lane to settle.
         open_lanes = low != above
         if open_lanes.any():
-            _settle(exact, wide, low, open_lanes, BINARY32)
+            settle(exact, wide, low, open_lanes, BINARY32)
     return result
 
 
-def _settle(exact: ExactMap, wide: Array, low: Array, open_lanes: Array, target: Format) -> None:
+def settle(exact: ExactMap, wide: Array, low: Array, open_lanes: Array, target: Format) -> None:
     """Writes the final bits of the lanes that the enclosure left open."""
     nan = low != low
     low.view(target.bits)[nan] = target.nan
@@ -72,7 +81,7 @@ def table(exact: ExactMap, approximate: Approximation, target: Format) -> Array:
     wide = np.arange(1 << 16, dtype=np.uint16).view(target.dtype).astype(np.float64)
     estimate = approximate(wide)
     low, high = narrowed(estimate * _LOW, target), narrowed(estimate * _HIGH, target)
-    _settle(exact, wide, low, low != high, target)
+    settle(exact, wide, low, low != high, target)
     low.setflags(write=False)
     return low
 
@@ -93,11 +102,11 @@ def approximate_rsqrt(values: Array) -> Array:
 def approximate_erf(values: Array) -> Array:
     """Returns erf by the Taylor polynomial about the nearest center, |h| <= 1/128.
 
-    The remainder is below 2**-70: the coefficient of h**8 is below 0.1. Relatively that and the
-    seven roundings of the polynomial stay below 2**-50, since the sum never cancels: at the
-    first centers it is h c1 (1 - h**2 / 3 + ...), elsewhere c0 exceeds 0.017 > 2 |h| c1 / 2.
+    About 0 the sum is h a1 (1 - h*h/3 + ...), elsewhere a0 is at least twice |h| a1, so that the
+    value never cancels below 2**-7: the roundings cost it 2**-50 at most, relatively, and the
+    remainder a8 h**8, below 0.1 * 2**-56, costs 2**-52.
     """
-    coefficients = erf_table().coefficients
+    coefficients = erf_expansions().coefficients
     magnitude = np.minimum(np.abs(values), 6.0)
     nearest = np.rint(magnitude * CENTERS_PER_UNIT)
     step = magnitude - nearest * (1.0 / CENTERS_PER_UNIT)

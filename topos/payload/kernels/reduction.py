@@ -83,7 +83,8 @@ def reduce_by_halves(
             carried = (term[count - half : half] for term in terms)
             combined = [np.concatenate(pair) for pair in zip(combined, carried, strict=True)]
         terms, count = tuple(combined), half
-    return tuple(combine(totals, tuple(term.reshape(kept) for term in terms)))
+    results = combine(totals, tuple(term.reshape(kept) for term in terms))
+    return tuple(np.asarray(result) for result in results)
 
 
 def _terms_first(array: Array, axes: tuple[int, ...]) -> Array:

@@ -21,7 +21,7 @@ def gather(array: Array, indices: Array, axis: int) -> Array:
 
     Indices of any integer dtype and rank are clamped to `[0, extent - 1]`; the bits are kept.
     """
-    return np.take(array, _clamped(indices, array.shape[axis]), axis=axis)
+    return np.asarray(np.take(array, _clamped(indices, array.shape[axis]), axis=axis))
 
 
 @np.errstate(all="ignore")

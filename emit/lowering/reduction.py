@@ -1,0 +1,64 @@
+"""Reductions and the broadcasts that are their adjoints."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from topos.emit.text import number
+from topos.emit.writer import Site, Ssa, lower
+from topos.op import Broadcast, BroadcastAlong, MaxAlong, Sum, SumAlong
+from topos.payload import Element, TensorType
+
+
+@lower.rule(Sum)
+def sum_(_operation: Sum, site: Site) -> Ssa:
+    return summed(site, site.operands[0], tuple(range(len(site.operands[0].type.shape))))
+
+
+@lower.rule(SumAlong)
+def sum_along(operation: SumAlong, site: Site) -> Ssa:
+    return summed(site, site.operands[0], operation.axes)
+
+
+@lower.rule(MaxAlong)
+def max_along(operation: MaxAlong, site: Site) -> Ssa:
+    return largest(site, site.operands[0], operation.axes)
+
+
+@lower.rule(Broadcast)
+def broadcast(operation: Broadcast, site: Site) -> Ssa:
+    return site.broadcast(site.operands[0], [], operation.shape)
+
+
+@lower.rule(BroadcastAlong)
+def broadcast_along(operation: BroadcastAlong, site: Site) -> Ssa:
+    return repeated(site, site.operands[0], operation.axes, site.type.shape)
+
+
+def summed(site: Site, value: Ssa, axes: tuple[int, ...]) -> Ssa:
+    """Writes the sum of `value` over `axes`, accumulated wide and rounded once."""
+    wide = site.widened(value)
+    start = site.zero((), wide.type.element)
+    return site.convert(site.reduce("stablehlo.add", wide, start, axes), value.type.element)
+
+
+def largest(site: Site, value: Ssa, axes: tuple[int, ...]) -> Ssa:
+    """Writes the maximum of `value` over `axes`."""
+    element = value.type.element
+    start = site.constant(number(_lowest(element)), TensorType((), element))
+    return site.reduce("stablehlo.maximum", value, start, axes)
+
+
+def repeated(site: Site, value: Ssa, axes: tuple[int, ...], shape: tuple[int, ...]) -> Ssa:
+    """Writes `value` repeated along new axes, which stand at `axes` of `shape`."""
+    kept = [axis for axis in range(len(shape)) if axis not in axes]
+    return site.broadcast(value, kept, shape)
+
+
+def _lowest(element: Element) -> np.generic:
+    """Returns the number that every maximum exceeds or equals."""
+    if element.dtype.kind == "b":
+        return np.bool_(False)
+    if element.dtype.kind == "i":
+        return element.dtype.type(np.iinfo(element.dtype).min)
+    return element.dtype.type(-np.inf)

@@ -1,0 +1,163 @@
+"""Building of programs: names become slots, operations kernels, regions programs of their own."""
+
+from __future__ import annotations
+
+from topos.errors import UnsupportedError, VerifyError
+from topos.runtimes._stablehlo.captures import captured
+from topos.runtimes._stablehlo.frame import Frame
+from topos.runtimes._stablehlo.operations import ELEMENTWISE, OPERATIONS
+from topos.runtimes._stablehlo.program import Program
+from topos.runtimes._stablehlo.site import Constant, Site
+from topos.runtimes._stablehlo.syntax import (
+    Block,
+    Function,
+    Module,
+    Operation,
+    Parameter,
+    Region,
+    Symbol,
+    Tensor,
+    Type,
+)
+from topos.runtimes._stablehlo.types import checked
+
+__all__ = ["build"]
+
+_RETURNS = frozenset({"func.return", "stablehlo.return"})
+
+
+def build(module: Module) -> Program:
+    """Returns the program of `@main`, with every function that it calls built once.
+
+    Raises `VerifyError` for a module that breaks a rule, `UnsupportedError` for what has no
+    kernel here; both name the operation and its line.
+    """
+    functions: dict[str, Function] = {}
+    for function in module.functions:
+        if function.name in functions:
+            raise VerifyError(f"line {function.line}: @{function.name} is defined twice")
+        functions[function.name] = function
+    if "main" not in functions:
+        raise VerifyError("a module needs a function @main")
+    return _Builder(functions).program("main", functions["main"].line)
+
+
+class _Builder:
+    """The functions of a module, each built when it is first called."""
+
+    def __init__(self, functions: dict[str, Function]) -> None:
+        self._functions = functions
+        self._built: dict[str, Program] = {}
+        self._open: list[str] = []
+
+    def program(self, name: str, line: int) -> Program:
+        if name in self._built:
+            return self._built[name]
+        if name not in self._functions:
+            raise VerifyError(f"line {line}: func.call needs a function, got @{name}")
+        if name in self._open:
+            raise UnsupportedError(f"line {line}: @{name} calls itself, which is not supported")
+        self._open.append(name)
+        self._built[name] = self._function(self._functions[name])
+        self._open.pop()
+        return self._built[name]
+
+    def _called(self, name: Symbol, operation: Operation) -> Program:
+        return self.program(name, operation.line)
+
+    def _function(self, function: Function) -> Program:
+        if function.body is None:
+            raise UnsupportedError(f"line {function.line}: @{function.name} has no body")
+        program = self._region(function.body, function.line)
+        stated = tuple(checked(result.type, function.line) for result in function.results)
+        if program.results != stated:
+            raise VerifyError(
+                f"line {function.line}: @{function.name} results in {_shown(stated)},"
+                f" but returns {_shown(program.results)}"
+            )
+        return program
+
+    def _region(
+        self, region: Region, line: int, captures: tuple[Parameter, ...] = ()
+    ) -> Program:
+        """Returns the program of a region, whose captures follow its own arguments."""
+        if len(region.blocks) != 1:
+            raise UnsupportedError(f"line {line}: a region of several blocks is not supported")
+        (block,) = region.blocks
+        end = _end(block, line)
+        frame = Frame()
+        for parameter in (*block.arguments, *captures):
+            frame.define(parameter.name, checked(parameter.type, line), line)
+        frame.end_arguments()
+        elementwise = True
+        for operation in block.operations[:-1]:
+            elementwise = self._add(frame, operation) and elementwise
+        outputs = tuple([frame.slot(name, end) for name in end.operands])
+        returned = tuple(frame.types[slot] for slot in outputs)
+        if end.operand_types is not None and end.operand_types != returned:
+            raise VerifyError(
+                f"line {end.line}: {end.name} states {_shown(end.operand_types)},"
+                f" got {_shown(returned)}"
+            )
+        return frame.program(outputs, elementwise)
+
+    def _add(self, frame: Frame, operation: Operation) -> bool:
+        """Adds one operation and returns whether it works element by element."""
+        builder = OPERATIONS.get(operation.name)
+        if builder is None and operation.name in _RETURNS:
+            raise VerifyError(f"line {operation.line}: {operation.name} ends its block too early")
+        if builder is None:
+            raise UnsupportedError(f"line {operation.line}: {operation.name} is not supported")
+        inputs = [frame.slot(name, operation) for name in operation.operands]
+        captures = [name for name in captured(operation.regions) if frame.holds(name)]
+        site = self._site(frame, operation, inputs, captures)
+        kernel = builder(site)
+        first = len(frame.types)
+        for name, type in zip(operation.results, site.results, strict=True):
+            frame.define(name, type, operation.line)
+        if isinstance(kernel, Constant):
+            frame.constants[first] = kernel.array
+        else:
+            slots = [frame.slot(name, operation) for name in captures]
+            frame.add(operation, kernel, (*inputs, *slots), first)
+        return operation.name in ELEMENTWISE
+
+    def _site(
+        self, frame: Frame, operation: Operation, inputs: list[int], captures: list[str]
+    ) -> Site:
+        line = operation.line
+        operands = tuple([frame.types[slot] for slot in inputs])
+        if operation.operand_types is not None and operation.operand_types != operands:
+            raise VerifyError(
+                f"line {line}: {operation.name} states {_shown(operation.operand_types)},"
+                f" got {_shown(operands)}"
+            )
+        results = tuple([checked(type, line) for type in operation.result_types])
+        if len(results) != len(operation.results):
+            raise VerifyError(
+                f"line {line}: {operation.name} names {len(operation.results)} results"
+                f" and states {len(results)}"
+            )
+        outside = tuple(
+            Parameter(name, frame.types[frame.slot(name, operation)], {}) for name in captures
+        )
+        return Site(
+            operation=operation,
+            operands=operands,
+            results=results,
+            constants=tuple([frame.constants.get(slot) for slot in inputs]),
+            regions=tuple([self._region(region, line, outside) for region in operation.regions]),
+            captures=len(captures),
+            function=self._called,
+        )
+
+
+def _end(block: Block, line: int) -> Operation:
+    if not block.operations or block.operations[-1].name not in _RETURNS:
+        last = block.operations[-1].line if block.operations else line
+        raise VerifyError(f"line {last}: a block ends in a return")
+    return block.operations[-1]
+
+
+def _shown(types: tuple[Type, ...]) -> str:
+    return f"({', '.join(map(str, types))})"

@@ -1,0 +1,94 @@
+"""The frame of a block on its way to a program: which name lies in which slot."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy.typing as npt
+
+from topos.errors import VerifyError
+from topos.runtimes._stablehlo.program import Kernel, Program, Step
+from topos.runtimes._stablehlo.syntax import Operation, Tensor
+
+__all__ = ["Frame"]
+
+Array = npt.NDArray[Any]
+
+
+class Frame:
+    """The slots defined so far, the constants among them, and the steps in order."""
+
+    def __init__(self) -> None:
+        self.types: list[Tensor] = []
+        self.constants: dict[int, Array] = {}
+        self._slots: dict[str, int] = {}
+        self._steps: list[Step] = []
+        self._operations: list[Operation] = []
+        self._arguments = 0
+
+    def define(self, name: str, type: Tensor, line: int) -> int:
+        """Returns the next slot, which `name` stands for from here on."""
+        if name in self._slots:
+            raise VerifyError(f"line {line}: {name} is defined twice")
+        slot = len(self.types)
+        self.types.append(type)
+        # An argument of a region may have no name; nothing then uses it.
+        if name:
+            self._slots[name] = slot
+        if name.endswith("#0"):
+            self._slots[name[:-2]] = slot
+        return slot
+
+    def end_arguments(self) -> None:
+        """Declares that the slots so far are the arguments."""
+        self._arguments = len(self.types)
+
+    def slot(self, name: str, operation: Operation) -> int:
+        """Returns where `name` lies, or raises `VerifyError` naming the operation and its line."""
+        try:
+            return self._slots[name]
+        except KeyError:
+            raise VerifyError(
+                f"line {operation.line}: {operation.name} uses {name}, which is not defined"
+            ) from None
+
+    def holds(self, name: str) -> bool:
+        """Returns whether `name` is defined."""
+        return name in self._slots
+
+    def add(self, operation: Operation, kernel: Kernel, inputs: tuple[int, ...], first: int) -> None:
+        """Appends a step that writes the slots from `first` on."""
+        single = len(operation.results) == 1
+        output = first if single else slice(first, first + len(operation.results))
+        self._steps.append(Step(kernel, inputs, output, ()))
+        self._operations.append(operation)
+
+    def program(self, outputs: tuple[int, ...], elementwise: bool) -> Program:
+        """Returns the program, in which a value leaves its slot after its last use."""
+        total, arguments = len(self.types), self._arguments
+        return Program(
+            arguments=tuple(self.types[:arguments]),
+            results=tuple(self.types[slot] for slot in outputs),
+            rest=tuple(self.constants.get(slot) for slot in range(arguments, total)),
+            steps=self._released(outputs),
+            outputs=outputs,
+            elementwise=elementwise and not any(type.shape for type in self.types),
+            only=self._only(outputs),
+        )
+
+    def _released(self, outputs: tuple[int, ...]) -> tuple[Step, ...]:
+        kept = {*outputs, *self.constants}
+        steps: list[Step] = []
+        for step in reversed(self._steps):
+            written = range(len(self.types))[step.output] if isinstance(step.output, slice) else (step.output,)
+            dead = tuple({slot for slot in (*step.inputs, *written) if slot not in kept})
+            kept.update(step.inputs)
+            steps.append(step._replace(dead=dead))
+        return tuple(reversed(steps))
+
+    def _only(self, outputs: tuple[int, ...]) -> str:
+        if len(self._steps) != 1:
+            return ""
+        (step,), (operation,) = self._steps, self._operations
+        whole = step.inputs == tuple(range(self._arguments)) and outputs == (step.output,)
+        return operation.name if whole else ""

@@ -1,0 +1,87 @@
+"""Integer kernels that differ from numpy's operations of the same name."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+__all__ = ["divide", "leading_zeros", "power", "remainder", "shift_left", "shift_right", "square"]
+
+Array = npt.NDArray[Any]
+
+
+def divide(left: Array, right: Array) -> Array:
+    """Returns the quotient truncated toward zero; over zero it is -1, all bits set.
+
+    The least integer over -1 is itself. The standard leaves both cases open; these are XLA's.
+    """
+    none = np.equal(right, 0)
+    safe = np.where(none, right.dtype.type(1), right)
+    floored = np.floor_divide(left, safe)
+    # Rounding down is one below truncation where the signs differ and something is left.
+    below = (np.remainder(left, safe) != 0) & ((left < 0) != (safe < 0))
+    quotient = floored + below.astype(left.dtype)
+    return np.where(none, np.invert(np.zeros_like(left)), quotient)
+
+
+def remainder(left: Array, right: Array) -> Array:
+    """Returns what truncating division leaves, with the sign of `left`; over zero, `left`."""
+    none = np.equal(right, 0)
+    return np.where(none, left, np.fmod(left, np.where(none, right.dtype.type(1), right)))
+
+
+def square(array: Array) -> Array:
+    """Returns `array * array`, wrapped."""
+    return np.multiply(array, array)
+
+
+def power(base: Array, exponent: Array) -> Array:
+    """Returns the wrapped power; with a negative exponent, the reciprocal truncated toward zero.
+
+    Zero to a negative exponent has no reciprocal and gives 0.
+    """
+    if base.dtype.kind == "u":
+        return np.power(base, exponent)
+    negative = np.less(exponent, 0)
+    raised = np.power(base, np.where(negative, base.dtype.type(0), exponent))
+    odd = np.bitwise_and(exponent, base.dtype.type(1)) != 0
+    unit = np.where(base == 1, 1, np.where(base == -1, np.where(odd, -1, 1), 0))
+    return np.where(negative, unit.astype(base.dtype), raised)
+
+
+def shift_left(array: Array, amount: Array) -> Array:
+    """Returns `array` shifted left; by its width or more, 0."""
+    width = 8 * array.dtype.itemsize
+    outside = _outside(amount, width)
+    shifted = np.left_shift(array, np.where(outside, array.dtype.type(0), amount))
+    return np.where(outside, array.dtype.type(0), shifted)
+
+
+def shift_right(array: Array, amount: Array) -> Array:
+    """Returns `array` shifted right; by its width or more, 0, or -1 where it is negative."""
+    width = 8 * array.dtype.itemsize
+    last = array.dtype.type(width - 1)
+    if array.dtype.kind == "i":
+        return np.right_shift(array, np.where(_outside(amount, width), last, amount))
+    outside = _outside(amount, width)
+    shifted = np.right_shift(array, np.where(outside, array.dtype.type(0), amount))
+    return np.where(outside, array.dtype.type(0), shifted)
+
+
+def leading_zeros(array: Array) -> Array:
+    """Returns how many bits stand above the highest one that is set."""
+    width = 8 * array.dtype.itemsize
+    bits = array.view(f"u{array.dtype.itemsize}")
+    # Smearing the highest bit downward leaves as many set bits as the number is long.
+    step = 1
+    while step < width:
+        bits = bits | (bits >> bits.dtype.type(step))
+        step *= 2
+    return (width - np.bitwise_count(bits).astype(np.int64)).astype(array.dtype)
+
+
+def _outside(amount: Array, width: int) -> Array:
+    # A negative amount is a great unsigned one.
+    return np.greater_equal(amount.view(f"u{amount.dtype.itemsize}"), width)

@@ -1,0 +1,177 @@
+"""The IREE adapter, run on real modules."""
+
+from __future__ import annotations
+
+import platform
+import sys
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import ml_dtypes
+import numpy as np
+import pytest
+
+from topos.engine import Numerics
+from topos.errors import (
+    ArgumentError,
+    CompileError,
+    ParseError,
+    UnavailableError,
+    UnsupportedError,
+)
+from topos.runtimes import Executable, load
+
+pytest.importorskip("iree.compiler")
+pytest.importorskip("iree.runtime")
+
+IREE = load("iree")
+
+SUM = """
+func.func @main(%a: tensor<4xf32>, %b: tensor<4xf32>) -> tensor<4xf32> {
+  %0 = stablehlo.add %a, %b : tensor<4xf32>
+  return %0 : tensor<4xf32>
+}
+"""
+ELEMENTS = """
+func.func @main(%a: tensor<2xbf16>, %b: tensor<f16>, %c: tensor<2xf64>, %d: tensor<3xi1>,
+                %e: tensor<2xi64>, %f: tensor<0x3xf32>)
+    -> (tensor<2xbf16>, tensor<f16>, tensor<2xf64>, tensor<3xi1>, tensor<2xi64>, tensor<0x3xf32>) {
+  %0 = stablehlo.add %a, %a : tensor<2xbf16>
+  %1 = stablehlo.multiply %b, %b : tensor<f16>
+  %2 = stablehlo.divide %c, %c : tensor<2xf64>
+  %3 = stablehlo.not %d : tensor<3xi1>
+  %4 = stablehlo.add %e, %e : tensor<2xi64>
+  %5 = stablehlo.negate %f : tensor<0x3xf32>
+  return %0, %1, %2, %3, %4, %5 : tensor<2xbf16>, tensor<f16>, tensor<2xf64>, tensor<3xi1>,
+    tensor<2xi64>, tensor<0x3xf32>
+}
+"""
+MULTIPLY_ADD = """
+func.func @main(%a: tensor<1000xf32>, %b: tensor<1000xf32>, %c: tensor<1000xf32>)
+    -> tensor<1000xf32> {
+  %0 = stablehlo.multiply %a, %b : tensor<1000xf32>
+  %1 = stablehlo.add %0, %c : tensor<1000xf32>
+  return %1 : tensor<1000xf32>
+}
+"""
+# The second result still reads the argument that the first would overwrite.
+ALIASED = """
+func.func @main(%a: tensor<1000xf32> {tf.aliasing_output = 0 : i32})
+    -> (tensor<1000xf32>, tensor<1000xf32>) {
+  %0 = stablehlo.add %a, %a : tensor<1000xf32>
+  %1 = stablehlo.reverse %a, dims = [0] : tensor<1000xf32>
+  return %0, %1 : tensor<1000xf32>, tensor<1000xf32>
+}
+"""
+UNARY = """
+func.func @main(%a: tensor<2x2xf64>) -> tensor<2x2xf64> {
+  %0 = OPERATION
+  return %0 : tensor<2x2xf64>
+}
+"""
+
+
+@pytest.fixture(scope="module")
+def total() -> Executable:
+    return IREE.compile(SUM)
+
+
+def bits(arrays: Any) -> list[tuple[str, tuple[int, ...], bytes]]:
+    return [(array.dtype.name, array.shape, array.tobytes()) for array in arrays]
+
+
+def test_every_element_keeps_its_bits() -> None:
+    arguments = (
+        np.array([1.5, -0.0], ml_dtypes.bfloat16),
+        np.array(1.5, np.float16),
+        np.array([0.1, 3.0]),
+        np.array([True, False, True]),
+        np.array([2**40 + 1, -1]),
+        np.zeros((0, 3), np.float32),
+    )
+    a, b, c, d, e, f = arguments
+    expected = [a + a, np.asarray(b * b), c / c, ~d, e + e, -f]
+    assert bits(IREE.compile(ELEMENTS)(*arguments)) == bits(expected)
+
+
+@pytest.mark.skipif(platform.machine() != "x86_64", reason="other targets always have the FMA")
+def test_exact_numerics_round_the_product_before_the_sum() -> None:
+    a, b, c = np.random.default_rng(0).normal(size=(3, 1000)).astype(np.float32)
+    (result,) = IREE.compile(MULTIPLY_ADD, numerics=Numerics.EXACT)(a, b, c)
+    assert result.tobytes() == (a * b + c).tobytes()
+
+
+def test_aliasing_attributes_do_nothing() -> None:
+    argument = np.arange(1000, dtype=np.float32)
+    doubled, reverse = IREE.compile(ALIASED)(argument)
+    assert doubled.tobytes() == (argument + argument).tobytes()
+    assert reverse.tobytes() == argument[::-1].tobytes()
+    assert (argument == np.arange(1000)).all()
+
+
+def test_results_are_the_callers_own(total: Executable) -> None:
+    argument = np.ones(4, np.float32)
+    (first,) = total(argument, argument)
+    argument[:] = 7.0
+    for value in range(50):
+        total(np.full(4, value, np.float32), argument)
+    assert first.tolist() == [2.0] * 4
+    assert first.flags.owndata
+    assert first.flags.writeable
+
+
+def test_threads_share_an_executable(total: Executable) -> None:
+    def work(value: int) -> bool:
+        argument = np.full(4, value, np.float32)
+        return total(argument, argument)[0].tolist() == [2.0 * value] * 4
+
+    with ThreadPoolExecutor(4) as pool:
+        assert all(pool.map(work, range(400)))
+
+
+def test_a_module_without_results_returns_none_of_them() -> None:
+    assert IREE.compile("func.func @main() { return }")() == ()
+
+
+def test_options_are_flags_of_the_compiler() -> None:
+    (result,) = IREE.compile(SUM, options={"iree-opt-level": "O2"})(*np.ones((2, 4), np.float32))
+    assert result.tolist() == [2.0] * 4
+    with pytest.raises(CompileError, match="Unknown command line argument '--no-such-flag=1'"):
+        IREE.compile(SUM, options={"no-such-flag": 1})
+
+
+def test_arguments_that_do_not_fit_are_refused(total: Executable) -> None:
+    with pytest.raises(ArgumentError, match=r"argument 1 must be float32\[4\], got float64\[4\]"):
+        total(np.ones(4, np.float32), np.ones(4))
+
+
+def test_a_syntax_error_is_told_with_its_place() -> None:
+    with pytest.raises(ParseError) as caught:
+        IREE.compile(SUM.replace("%a, %b :", "%a, %missing :"))
+    assert (caught.value.line, caught.value.column) == (3, 26)
+
+
+@pytest.mark.parametrize(
+    ("operation", "name"),
+    [
+        (
+            '"stablehlo.cholesky"(%a) {lower = true} : (tensor<2x2xf64>) -> tensor<2x2xf64>',
+            "stablehlo.cholesky",
+        ),
+        ("stablehlo.custom_call @x(%a) : (tensor<2x2xf64>) -> tensor<2x2xf64>", "custom_call"),
+        ("stablehlo.tanh %a : tensor<2x2xf64>", "tanh"),
+    ],
+)
+def test_what_iree_lacks_is_refused_by_name(operation: str, name: str) -> None:
+    with pytest.raises(UnsupportedError, match=name):
+        IREE.compile(UNARY.replace("OPERATION", operation))
+
+
+@pytest.mark.parametrize("side", ["compiler", "runtime"])
+def test_a_missing_package_names_the_extra(monkeypatch: pytest.MonkeyPatch, side: str) -> None:
+    monkeypatch.setitem(sys.modules, f"iree.{side}", None)
+    text = f"the iree runtime needs iree-base-{side}: pip install 'topos-compiler[iree]'"
+    assert IREE.status() == (False, text)
+    with pytest.raises(UnavailableError) as caught:
+        IREE.compile(SUM)
+    assert str(caught.value) == text

@@ -1,0 +1,328 @@
+"""The reference interpreter's adapter: its results, and what happens when its worker dies."""
+
+from __future__ import annotations
+
+import math
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import ml_dtypes
+import numpy as np
+import numpy.typing as npt
+import pytest
+
+from topos.errors import (
+    ArgumentError,
+    CompileError,
+    CrashError,
+    ParseError,
+    UnavailableError,
+    UnsupportedError,
+    VerifyError,
+)
+from topos.runtimes.reference import Reference
+
+pytest.importorskip("jax")
+
+Array = npt.NDArray[Any]
+
+# Batch normalization is held against numpy's formula, whose sums run in another order.
+SUM_ORDER = 1e-12
+
+SUM = """
+func.func @main(%a: tensor<4xf32>, %b: tensor<4xf32>) -> tensor<4xf32> {
+  %0 = stablehlo.add %a, %b : tensor<4xf32>
+  return %0 : tensor<4xf32>
+}
+"""
+ELEMENTS = """
+func.func @main(%a: tensor<2xbf16>, %b: tensor<f16>, %c: tensor<2xf64>, %d: tensor<3xi1>,
+                %e: tensor<2xi64>, %f: tensor<0x3xf32>)
+    -> (tensor<2xbf16>, tensor<f16>, tensor<2xf64>, tensor<3xi1>, tensor<2xi64>, tensor<0x3xf32>) {
+  %0 = stablehlo.add %a, %a : tensor<2xbf16>
+  %1 = stablehlo.multiply %b, %b : tensor<f16>
+  %2 = stablehlo.divide %c, %c : tensor<2xf64>
+  %3 = stablehlo.not %d : tensor<3xi1>
+  %4 = stablehlo.add %e, %e : tensor<2xi64>
+  %5 = stablehlo.negate %f : tensor<0x3xf32>
+  return %0, %1, %2, %3, %4, %5 : tensor<2xbf16>, tensor<f16>, tensor<2xf64>, tensor<3xi1>,
+    tensor<2xi64>, tensor<0x3xf32>
+}
+"""
+QUOTIENT = """
+func.func @main(%a: tensor<i32>, %b: tensor<i32>) -> tensor<i32> {
+  %0 = stablehlo.divide %a, %b : tensor<i32>
+  return %0 : tensor<i32>
+}
+"""
+# At 0.0015 GFLOP/s this takes about twenty seconds.
+SLOW = """
+func.func @main(%a: tensor<256x256xf32>) -> tensor<256x256xf32> {
+  %0 = stablehlo.dot_general %a, %a, contracting_dims = [1] x [0]
+      : (tensor<256x256xf32>, tensor<256x256xf32>) -> tensor<256x256xf32>
+  return %0 : tensor<256x256xf32>
+}
+"""
+NORMALIZATION = """
+func.func @main(%x: tensor<4x3x5xf64>, %scale: tensor<3xf64>, %offset: tensor<3xf64>,
+                %dy: tensor<4x3x5xf64>) -> (tensor<4x3x5xf64>, tensor<3xf64>, tensor<3xf64>,
+                tensor<4x3x5xf64>, tensor<4x3x5xf64>, tensor<3xf64>, tensor<3xf64>) {
+  %y, %mean, %variance = "stablehlo.batch_norm_training"(%x, %scale, %offset)
+      <{epsilon = 1.0e-3 : f32, feature_index = 1 : i64}>
+      : (tensor<4x3x5xf64>, tensor<3xf64>, tensor<3xf64>)
+      -> (tensor<4x3x5xf64>, tensor<3xf64>, tensor<3xf64>)
+  %again = "stablehlo.batch_norm_inference"(%x, %scale, %offset, %mean, %variance)
+      <{epsilon = 1.0e-3 : f32, feature_index = 1 : i64}>
+      : (tensor<4x3x5xf64>, tensor<3xf64>, tensor<3xf64>, tensor<3xf64>, tensor<3xf64>)
+      -> tensor<4x3x5xf64>
+  %dx, %dscale, %doffset = "stablehlo.batch_norm_grad"(%x, %scale, %mean, %variance, %dy)
+      <{epsilon = 1.0e-3 : f32, feature_index = 1 : i64}>
+      : (tensor<4x3x5xf64>, tensor<3xf64>, tensor<3xf64>, tensor<3xf64>, tensor<4x3x5xf64>)
+      -> (tensor<4x3x5xf64>, tensor<3xf64>, tensor<3xf64>)
+  return %y, %mean, %variance, %again, %dx, %dscale, %doffset : tensor<4x3x5xf64>, tensor<3xf64>,
+    tensor<3xf64>, tensor<4x3x5xf64>, tensor<4x3x5xf64>, tensor<3xf64>, tensor<3xf64>
+}
+"""
+UNARY = """
+func.func @main(%a: tensor<2x2xf64>) -> tensor<2x2xf64> {
+  %0 = OPERATION : (tensor<2x2xf64>) -> tensor<2x2xf64>
+  return %0 : tensor<2x2xf64>
+}
+"""
+ONES = np.ones(4, np.float32)
+
+
+@pytest.fixture(scope="module")
+def runtime() -> Iterator[Reference]:
+    yield Reference()
+
+
+def bits(arrays: Any) -> list[tuple[str, tuple[int, ...], bytes]]:
+    return [(array.dtype.name, array.shape, array.tobytes()) for array in arrays]
+
+
+def running(pid: int) -> bool:
+    """Returns whether the process still runs; one that only waits to be collected does not."""
+    status = Path(f"/proc/{pid}/stat")
+    try:
+        return status.read_text().rpartition(")")[2].split()[0] != "Z"
+    except FileNotFoundError:
+        return False
+
+
+def worker_of(runtime: Reference) -> int:
+    assert runtime._worker is not None
+    return runtime._worker._process.pid
+
+
+def test_every_element_keeps_its_bits(runtime: Reference) -> None:
+    arguments = (
+        np.array([1.5, -0.0], ml_dtypes.bfloat16),
+        np.array(1.5, np.float16),
+        np.array([0.1, 3.0]),
+        np.array([True, False, True]),
+        np.array([2**40 + 1, -1]),
+        np.zeros((0, 3), np.float32),
+    )
+    a, b, c, d, e, f = arguments
+    expected = [a + a, np.asarray(b * b), c / c, ~d, e + e, -f]
+    assert bits(runtime.compile(ELEMENTS)(*arguments)) == bits(expected)
+
+
+def test_subnormal_numbers_are_kept(runtime: Reference) -> None:
+    tiny = np.full(4, 1e-40, np.float32)
+    (result,) = runtime.compile(SUM)(tiny, tiny)
+    assert result.tobytes() == (tiny + tiny).tobytes()
+    assert (result > 0).all()
+
+
+def test_results_are_the_callers_own(runtime: Reference) -> None:
+    argument = ONES.copy()
+    (first,) = runtime.compile(SUM)(argument, argument)
+    argument[:] = 7.0
+    assert first.tolist() == [2.0] * 4
+    first[:] = 3.0
+
+
+def test_chlo_runs_decomposed(runtime: Reference) -> None:
+    values = np.array([[-3.0, -0.5], [0.25, 2.0]])
+    (result,) = runtime.compile(UNARY.replace("OPERATION", '"chlo.erf"(%a)'))(values)
+    expected = np.vectorize(math.erf)(values)
+    assert np.abs(result - expected).max() <= 4 * np.finfo(np.float64).eps
+
+
+def test_batch_normalization_runs_written_out(runtime: Reference) -> None:
+    random = np.random.default_rng(0)
+    x, dy = random.normal(size=(2, 4, 3, 5))
+    scale, offset = random.normal(size=(2, 3))
+    epsilon = float(np.float32(1e-3))
+
+    def spread(vector: Array) -> Array:
+        return vector[None, :, None]
+
+    mean, variance = x.mean(axis=(0, 2)), x.var(axis=(0, 2))
+    centered, deviation = x - spread(mean), spread(np.sqrt(variance + epsilon))
+    y = spread(scale) * centered / deviation + spread(offset)
+    normalized = centered / deviation
+    dscale, doffset = (dy * normalized).sum(axis=(0, 2)), dy.sum(axis=(0, 2))
+    dx = spread(scale) / deviation * (dy - spread(doffset) / 20 - normalized * spread(dscale) / 20)
+    results = runtime.compile(NORMALIZATION)(x, scale, offset, dy)
+    expected = (y, mean, variance, y, dx, dscale, doffset)
+    for result, wanted in zip(results, expected, strict=True):
+        np.testing.assert_allclose(result, wanted, rtol=SUM_ORDER, atol=SUM_ORDER)
+
+
+def test_a_function_called_from_main_runs(runtime: Reference) -> None:
+    text = UNARY.replace("OPERATION", "func.call @twice(%a)") + (
+        "func.func private @twice(%a: tensor<2x2xf64>) -> tensor<2x2xf64> {\n"
+        "  %0 = stablehlo.add %a, %a : tensor<2x2xf64>\n  return %0 : tensor<2x2xf64>\n}\n"
+    )
+    assert runtime.compile(text)(np.eye(2))[0].tolist() == [[2.0, 0.0], [0.0, 2.0]]
+
+
+@pytest.mark.parametrize(
+    ("operation", "name"),
+    [
+        ('"stablehlo.cholesky"(%a) {lower = true}', "stablehlo.cholesky"),
+        ("stablehlo.custom_call @x(%a)", "stablehlo.custom_call"),
+        (
+            '"stablehlo.collective_permute"(%a) {source_target_pairs = dense<0> : tensor<1x2xi64>}',
+            "stablehlo.collective_permute",
+        ),
+    ],
+)
+def test_what_the_interpreter_lacks_is_refused_before_it_runs(
+    runtime: Reference, operation: str, name: str
+) -> None:
+    runtime.compile(SUM)
+    before = worker_of(runtime)
+    with pytest.raises(UnsupportedError, match=name):
+        runtime.compile(UNARY.replace("OPERATION", operation))
+    assert worker_of(runtime) == before
+    assert running(before)
+
+
+def test_complex_arguments_are_refused(runtime: Reference) -> None:
+    text = "func.func @main(%a: tensor<complex<f32>>) { return }"
+    with pytest.raises(UnsupportedError, match=r"complex64\[\]"):
+        runtime.compile(text)
+
+
+def test_text_that_is_refused_is_told_with_its_place(runtime: Reference) -> None:
+    with pytest.raises(ParseError) as caught:
+        runtime.compile(SUM.replace("%a, %b :", "%a, %missing :"))
+    assert (caught.value.line, caught.value.column) == (3, 26)
+    assert caught.value.source_line == "  %0 = stablehlo.add %a, %missing : tensor<4xf32>"
+    with pytest.raises(VerifyError, match="line 4, column 3"):
+        runtime.compile(SUM.replace("-> tensor<4xf32> {", "-> tensor<5xf32> {"))
+
+
+def test_arguments_that_do_not_fit_are_refused(runtime: Reference) -> None:
+    with pytest.raises(ArgumentError, match=r"argument 0 must be float32\[4\], got float32\[3\]"):
+        runtime.compile(SUM)(ONES[:3], ONES)
+
+
+@pytest.mark.parametrize("options", [{"timeout": 0}, {"timeout": "1"}, {"limit": 3}])
+def test_options_that_mean_nothing_are_refused(runtime: Reference, options: Any) -> None:
+    with pytest.raises(CompileError, match="timeout"):
+        runtime.compile(SUM, options=options)
+
+
+def test_a_crash_is_told_and_the_runtime_goes_on(runtime: Reference) -> None:
+    total, quotient = runtime.compile(SUM), runtime.compile(QUOTIENT)
+    with pytest.raises(CrashError, match="died of SIGFPE"):
+        quotient(np.array(1, np.int32), np.array(0, np.int32))
+    assert total(ONES, ONES)[0].tolist() == [2.0] * 4
+    assert quotient(np.array(7, np.int32), np.array(2, np.int32))[0].tolist() == 3
+
+
+def test_a_crash_tells_what_the_worker_last_said(runtime: Reference) -> None:
+    text = UNARY.replace("OPERATION", "func.call @main(%a)")
+    with pytest.raises(CrashError, match="died of SIGSEGV"):
+        runtime.compile(text)(np.eye(2))
+
+
+def test_a_call_that_takes_too_long_is_stopped(runtime: Reference) -> None:
+    slow = runtime.compile(SLOW, options={"timeout": 0.5})
+    started = time.monotonic()
+    with pytest.raises(CrashError, match=r"stopped after 0\.5 seconds"):
+        slow(np.ones((256, 256), np.float32))
+    assert time.monotonic() - started < 5
+    assert runtime.compile(SUM)(ONES, ONES)[0].tolist() == [2.0] * 4
+
+
+def test_an_interrupt_ends_the_worker_and_leaves_the_runtime_usable(runtime: Reference) -> None:
+    slow, total = runtime.compile(SLOW), runtime.compile(SUM)
+    worker = worker_of(runtime)
+    main = threading.main_thread().ident
+    assert main is not None
+    threading.Timer(0.5, signal.pthread_kill, (main, signal.SIGINT)).start()
+    with pytest.raises(KeyboardInterrupt):
+        slow(np.ones((256, 256), np.float32))
+    # Not even an uncollected process is left.
+    with pytest.raises(ProcessLookupError):
+        os.kill(worker, 0)
+    assert total(ONES, ONES)[0].tolist() == [2.0] * 4
+
+
+def test_a_worker_that_died_while_idle_is_replaced(runtime: Reference) -> None:
+    total = runtime.compile(SUM)
+    worker = worker_of(runtime)
+    os.kill(worker, signal.SIGKILL)
+    while running(worker):
+        time.sleep(0.01)
+    assert total(ONES, ONES)[0].tolist() == [2.0] * 4
+
+
+def test_threads_share_a_runtime(runtime: Reference) -> None:
+    total = runtime.compile(SUM)
+
+    def work(value: int) -> bool:
+        return bool((total(np.full(4, value, np.float32), ONES)[0] == value + 1).all())
+
+    with ThreadPoolExecutor(4) as pool:
+        assert all(pool.map(work, range(100)))
+
+
+PARENT = f"""
+import sys, time
+import numpy as np
+from topos.runtimes.reference import Reference
+runtime = Reference()
+executable = runtime.compile({SUM!r})
+print(runtime._worker._process.pid, flush=True)
+"""
+
+
+@pytest.mark.parametrize("killed", [False, True])
+def test_the_worker_ends_with_its_parent(killed: bool) -> None:
+    program = PARENT + ("time.sleep(60)" if killed else "")
+    with subprocess.Popen(
+        [sys.executable, "-W", "error", "-c", program], stdout=subprocess.PIPE, text=True
+    ) as parent:
+        assert parent.stdout is not None
+        worker = int(parent.stdout.readline())
+        if killed:
+            parent.kill()
+        assert parent.wait() == (-signal.SIGKILL if killed else 0)
+    deadline = time.monotonic() + 10
+    while running(worker) and time.monotonic() < deadline:
+        time.sleep(0.02)
+    assert not running(worker)
+
+
+def test_a_missing_package_names_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "jaxlib", None)
+    text = "the reference runtime needs jaxlib: pip install 'topos-compiler[xla]'"
+    assert Reference().status() == (False, text)
+    with pytest.raises(UnavailableError) as caught:
+        Reference().compile(SUM)
+    assert str(caught.value) == text

@@ -1,0 +1,257 @@
+"""The XLA adapter, run on real modules."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import ml_dtypes
+import numpy as np
+import numpy.typing as npt
+import pytest
+
+from topos.engine import Numerics
+from topos.errors import (
+    ArgumentError,
+    CompileError,
+    ParseError,
+    UnavailableError,
+    UnsupportedError,
+    VerifyError,
+)
+from topos.runtimes import ArrayType, load
+
+pytest.importorskip("jax")
+
+Array = npt.NDArray[Any]
+
+XLA = load("xla")
+
+SUM = """
+func.func @main(%a: tensor<4xf32>, %b: tensor<4xf32>) -> tensor<4xf32> {
+  %0 = stablehlo.add %a, %b : tensor<4xf32>
+  return %0 : tensor<4xf32>
+}
+"""
+ELEMENTS = """
+func.func @main(%a: tensor<2xbf16>, %b: tensor<f16>, %c: tensor<2xf64>, %d: tensor<3xi1>,
+                %e: tensor<2xi64>, %f: tensor<0x3xf32>)
+    -> (tensor<2xbf16>, tensor<f16>, tensor<2xf64>, tensor<3xi1>, tensor<2xi64>, tensor<0x3xf32>) {
+  %0 = stablehlo.add %a, %a : tensor<2xbf16>
+  %1 = stablehlo.multiply %b, %b : tensor<f16>
+  %2 = stablehlo.divide %c, %c : tensor<2xf64>
+  %3 = stablehlo.not %d : tensor<3xi1>
+  %4 = stablehlo.add %e, %e : tensor<2xi64>
+  %5 = stablehlo.negate %f : tensor<0x3xf32>
+  return %0, %1, %2, %3, %4, %5 : tensor<2xbf16>, tensor<f16>, tensor<2xf64>, tensor<3xi1>,
+    tensor<2xi64>, tensor<0x3xf32>
+}
+"""
+PRODUCT = """
+func.func @main(%a: tensor<64x64xf64>, %b: tensor<64x64xf64>) -> tensor<64x64xf64> {
+  %0 = stablehlo.dot_general %a, %b, contracting_dims = [1] x [0]
+      : (tensor<64x64xf64>, tensor<64x64xf64>) -> tensor<64x64xf64>
+  return %0 : tensor<64x64xf64>
+}
+"""
+MULTIPLY_ADD = """
+func.func @main(%a: tensor<f64>, %b: tensor<f64>, %c: tensor<f64>) -> tensor<f64> {
+  %0 = stablehlo.multiply %a, %b : tensor<f64>
+  %1 = stablehlo.add %0, %c : tensor<f64>
+  return %1 : tensor<f64>
+}
+"""
+LARGE = """
+func.func @main(%a: tensor<2000000xf32>) -> (tensor<2000000xf32>, tensor<2000000xf32>) {
+  %0 = stablehlo.tanh %a : tensor<2000000xf32>
+  return %0, %a : tensor<2000000xf32>, tensor<2000000xf32>
+}
+"""
+
+
+def bits(arrays: Any) -> list[tuple[str, tuple[int, ...], bytes]]:
+    return [(array.dtype.name, array.shape, array.tobytes()) for array in arrays]
+
+
+def test_a_ready_status_names_the_versions() -> None:
+    ready, detail = XLA.status()
+    assert ready
+    assert detail.startswith("jax ")
+    assert ", jaxlib " in detail
+
+
+def test_status_imports_no_jax() -> None:
+    program = (
+        "import sys\nfrom topos.runtimes import load\n"
+        "assert load('xla').status().ready and load('reference').status().ready\n"
+        "assert not {'jax', 'jaxlib'} & set(sys.modules)"
+    )
+    subprocess.run([sys.executable, "-W", "error", "-c", program], check=True)
+
+
+def test_every_element_keeps_its_bits() -> None:
+    arguments = (
+        np.array([1.5, -0.0], ml_dtypes.bfloat16),
+        np.array(1.5, np.float16),
+        np.array([0.1, 3.0]),
+        np.array([True, False, True]),
+        np.array([2**40 + 1, -1]),
+        np.zeros((0, 3), np.float32),
+    )
+    executable = XLA.compile(ELEMENTS)
+    assert executable.signature.arguments[0] == ArrayType((2,), np.dtype(ml_dtypes.bfloat16))
+    a, b, c, d, e, f = arguments
+    expected = [a + a, np.asarray(b * b), c / c, ~d, e + e, -f]
+    assert bits(executable(*arguments)) == bits(expected)
+
+
+def test_products_of_small_integers_are_exact() -> None:
+    a, b = np.random.default_rng(0).integers(-9, 9, (2, 64, 64)).astype(np.float64)
+    (result,) = XLA.compile(PRODUCT)(a, b)
+    assert result.tobytes() == (a @ b).tobytes()
+
+
+def test_exact_numerics_round_the_product_before_the_sum() -> None:
+    a, b, c = (
+        np.array(value) for value in (1.2744103099987976, -0.4726162314756091, -0.8132861498151153)
+    )
+    (result,) = XLA.compile(MULTIPLY_ADD, numerics=Numerics.EXACT)(a, b, c)
+    assert result.tobytes() == np.asarray(a * b + c).tobytes()
+
+
+def test_exact_numerics_keep_their_passes_off_beside_chosen_ones() -> None:
+    a, b, c = (
+        np.array(value) for value in (1.2744103099987976, -0.4726162314756091, -0.8132861498151153)
+    )
+    options = {"xla_disable_hlo_passes": "dce"}
+    (result,) = XLA.compile(MULTIPLY_ADD, numerics=Numerics.EXACT, options=options)(a, b, c)
+    assert result.tobytes() == np.asarray(a * b + c).tobytes()
+
+
+def test_global_flags_of_jax_stay_as_they_were() -> None:
+    import jax
+
+    XLA.compile(PRODUCT)(np.eye(64), np.eye(64))
+    assert jax.numpy.zeros(1, jax.numpy.float32).dtype == np.float32
+    assert not jax.config.read("jax_enable_x64")
+
+
+def aligned(size: int) -> Array:
+    # XLA reads an argument in place where its address is a multiple of 64.
+    raw = np.zeros(4 * size + 64, np.uint8)
+    start = -raw.ctypes.data % 64
+    return raw[start : start + 4 * size].view(np.float32)
+
+
+def test_an_argument_may_change_after_the_call() -> None:
+    executable = XLA.compile(LARGE)
+    argument = aligned(2_000_000)
+    for _ in range(3):
+        argument[:] = 0.5
+        results = executable(argument)
+        argument[:] = -9.0
+        assert (results[0] == results[0][0]).all()
+        assert (results[1] == 0.5).all()
+
+
+def test_results_are_read_only_and_outlive_later_calls() -> None:
+    executable = XLA.compile(SUM)
+    first = executable(np.ones(4, np.float32), np.ones(4, np.float32))[0]
+    kept = first.tobytes()
+    for value in range(50):
+        executable(np.full(4, value, np.float32), np.ones(4, np.float32))
+    assert not first.flags.writeable
+    assert first.tobytes() == kept
+
+
+def test_donated_arguments_are_still_the_callers() -> None:
+    text = SUM.replace("%a: tensor<4xf32>", "%a: tensor<4xf32> {tf.aliasing_output = 0 : i32}")
+    argument = np.ones(4, np.float32)
+    executable = XLA.compile(text)
+    executable(argument, argument)
+    assert executable(argument, argument)[0].tolist() == [2.0] * 4
+    assert argument.tolist() == [1.0] * 4
+
+
+def test_a_module_without_arguments_or_results_runs() -> None:
+    assert XLA.compile("func.func @main() { return }")() == ()
+
+
+def test_threads_share_a_runtime_and_an_executable() -> None:
+    executable = XLA.compile(PRODUCT)
+
+    def work(seed: int) -> bool:
+        a, b = np.random.default_rng(seed).integers(-9, 9, (2, 64, 64)).astype(np.float64)
+        compiled = XLA.compile(PRODUCT) if seed % 10 == 0 else executable
+        return bool((compiled(a, b)[0] == a @ b).all())
+
+    with ThreadPoolExecutor(4) as pool:
+        assert all(pool.map(work, range(40)))
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ((np.ones(4, np.float32),), r"takes 2 arguments, got 1"),
+        ((np.ones(4, np.float32), np.ones(4, np.int32)), r"argument 1 must be float32\[4\]"),
+        ((np.ones((2, 2), np.float32), np.ones(4, np.float32)), r"argument 0 .* float32\[2, 2\]"),
+    ],
+)
+def test_arguments_that_do_not_fit_are_refused(arguments: Any, message: str) -> None:
+    with pytest.raises(ArgumentError, match=message):
+        XLA.compile(SUM)(*arguments)
+
+
+def test_a_syntax_error_is_told_with_its_place() -> None:
+    with pytest.raises(ParseError) as caught:
+        XLA.compile(SUM.replace("%a, %b :", "%a, %missing :"))
+    assert (caught.value.line, caught.value.column) == (3, 26)
+    assert caught.value.source_line == "  %0 = stablehlo.add %a, %missing : tensor<4xf32>"
+    assert caught.value.reason == "use of undeclared SSA value name"
+
+
+def test_a_broken_rule_of_an_operation_is_told_with_its_place() -> None:
+    with pytest.raises(VerifyError, match=r"line 4, column 3: type of return operand 0"):
+        XLA.compile(SUM.replace("-> tensor<4xf32> {", "-> tensor<5xf32> {"))
+
+
+def test_a_module_without_main_is_refused() -> None:
+    with pytest.raises(CompileError, match="a function @main"):
+        XLA.compile(SUM.replace("@main", "@other"))
+
+
+def test_dynamic_shapes_are_refused_by_name() -> None:
+    text = "func.func @main(%a: tensor<?xf32>) -> tensor<?xf32> { return %a : tensor<?xf32> }"
+    with pytest.raises(UnsupportedError, match=r"got tensor<\?xf32>"):
+        XLA.compile(text)
+
+
+def test_an_unknown_custom_call_is_refused_by_name() -> None:
+    text = SUM.replace("stablehlo.add %a, %b :", "stablehlo.custom_call @nobody(%a, %b) :")
+    text = text.replace(
+        ": tensor<4xf32>\n  return", ": (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>\n  return"
+    )
+    with pytest.raises(UnsupportedError, match="nobody"):
+        XLA.compile(text)
+
+
+def test_an_unknown_option_is_told_in_the_words_of_xla() -> None:
+    with pytest.raises(CompileError, match="No such compile option: 'no_such_flag'"):
+        XLA.compile(SUM, options={"no_such_flag": 1})
+
+
+def test_a_missing_package_names_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "jax", None)
+    text = "the xla runtime needs jax: pip install 'topos-compiler[xla]'"
+    assert XLA.status() == (False, text)
+    with pytest.raises(UnavailableError) as caught:
+        XLA.compile(SUM)
+    assert str(caught.value) == text
+
+
+def test_a_package_that_cannot_be_imported_is_unavailable(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "jax.extend.mlir", None)
+    with pytest.raises(UnavailableError, match=r"jax .* cannot be imported"):
+        XLA.compile(SUM)

@@ -1,0 +1,193 @@
+"""The commands that validate and run StableHLO files, as a shell would call them."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import ml_dtypes
+import numpy as np
+import pytest
+
+from topos.errors import ArgumentError
+from topos.runtimes import ArrayType, _archive
+
+pytest.importorskip("jax")
+
+TOOLS = Path(__file__).resolve().parents[2] / "tools"
+
+MIXED = """\
+func.func @main(%a: tensor<2xbf16>, %b: tensor<f64>) -> (tensor<2xbf16>, tensor<f64>) {
+  %0 = stablehlo.add %a, %a : tensor<2xbf16>
+  %1 = stablehlo.multiply %b, %b : tensor<f64>
+  return %0, %1 : tensor<2xbf16>, tensor<f64>
+}
+"""
+BAD = """\
+func.func @main(%a: tensor<2xf32>) -> tensor<2xf32> {
+  /* déjà */ %0 = stablehlo.add %a, %b : tensor<2xf32>
+  return %0 : tensor<2xf32>
+}
+"""
+TYPES = (ArrayType((2,), np.dtype(ml_dtypes.bfloat16)), ArrayType((), np.dtype(np.float64)))
+HALVES = np.array([1.5, -2.0], ml_dtypes.bfloat16)
+NUMBER = np.array(0.1)
+
+
+def command(name: str, *arguments: object, path: str = "") -> subprocess.CompletedProcess[str]:
+    program = [sys.executable, "-W", "error", str(TOOLS / f"{name}.py"), *map(str, arguments)]
+    return subprocess.run(program, capture_output=True, text=True, check=False, timeout=60)
+
+
+@pytest.fixture
+def module(tmp_path: Path) -> Path:
+    path = tmp_path / "mixed.mlir"
+    path.write_text(MIXED)
+    return path
+
+
+@pytest.fixture
+def bad(tmp_path: Path) -> Path:
+    path = tmp_path / "bad.mlir"
+    path.write_text(BAD)
+    return path
+
+
+@pytest.fixture
+def arguments(tmp_path: Path) -> Path:
+    path = tmp_path / "arguments.npz"
+    np.savez(path, arg0=HALVES.view(np.uint16), arg1=NUMBER)
+    return path
+
+
+def test_validation_tells_each_file_and_points_at_the_fault(module: Path, bad: Path) -> None:
+    done = command("validate_stablehlo", module, bad, module)
+    assert done.returncode == 1
+    assert done.stdout == f"{module}: valid\n" * 2
+    assert done.stderr == (
+        f"{bad}:2:36: use of undeclared SSA value name\n"
+        "  /* déjà */ %0 = stablehlo.add %a, %b : tensor<2xf32>\n" + " " * 35 + "^\n"
+    )
+
+
+def test_validation_of_valid_files_succeeds(module: Path) -> None:
+    done = command("validate_stablehlo", module)
+    assert (done.returncode, done.stdout, done.stderr) == (0, f"{module}: valid\n", "")
+
+
+def test_validation_verifies_the_rules_of_operations(module: Path) -> None:
+    module.write_text(MIXED.replace("-> (tensor<2xbf16>", "-> (tensor<3xbf16>"))
+    done = command("validate_stablehlo", module)
+    assert done.returncode == 1
+    assert done.stderr.startswith(f"{module}:4:3: type of return operand 0")
+
+
+def test_a_file_that_cannot_be_read_is_wrong_usage(tmp_path: Path) -> None:
+    done = command("validate_stablehlo", tmp_path / "absent.mlir")
+    assert done.returncode == 2
+    assert "absent.mlir" in done.stderr
+
+
+def check(results: Path) -> None:
+    with np.load(results) as archive:
+        assert sorted(archive.files) == ["result0", "result1"]
+        assert archive["result0"].dtype == np.uint16
+        assert archive["result0"].tobytes() == (HALVES + HALVES).tobytes()
+        assert archive["result1"].tobytes() == np.asarray(NUMBER * NUMBER).tobytes()
+
+
+@pytest.mark.parametrize("runtime", ["xla", "reference"])
+def test_a_module_runs_from_files_to_files(
+    module: Path, arguments: Path, tmp_path: Path, runtime: str
+) -> None:
+    results = tmp_path / "results.npz"
+    done = command("run_stablehlo", module, arguments, results, "--runtime", runtime)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+    check(results)
+    # Nothing is left of the file that the results were first written to.
+    assert sorted(path.name for path in tmp_path.iterdir()) == [
+        "arguments.npz",
+        "mixed.mlir",
+        "results.npz",
+    ]
+
+
+def test_evaluation_goes_on_after_a_module_that_fails(
+    module: Path, bad: Path, arguments: Path, tmp_path: Path
+) -> None:
+    first, second, third = (tmp_path / f"results{number}.npz" for number in range(3))
+    second.write_bytes(b"as it was")
+    triples = [(module, arguments, first), (bad, arguments, second), (module, arguments, third)]
+    done = command("eval_stablehlo", *(path for triple in triples for path in triple))
+    assert done.returncode == 1
+    assert done.stderr.startswith(f"{bad}:2:36: use of undeclared SSA value name\n  /* déjà */")
+    check(first)
+    check(third)
+    assert second.read_bytes() == b"as it was"
+
+
+def test_arguments_that_do_not_fit_fail_the_run(module: Path, tmp_path: Path) -> None:
+    arguments, results = tmp_path / "arguments.npz", tmp_path / "results.npz"
+    np.savez(arguments, arg0=HALVES.view(np.uint16), arg1=np.float32(1))
+    done = command("eval_stablehlo", module, arguments, results)
+    assert done.returncode == 1
+    assert done.stderr == f"{module}: argument 1 must be float64[], got float32[]\n"
+    assert not results.exists()
+
+
+def test_paths_come_in_threes(module: Path, arguments: Path) -> None:
+    done = command("eval_stablehlo", module, arguments)
+    assert done.returncode == 2
+    assert "MODULE ARGS.npz RESULTS.npz" in done.stderr
+
+
+def test_an_unknown_runtime_is_wrong_usage(module: Path, arguments: Path) -> None:
+    done = command("run_stablehlo", module, arguments, "r.npz", "--runtime", "nobody")
+    assert done.returncode == 2
+    assert "invalid choice: 'nobody'" in done.stderr
+
+
+@pytest.mark.parametrize("name", ["validate_stablehlo", "run_stablehlo", "eval_stablehlo"])
+def test_help_explains_the_exit_status(name: str) -> None:
+    done = command(name, "--help")
+    assert done.returncode == 0
+    assert "exit status: 0" in done.stdout
+
+
+def test_archives_keep_the_bits_of_every_element(tmp_path: Path) -> None:
+    path = tmp_path / "a.npz"
+    _archive.save(path, [HALVES, NUMBER], "arg")
+    halves, number = _archive.load(path, TYPES, "arg")
+    assert (halves.dtype, halves.tobytes()) == (HALVES.dtype, HALVES.tobytes())
+    assert (number.dtype, number.shape, number.tobytes()) == (
+        NUMBER.dtype,
+        (),
+        NUMBER.tobytes(),
+    )
+
+
+def test_archives_with_other_names_are_refused(tmp_path: Path) -> None:
+    path = tmp_path / "a.npz"
+    np.savez(path, arg0=HALVES.view(np.uint16), extra=NUMBER)
+    with pytest.raises(ArgumentError, match="must hold arg0, arg1, and holds arg0, extra"):
+        _archive.load(path, TYPES, "arg")
+
+
+def test_a_file_that_is_no_archive_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "a.npz"
+    path.write_bytes(b"PK\x03\x04 cut short")
+    with pytest.raises(ArgumentError, match="no .npz archive"):
+        _archive.load(path, TYPES, "arg")
+    np.save(tmp_path / "b.npy", NUMBER)
+    with pytest.raises(ArgumentError, match="no .npz archive"):
+        _archive.load(tmp_path / "b.npy", TYPES, "arg")
+
+
+def test_a_failed_save_leaves_the_old_file(tmp_path: Path) -> None:
+    path = tmp_path / "a.npz"
+    path.write_bytes(b"as it was")
+    with pytest.raises(ValueError, match="allow_pickle"):
+        _archive.save(path, [np.array([object()])], "arg")
+    assert path.read_bytes() == b"as it was"
+    assert [each.name for each in tmp_path.iterdir()] == ["a.npz"]

@@ -1,0 +1,36 @@
+"""The `topos` command."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Sequence
+
+from topos import runtimes
+
+__all__ = ["main"]
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Runs the command line and returns the exit status."""
+    parser = argparse.ArgumentParser(
+        prog="topos", description="An autodiff compiler stack: record once, read many ways."
+    )
+    commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
+    status = commands.add_parser("status", help="print which runtimes are ready, or why not")
+    status.set_defaults(run=_status)
+    chosen = parser.parse_args(arguments)
+    return int(chosen.run())
+
+
+def _status() -> int:
+    answers = runtimes.status()
+    width = max(map(len, answers))
+    for name, answer in answers.items():
+        state = "ready" if answer.ready else "not ready"
+        print(f"{name:<{width}}  {state:<9}  {answer.detail}")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,57 @@
+"""The model surface: write a network, run it, differentiate it, step its parameters."""
+
+from topos import (
+    absolute,
+    bf16,
+    bool_,
+    broadcast_to,
+    concat,
+    f16,
+    f32,
+    f64,
+    gelu,
+    gelu_tanh,
+    i32,
+    i64,
+    mean,
+    relu,
+    silu,
+    softmax,
+    stack,
+    variance,
+)
+from topos.engine import Run
+from topos.graph import Adjoints, Field, Gradients, Network, Parameters, Symbol, Tape, Value, detach
+from topos.reading import Tensor
+
+__all__ = [
+    "Adjoints",
+    "Field",
+    "Gradients",
+    "Network",
+    "Parameters",
+    "Run",
+    "Symbol",
+    "Tape",
+    "Tensor",
+    "Value",
+    "absolute",
+    "bf16",
+    "bool_",
+    "broadcast_to",
+    "concat",
+    "detach",
+    "f16",
+    "f32",
+    "f64",
+    "gelu",
+    "gelu_tanh",
+    "i32",
+    "i64",
+    "mean",
+    "relu",
+    "silu",
+    "softmax",
+    "stack",
+    "variance",
+]

@@ -1,0 +1,146 @@
+"""Tables: the constants of the float64 kernels, computed on first use in integer arithmetic.
+
+A real number is held as head + tail, two float64 numbers: the head is the number rounded to
+some bits, the tail what is left, rounded to 53. Constants are correct to 2**-100 or better.
+"""
+
+from __future__ import annotations
+
+import functools
+from typing import Final, NamedTuple
+
+import numpy as np
+
+from topos.payload.kernels.exact_series import (
+    cosine,
+    exponential,
+    half_pi,
+    logarithm,
+    natural_log_of_two,
+    shifted,
+    sine,
+)
+from topos.payload.kernels.rounding import Array
+
+__all__ = [
+    "PLACES",
+    "CircleTable",
+    "ExponentialTable",
+    "LogarithmTable",
+    "circle_table",
+    "exponential_table",
+    "logarithm_table",
+    "parts",
+]
+
+PLACES: Final = 192
+
+
+def parts(entry: int, *bits: int) -> tuple[float, ...]:
+    """Returns fixed-point `entry` as a sum of floats of at most so many bits, largest first."""
+    found = []
+    for count in bits:
+        unit = max(0, abs(entry).bit_length() - count)
+        # Rounding to nearest keeps the next part, and so every later error, half a unit small.
+        head = _rounded(entry, unit) << unit
+        found.append(head / (1 << PLACES))
+        entry -= head
+    return tuple(found)
+
+
+def _rounded(entry: int, unit: int) -> int:
+    return (entry + (1 << unit >> 1)) >> unit
+
+
+def _columns(entries: list[tuple[float, ...]]) -> list[Array]:
+    return [np.array(column) for column in zip(*entries, strict=True)]
+
+
+class ExponentialTable(NamedTuple):
+    """2**(i/4096) as head + tail, and ln2/4096 in three parts, the first two of 30 bits."""
+
+    head: Array
+    tail: Array
+    step: tuple[float, ...]
+    steps_per_unit: float
+
+
+@functools.cache
+def exponential_table() -> ExponentialTable:
+    """Returns the table of the 4096 binary fractions of a power of two."""
+    two = natural_log_of_two(PLACES + 36)
+    coarse = [_power_of_two(two, i << 6) for i in range(64)]
+    fine = [_power_of_two(two, i) for i in range(64)]
+    entries = [parts(shifted(a * b, -PLACES), 53, 53) for a in coarse for b in fine]
+    step = parts(shifted(two, -48), 30, 30, 53)
+    return ExponentialTable(*_columns(entries), step, 1.0 / sum(step))
+
+
+def _power_of_two(two: int, index: int) -> int:
+    scaled, power = exponential(shifted(two * index, -24), PLACES)
+    return shifted(scaled, power)
+
+
+class LogarithmTable(NamedTuple):
+    """For each of 2048 intervals of [1, 2) a 12-bit c near 1/m, and -ln c as head + tail.
+
+    From interval `turn` on the logarithm is that of m/2, so that it is small near 1 from both
+    sides and the first and last intervals, where c is 1 and 1/2, have the logarithm 0. Heads
+    are multiples of 2**-42, as is the head of ln 2: sums of heads are exact.
+    """
+
+    reciprocal: Array
+    head: Array
+    tail: Array
+    turn: int
+    two: tuple[float, float]
+
+
+@functools.cache
+def logarithm_table() -> LogarithmTable:
+    """Returns the table; |m c - 1| is below 2**-11 in every interval."""
+    turn = 848
+    two = natural_log_of_two(PLACES)
+    entries = []
+    for i in range(2048):
+        numerator = round(4096 * 4096 / (4097 + 2 * i))
+        numerator = {0: 4096, 2047: 2048}.get(i, numerator)
+        doubled = numerator * 2 if i >= turn else numerator
+        entry = -logarithm(doubled << (PLACES - 12), PLACES) if doubled != 4096 else 0
+        entries.append((numerator / 4096, *_on_grid(entry)))
+    return LogarithmTable(*_columns(entries), turn, _on_grid(two))
+
+
+def _on_grid(entry: int) -> tuple[float, float]:
+    head = _rounded(entry, PLACES - 42) << (PLACES - 42)
+    return head / (1 << PLACES), (entry - head) / (1 << PLACES)
+
+
+class CircleTable(NamedTuple):
+    """sin(i pi/256) for 512 steps round the circle, heads of 26 bits, and the step in four parts.
+
+    The first three parts have 26 bits, so that their products with 26-bit counts are exact.
+    """
+
+    head: Array
+    tail: Array
+    step: tuple[float, ...]
+    steps_per_unit: float
+
+
+@functools.cache
+def circle_table() -> CircleTable:
+    """Returns the table of the sines of all multiples of pi/256."""
+    half = half_pi(PLACES + 8)
+    first = [_sine_of_step(half, i) for i in range(129)]
+    quarter = [*first, *first[127:0:-1]]
+    entries = [*quarter, *(-entry for entry in quarter)]
+    step = parts(shifted(half, -15), 26, 26, 26, 53)
+    pairs = [parts(entry, 26, 53) for entry in entries]
+    return CircleTable(*_columns(pairs), step, 1.0 / sum(step))
+
+
+def _sine_of_step(half: int, index: int) -> int:
+    if index > 64:
+        return cosine(shifted(half * (128 - index), -15), PLACES)
+    return sine(shifted(half * index, -15), PLACES)
