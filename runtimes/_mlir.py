@@ -12,7 +12,7 @@ from typing import Any, Final, NamedTuple
 import ml_dtypes
 import numpy as np
 
-from topos.errors import CompileError, ParseError, UnsupportedError, VerifyError
+from topos.errors import ParseError, UnsupportedError, VerifyError
 from topos.runtimes._runtime import ArrayType, ModuleSignature
 
 __all__ = ["Fault", "bytecode", "main_of", "parse", "read", "signature", "unalias"]
@@ -82,10 +82,10 @@ def parse(ir: Binding, text: str) -> Binding:
 
 
 def main_of(ir: Binding, module: Binding) -> Binding:
-    """Returns the function `@main`; raises `CompileError` where there is none."""
+    """Returns the function `@main`; raises `VerifyError` where there is none."""
     symbols = ir.SymbolTable(module.operation)
     if "main" not in symbols:
-        raise CompileError("a module needs a function @main, and this one has none")
+        raise VerifyError("a module needs a function @main")
     return symbols["main"]
 
 
@@ -132,12 +132,13 @@ def _fault(ir: Binding, text: str, error: Any) -> Fault:
     # Only the verifier shows the operation that it stopped at.
     notes = (note.message for each in diagnostics for note in each.notes)
     verified = any(note.startswith("see current operation") for note in notes)
-    lines = text.splitlines() or [""]
+    # MLIR ends a line at a line feed alone; str.splitlines would count form feeds too.
+    lines = text.split("\n")
     line, column = _place(ir, diagnostics)
     if line > len(lines):
         # Text with locations of its own says where it was made, which is no line of this text.
         line, column = 1, 1
-    source_line = lines[line - 1]
+    source_line = lines[line - 1].rstrip("\r")
     # MLIR counts bytes from the line's start; the caret wants characters.
     column = len(source_line.encode()[: column - 1].decode(errors="ignore")) + 1
     return Fault(reason, line, column, source_line, verified)

@@ -27,8 +27,8 @@ PIPELINE: Final = (
 class ReferenceModule:
     """A parsed, decomposed and checked module in a context of its own.
 
-    Raises `ParseError`, `VerifyError` or `CompileError` where the text is refused, and
-    `UnsupportedError` with the first operation or type that the interpreter lacks.
+    Raises `ParseError` or `VerifyError` where the text is refused, and `UnsupportedError`
+    with the first operation or type that the interpreter lacks.
     """
 
     def __init__(self, text: str) -> None:

@@ -113,7 +113,7 @@ def _sequence(answer: Any) -> tuple[Any, ...]:
 def _exact_target() -> tuple[str, ...]:
     """Returns the flags of the widest target that has no fused multiply-add.
 
-    A 64x64 product is as fast there as with every instruction of the host.
+    A 200x200 product took as long there as with every instruction of the host.
     """
     if platform.machine().lower() not in ("x86_64", "amd64"):
         return ("--iree-llvmcpu-target-cpu=generic",)

@@ -102,6 +102,7 @@ class Reference(Runtime):
         # Executables that are gone are named to the worker by the next request: a finalizer may
         # run at any moment and must not wait for the lock.
         dropped = [self._dropped.popleft() for _ in range(len(self._dropped))]
+        self._loaded.difference_update(dropped)
         request = {**header, "dropped": dropped, "seconds": seconds}
         answer, results = worker.ask(request, arrays, seconds)
         if "error" in answer:

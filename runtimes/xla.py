@@ -84,11 +84,10 @@ class XlaExecutable(Executable):
             with jax.enable_x64(True):
                 results = self._compiled(*arguments)
             # XLA may read an argument's memory until the last result stands, so the caller
-            # gets control back only then.
-            jax.block_until_ready(results)
+            # gets control back only then: the conversion waits.
+            return tuple(np.asarray(result) for result in results)
         except (jax.errors.JaxRuntimeError, ValueError, TypeError) as error:
             raise ExecutionError(f"xla failed to run the module: {_brief(error)}") from error
-        return tuple(np.asarray(result) for result in results)
 
 
 def _jax() -> Any:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
+from topos.emit.text import tensor_type
 from topos.emit.writer import Site, Ssa, lower
 from topos.op import Map, MapOperation
 
@@ -25,6 +26,8 @@ NAMES: Final[dict[MapOperation, str]] = {
 @lower.rule(Map)
 def map_(operation: Map, site: Site) -> Ssa:
     name, (operand,) = NAMES[operation.function], site.operands
-    if name.startswith("chlo."):
-        return site.apply(name, (operand,), site.type)
-    return site.elementwise(name, operand)
+    if operation.function is not MapOperation.ERF:
+        return site.elementwise(name, operand)
+    # The chlo dialect spells operand and result type without parentheses.
+    type = tensor_type(site.type)
+    return site.write(f"{name} {operand.name}", f"{type} -> {type}", site.type)

@@ -108,8 +108,9 @@ def _enclosed(name: Token, fields: Any) -> Any:
     return {} if fields is None else fields
 
 
-def _enumerated(name: Token, kind: str, value: Any) -> Any:
-    return value
+def _prefixed(name: Token, kind: Token, fields: Any) -> Any:
+    # The word names the kind of an enumeration, or a spelling; the fields say the rest.
+    return fields
 
 
 def _fields(*fields: Any) -> Any:
@@ -160,9 +161,7 @@ def _tuple_type(parts: tuple[Type, ...] | None) -> TupleType:
     return TupleType(parts or ())
 
 
-def _function_type(
-    operands: tuple[Type, ...] | None, results: tuple[Type, ...]
-) -> FunctionType:
+def _function_type(operands: tuple[Type, ...] | None, results: tuple[Type, ...]) -> FunctionType:
     return FunctionType(operands or (), results)
 
 
@@ -217,7 +216,7 @@ RULES: Final[Mapping[str, Callable[..., Any]]] = {
     "list": _sequence,
     "crossed": _crossed,
     "enclosed": _enclosed,
-    "enumerated": _enumerated,
+    "prefixed": _prefixed,
     "opaque": _opaque,
     "fields": _fields,
     "assigned": _assigned,

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
+
 from topos.errors import UnsupportedError, VerifyError
 from topos.runtimes._stablehlo.captures import captured
 from topos.runtimes._stablehlo.frame import Frame
@@ -16,7 +18,6 @@ from topos.runtimes._stablehlo.syntax import (
     Parameter,
     Region,
     Symbol,
-    Tensor,
     Type,
 )
 from topos.runtimes._stablehlo.types import checked
@@ -37,9 +38,14 @@ def build(module: Module) -> Program:
         if function.name in functions:
             raise VerifyError(f"line {function.line}: @{function.name} is defined twice")
         functions[function.name] = function
+    builder = _Builder(functions)
+    for function in module.functions:
+        # What nothing runs need not be supported, but it must be right.
+        with suppress(UnsupportedError):
+            builder.program(function.name, function.line)
     if "main" not in functions:
         raise VerifyError("a module needs a function @main")
-    return _Builder(functions).program("main", functions["main"].line)
+    return builder.program("main", functions["main"].line)
 
 
 class _Builder:
@@ -58,8 +64,10 @@ class _Builder:
         if name in self._open:
             raise UnsupportedError(f"line {line}: @{name} calls itself, which is not supported")
         self._open.append(name)
-        self._built[name] = self._function(self._functions[name])
-        self._open.pop()
+        try:
+            self._built[name] = self._function(self._functions[name])
+        finally:
+            self._open.pop()
         return self._built[name]
 
     def _called(self, name: Symbol, operation: Operation) -> Program:
@@ -77,9 +85,7 @@ class _Builder:
             )
         return program
 
-    def _region(
-        self, region: Region, line: int, captures: tuple[Parameter, ...] = ()
-    ) -> Program:
+    def _region(self, region: Region, line: int, captures: tuple[Parameter, ...] = ()) -> Program:
         """Returns the program of a region, whose captures follow its own arguments."""
         if len(region.blocks) != 1:
             raise UnsupportedError(f"line {line}: a region of several blocks is not supported")

@@ -9,9 +9,9 @@ from typing import Any, Final
 import numpy as np
 import numpy.typing as npt
 
-from topos.errors import ParseError
+from topos.runtimes._stablehlo.misread import MisreadError
 from topos.runtimes._stablehlo.syntax import Dense, Tensor
-from topos.runtimes._stablehlo.types import checked, dtype_of, is_float
+from topos.runtimes._stablehlo.types import checked, dtype_of, extents, is_float
 
 __all__ = ["decoded"]
 
@@ -21,7 +21,9 @@ _COMMENT: Final = re.compile(r"//[^\n]*")
 _ELEMENT: Final = re.compile(r"[^\[\],]+")
 _SPACE: Final = re.compile(r"\s+")
 _FLOAT: Final = re.compile(r"[-+]?[0-9]+\.[0-9]*(?:[eE][-+]?[0-9]+)?")
-_INTEGER: Final = re.compile(r"-?[0-9]{1,30}")
+# What no list of decimal numbers holds; float and int themselves judge the rest.
+_NOT_DECIMAL: Final = re.compile(r"[^0-9eE.,+-]|(?<![0-9])\.")
+_NOT_INTEGER: Final = re.compile(r"[^0-9,-]")
 _HEXADECIMAL: Final = re.compile(r"0x[0-9A-Fa-f]{1,32}")
 _TRUTH: Final = {"true": True, "false": False, "1": True, "0": False, "-1": True}
 
@@ -30,7 +32,7 @@ def decoded(constant: Dense) -> Array:
     """Returns the constant as a read-only array of its type.
 
     A splat takes the memory of one element. Decimal numbers round once to float64 and from
-    there to the element, as MLIR reads them. Raises `ParseError` at the constant's place.
+    there to the element, as MLIR reads them. Raises `MisreadError` of the constant.
     """
     type = checked(constant.type, constant.line)
     body = constant.body.strip()
@@ -43,36 +45,29 @@ def decoded(constant: Dense) -> Array:
     return array
 
 
-def _refused(reason: str, constant: Dense) -> ParseError:
-    line = f"dense<{constant.body[:60]}> : {constant.type}".replace("\n", " ")
-    error = ParseError(reason, constant.line, 1, line)
-    error.column = constant.column
-    return error
-
-
 def _blob(body: str, type: Tensor, constant: Dense) -> Array:
-    dtype, count = dtype_of(type), math.prod(type.shape)
+    dtype, count = dtype_of(type), math.prod(extents(type))
     try:
         if not body.startswith('"0x'):
             raise ValueError
         raw = bytes.fromhex(body[len('"0x') : -1])
     except ValueError:
-        raise _refused("a dense string needs 0x and pairs of digits", constant) from None
+        raise MisreadError("a dense string needs 0x and pairs of digits", constant) from None
     if dtype == np.bool_ and len(raw) == (count + 7) // 8 and len(raw) != count:
         bits = np.unpackbits(np.frombuffer(raw, np.uint8), count=count, bitorder="little")
-        return bits.astype(np.bool_).reshape(type.shape)
+        return bits.astype(np.bool_).reshape(extents(type))
     if len(raw) == dtype.itemsize:
         element = _elements(raw, dtype).reshape(())
-        return np.broadcast_to(element, type.shape).view()
+        return np.broadcast_to(element, extents(type)).view()
     if len(raw) != count * dtype.itemsize:
         needs = f"a dense string of {type} needs {count * dtype.itemsize} bytes"
-        raise _refused(f"{needs}, got {len(raw)}", constant)
-    return _elements(raw, dtype).reshape(type.shape)
+        raise MisreadError(f"{needs}, got {len(raw)}", constant)
+    return _elements(raw, dtype).reshape(extents(type))
 
 
 def _elements(raw: bytes, dtype: np.dtype[Any]) -> Array:
     if dtype == np.bool_:
-        return np.frombuffer(raw, np.uint8) != 0
+        return np.asarray(np.frombuffer(raw, np.uint8) != 0)
     return np.frombuffer(raw, dtype.newbyteorder("<")).astype(dtype)
 
 
@@ -80,19 +75,19 @@ def _listed(body: str, type: Tensor, constant: Dense) -> Array:
     parts = _ELEMENT.findall(body)
     if "[" not in body and len(parts) == 1 and body == parts[0]:
         element = _numbers(parts, type, constant).reshape(())
-        return np.broadcast_to(element, type.shape).view()
-    if _ELEMENT.sub("", body) != _brackets(type.shape):
-        raise _refused(f"a dense list needs the shape of {type}", constant)
-    return _numbers(parts, type, constant).reshape(type.shape)
+        return np.broadcast_to(element, extents(type)).view()
+    if _ELEMENT.sub("", body) != _brackets(extents(type)):
+        raise MisreadError(f"a dense list needs the shape of {type}", constant)
+    return _numbers(parts, type, constant).reshape(extents(type))
 
 
-def _brackets(shape: tuple[int | None, ...]) -> str:
+def _brackets(shape: tuple[int, ...]) -> str:
     """Returns a list of `shape` with its elements left out; that of no elements is empty."""
     if 0 in shape:
         return ""
     text = ""
     for extent in reversed(shape):
-        text = f"[{','.join([text] * (extent or 0))}]"
+        text = f"[{','.join([text] * extent)}]"
     return text
 
 
@@ -104,19 +99,22 @@ def _numbers(parts: list[str], type: Tensor, constant: Dense) -> Array:
             return np.array([_TRUTH[part] for part in parts], np.bool_)
         return _integers(parts, type)
     except (KeyError, OverflowError, ValueError):
-        raise _refused(f"a dense constant needs elements of {type.element}", constant) from None
+        raise MisreadError(f"a dense constant needs elements of {type.element}", constant) from None
 
 
 def _floats(parts: list[str], type: Tensor) -> Array:
     dtype = dtype_of(type)
+    plain = not _NOT_DECIMAL.search(",".join(parts)) and all("." in part for part in parts)
+    numbers = list(map(float if plain else _float, parts))
     with np.errstate(all="ignore"):
-        array = np.array([_float(part) for part in parts], np.float64).astype(dtype)
+        array = np.array(numbers, np.float64).astype(dtype)
+    if plain:
+        return array
     # Hexadecimal digits are the element's own bits, NaN payloads included.
     patterns = [position for position, part in enumerate(parts) if part.startswith("0x")]
-    if patterns:
-        unsigned = np.dtype(f"u{dtype.itemsize}")
-        bits = np.array([int(parts[position], 16) for position in patterns], unsigned)
-        array.view(unsigned)[patterns] = bits
+    unsigned = np.dtype(f"u{dtype.itemsize}")
+    bits = np.array([int(parts[position], 16) for position in patterns], unsigned)
+    array.view(unsigned)[patterns] = bits
     return array
 
 
@@ -130,19 +128,20 @@ def _float(part: str) -> float:
 
 def _integers(parts: list[str], type: Tensor) -> Array:
     dtype = dtype_of(type)
-    numbers = [_integer(part) for part in parts]
+    plain = not _NOT_INTEGER.search(",".join(parts))
+    numbers = list(map(int if plain else _integer, parts))
     bits = 8 * dtype.itemsize
     # A signless element may be written by either of its two readings.
     lowest = 0 if dtype.kind == "u" else -(1 << (bits - 1))
     if numbers and not (lowest <= min(numbers) and max(numbers) < 1 << bits):
         raise OverflowError
-    wrapped = [number % (1 << bits) for number in numbers]
-    return np.array(wrapped, np.dtype(f"u{dtype.itemsize}")).view(dtype)
+    unsigned = np.dtype(f"u{dtype.itemsize}")
+    return np.array([number % (1 << bits) for number in numbers], unsigned).view(dtype)
 
 
 def _integer(part: str) -> int:
-    if _INTEGER.fullmatch(part):
-        return int(part)
     if _HEXADECIMAL.fullmatch(part):
         return int(part, 16)
-    raise ValueError
+    if _NOT_INTEGER.search(part):
+        raise ValueError
+    return int(part)

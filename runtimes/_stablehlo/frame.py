@@ -56,7 +56,9 @@ class Frame:
         """Returns whether `name` is defined."""
         return name in self._slots
 
-    def add(self, operation: Operation, kernel: Kernel, inputs: tuple[int, ...], first: int) -> None:
+    def add(
+        self, operation: Operation, kernel: Kernel, inputs: tuple[int, ...], first: int
+    ) -> None:
         """Appends a step that writes the slots from `first` on."""
         single = len(operation.results) == 1
         output = first if single else slice(first, first + len(operation.results))
@@ -80,7 +82,8 @@ class Frame:
         kept = {*outputs, *self.constants}
         steps: list[Step] = []
         for step in reversed(self._steps):
-            written = range(len(self.types))[step.output] if isinstance(step.output, slice) else (step.output,)
+            single = isinstance(step.output, int)
+            written = (step.output,) if single else range(len(self.types))[step.output]
             dead = tuple({slot for slot in (*step.inputs, *written) if slot not in kept})
             kept.update(step.inputs)
             steps.append(step._replace(dead=dead))

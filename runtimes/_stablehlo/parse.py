@@ -12,8 +12,8 @@ from lark import Lark, Token, UnexpectedCharacters, UnexpectedEOF, UnexpectedInp
 from lark.lexer import PatternStr
 
 from topos.errors import ParseError
-from topos.runtimes._stablehlo import attributes, statements
-from topos.runtimes._stablehlo.misread import MisreadError
+from topos.runtimes._stablehlo import attributes, forms, statements
+from topos.runtimes._stablehlo.misread import MisreadError, line_of, placed
 from topos.runtimes._stablehlo.syntax import Module
 
 __all__ = ["parse"]
@@ -54,14 +54,13 @@ def parse(text: str) -> Module:
     except UnexpectedInput as error:
         raise _explained(error, text) from None
     except MisreadError as error:
-        line, column = error.token.line or 1, error.token.column or 1
-        raise ParseError(error.reason, line, column, _line(text, line)) from None
+        raise placed(error, text) from None
 
 
 @cache
 def _parser() -> Lark:
     grammar = files(__package__).joinpath("grammar.lark").read_text(encoding="utf-8")
-    rules = {**attributes.RULES, **statements.RULES}
+    rules = {**attributes.RULES, **forms.RULES, **statements.RULES}
     callbacks = SimpleNamespace(**{name: _spread(rule) for name, rule in rules.items()})
     return Lark(
         grammar,
@@ -80,21 +79,25 @@ def _spread(rule: Callable[..., Any]) -> Callable[[list[Any]], Any]:
 
 def _explained(error: UnexpectedInput, text: str) -> ParseError:
     line, column = error.line, error.column
+    names: set[str] = set()
+    got = "something else"
     match error:
         case UnexpectedEOF():
-            names, got = set(error.expected), "the end of the text"
+            names, got = {str(name) for name in error.expected}, "the end of the text"
         case UnexpectedToken(token=Token(type="$END")):
-            names, got = set(error.accepts or error.expected), "the end of the text"
+            names, got = _awaited(error), "the end of the text"
         case UnexpectedToken():
-            names, got = set(error.accepts or error.expected), repr(_short(error.token.value))
+            names, got = _awaited(error), repr(_short(error.token.value))
         case UnexpectedCharacters():
-            names, got = set(error.allowed or ()), repr(error.char)
-        case _:
-            names, got = set(), "something else"
+            names, got = {str(name) for name in error.allowed or ()}, repr(error.char)
     if got == "the end of the text":
         line = text.count("\n") + 1
-        column = len(_line(text, line)) + 1
-    return ParseError(f"expected {_listed(names)}, got {got}", line, column, _line(text, line))
+        column = len(line_of(text, line)) + 1
+    return ParseError(f"expected {_listed(names)}, got {got}", line, column, line_of(text, line))
+
+
+def _awaited(error: UnexpectedToken) -> set[str]:
+    return {str(name) for name in error.accepts or error.expected}
 
 
 def _short(text: str) -> str:
@@ -113,8 +116,3 @@ def _word(name: str) -> str:
         return _WORDS[name]
     pattern = _parser().get_terminal(name).pattern
     return repr(pattern.value) if isinstance(pattern, PatternStr) else name.lower()
-
-
-def _line(text: str, number: int) -> str:
-    lines = text.split("\n")
-    return lines[number - 1] if 0 < number <= len(lines) else ""

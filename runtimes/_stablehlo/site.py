@@ -72,11 +72,6 @@ class Site:
         stated = self.results[0]
         self.demand(stated == type, f"results in {type}, got {stated}")
 
-    @staticmethod
-    def shape(type: Tensor) -> tuple[int, ...]:
-        """Returns the shape of a checked type, whose extents are all known."""
-        return tuple([extent for extent in type.shape if extent is not None])
-
     def attribute(self, key: str) -> Any:
         """Returns an attribute, which must be there."""
         value = self.operation.attributes.get(key)
@@ -117,6 +112,11 @@ class Site:
         valid = len(set(axes)) == len(axes) and all(0 <= axis < rank for axis in axes)
         self.demand(valid, f"needs distinct axes below {rank} as {key}, got {list(axes)}")
         return axes
+
+    def ascending(self, key: str, axes: tuple[int, ...], rank: int) -> tuple[int, ...]:
+        """Returns `axes` as `axes` does, where they also ascend."""
+        self.demand(axes == tuple(sorted(axes)), f"needs ascending {key}, got {list(axes)}")
+        return self.axes(key, axes, rank)
 
 
 Builder = Callable[[Site], Kernel | Constant]

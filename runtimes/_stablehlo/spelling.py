@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from types import MappingProxyType
 from typing import Any, Final, NamedTuple
 
 from lark import Token
@@ -36,7 +37,7 @@ class Sentence(NamedTuple):
     name: Token
     operands: tuple[str, ...] = ()
     words: tuple[Any, ...] = ()
-    attributes: Attributes = {}
+    attributes: Attributes = MappingProxyType({})
     regions: tuple[Region, ...] = ()
     types: Types = Types(None, ())
     generic: bool = False
@@ -99,7 +100,7 @@ def operation_of(sentence: Sentence, results: tuple[str, ...], location: str) ->
     name: str = _CANONICAL.get(token.value, token.value)
     if not generic and name in _SPELLINGS:
         attributes, regions = _SPELLINGS[name](sentence)
-    elif words and not generic:
+    elif words and not generic and name.startswith("stablehlo."):
         raise MisreadError(f"{name} is not written with {_shown(words[0])}", token)
     stated, produced = types
     if stated is None:
@@ -221,12 +222,8 @@ def _reduce(sentence: Sentence) -> Spelled:
     arguments = (Parameter("%left", element, {}), Parameter("%right", element, {}))
     line, column = applied.line or 0, applied.column or 0
     names = ("%left", "%right")
-    body = Operation(
-        applied.value, ("%result",), names, {}, (), None, (element,), line, column
-    )
-    end = Operation(
-        "stablehlo.return", (), ("%result",), {}, (), (element,), (), line, column
-    )
+    body = Operation(applied.value, ("%result",), names, {}, (), None, (element,), line, column)
+    end = Operation("stablehlo.return", (), ("%result",), {}, (), (element,), (), line, column)
     return sentence.attributes, (Region((Block(arguments, (body, end)),)),)
 
 

@@ -12,7 +12,7 @@ import numpy as np
 from topos.errors import UnsupportedError
 from topos.runtimes._stablehlo.syntax import Tensor, Type
 
-__all__ = ["ELEMENTS", "checked", "dtype_of", "is_float"]
+__all__ = ["ELEMENTS", "checked", "dtype_of", "extents", "is_float"]
 
 ELEMENTS: Final[Mapping[str, np.dtype[Any]]] = {
     "f64": np.dtype(np.float64),
@@ -38,6 +38,11 @@ _MAXIMUM_SIZE: Final = 2**46
 def dtype_of(type: Tensor) -> np.dtype[Any]:
     """Returns the dtype that holds the elements of a checked type."""
     return ELEMENTS[type.element]
+
+
+def extents(type: Tensor) -> tuple[int, ...]:
+    """Returns the shape of a checked type, whose extents are all known."""
+    return tuple([extent for extent in type.shape if extent is not None])
 
 
 def is_float(type: Tensor) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
+from types import ModuleType
 from typing import Any
 
 import ml_dtypes
@@ -133,9 +134,10 @@ def test_exact_numerics_keep_their_passes_off_beside_chosen_ones() -> None:
 def test_global_flags_of_jax_stay_as_they_were() -> None:
     import jax
 
+    jax_config: Any = jax.config
     XLA.compile(PRODUCT)(np.eye(64), np.eye(64))
     assert jax.numpy.zeros(1, jax.numpy.float32).dtype == np.float32
-    assert not jax.config.read("jax_enable_x64")
+    assert not jax_config.jax_enable_x64
 
 
 def aligned(size: int) -> Array:
@@ -218,7 +220,7 @@ def test_a_broken_rule_of_an_operation_is_told_with_its_place() -> None:
 
 
 def test_a_module_without_main_is_refused() -> None:
-    with pytest.raises(CompileError, match="a function @main"):
+    with pytest.raises(VerifyError, match="needs a function @main"):
         XLA.compile(SUM.replace("@main", "@other"))
 
 
@@ -249,6 +251,11 @@ def test_a_missing_package_names_the_extra(monkeypatch: pytest.MonkeyPatch) -> N
     with pytest.raises(UnavailableError) as caught:
         XLA.compile(SUM)
     assert str(caught.value) == text
+
+
+def test_status_bears_a_module_without_origin(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "jax", ModuleType("jax"))
+    assert not XLA.status().ready
 
 
 def test_a_package_that_cannot_be_imported_is_unavailable(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -50,7 +50,7 @@ class Reads(NamedTuple):
 class Operation:
     """One instruction of the closed vocabulary: an immutable value, equal by its parameters.
 
-    The parameters of a subclass are its `__slots__`. This base does what `dataclass(frozen=True,
+    The parameters of a subclass are its annotated `__slots__`. This base does what `dataclass(frozen=True,
     slots=True)` would, without compiling six methods for each of forty classes at import.
     """
 
@@ -66,7 +66,8 @@ class Operation:
     if not TYPE_CHECKING:
 
         def __init_subclass__(cls) -> None:
-            cls.__match_args__ = tuple(cls.__dict__.get("__slots__", ()))
+            slots = cls.__dict__.get("__slots__", ())
+            cls.__match_args__ = tuple(name for name in cls.__annotations__ if name in slots)
 
         def __init__(self, *parameters, **named) -> None:
             names = self.__match_args__

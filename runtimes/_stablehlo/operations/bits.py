@@ -37,7 +37,8 @@ def _shift_right_arithmetic(array: Array, amount: Array) -> Array:
 
 def _population(array: Array) -> Array:
     # numpy counts the bits of a signed number's magnitude, so the bits are read as unsigned.
-    return np.bitwise_count(array.view(f"u{array.dtype.itemsize}")).astype(array.dtype)
+    count = np.bitwise_count(array.view(f"u{array.dtype.itemsize}"))
+    return np.asarray(count.astype(array.dtype))
 
 
 _LOGICAL: Final[Mapping[str, Kernel]] = {**LOGIC, "stablehlo.not": np.invert}
@@ -48,9 +49,7 @@ _INTEGER: Final[Mapping[str, Kernel]] = {
     "stablehlo.shift_right_arithmetic": _shift_right_arithmetic,
     "stablehlo.shift_right_logical": _shift_right_logical,
 }
-_UNARY: Final = frozenset(
-    {"stablehlo.count_leading_zeros", "stablehlo.not", "stablehlo.popcnt"}
-)
+_UNARY: Final = frozenset({"stablehlo.count_leading_zeros", "stablehlo.not", "stablehlo.popcnt"})
 
 
 def _bitwise(site: Site) -> Kernel:

@@ -67,9 +67,7 @@ def _ordered(array: Array) -> Array:
 def _select(site: Site) -> Kernel:
     site.takes(3)
     mask, on_true, on_false = site.operands
-    site.demand(
-        on_true == on_false, f"needs two values of one type, got {on_true} and {on_false}"
-    )
+    site.demand(on_true == on_false, f"needs two values of one type, got {on_true} and {on_false}")
     site.demand(
         mask.element == "i1" and mask.shape in ((), on_true.shape),
         f"needs a mask of i1 that is scalar or as {on_true}, got {mask}",

@@ -11,7 +11,7 @@ from topos.payload.kernels.conversion import convert
 from topos.runtimes._stablehlo.dense import decoded
 from topos.runtimes._stablehlo.site import Builder, Constant, Site
 from topos.runtimes._stablehlo.syntax import Dense
-from topos.runtimes._stablehlo.types import dtype_of
+from topos.runtimes._stablehlo.types import dtype_of, extents
 
 __all__ = ["BUILDERS"]
 
@@ -30,7 +30,7 @@ def _iota(site: Site) -> Constant:
     site.takes(0)
     (result,) = site.results
     site.demand(result.element != "i1", "takes no elements of i1")
-    axis, shape = site.integer("iota_dimension"), site.shape(result)
+    axis, shape = site.integer("iota_dimension"), extents(result)
     site.axes("dimension", (axis,), len(shape))
     steps = convert(np.arange(shape[axis], dtype=np.int64), dtype_of(result))
     column = steps.reshape(-1, *(1 for _ in shape[axis + 1 :]))

@@ -12,9 +12,9 @@ import numpy.typing as npt
 from topos.payload.kernels.conversion import convert, promoted
 from topos.runtimes._stablehlo.program import Kernel
 from topos.runtimes._stablehlo.site import Builder, Site
-from topos.runtimes._stablehlo.types import dtype_of, is_float
+from topos.runtimes._stablehlo.types import dtype_of
 
-__all__ = ["BUILDERS", "converter"]
+__all__ = ["BUILDERS", "converted", "converter"]
 
 Array = npt.NDArray[Any]
 
@@ -27,6 +27,12 @@ def converter(source: npt.DTypeLike, target: np.dtype[Any]) -> Kernel:
     if target.kind == "u" and dtype.kind not in "iub":
         return partial(_to_unsigned, target)
     return partial(_converted, target)
+
+
+def converted(array: Array, target: np.dtype[Any]) -> Array:
+    """Returns `array` as `target`."""
+    result: Array = converter(array.dtype, target)(array)
+    return result
 
 
 def _unchanged(array: Array) -> Array:

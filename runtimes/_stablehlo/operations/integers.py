@@ -79,9 +79,9 @@ def leading_zeros(array: Array) -> Array:
     while step < width:
         bits = bits | (bits >> bits.dtype.type(step))
         step *= 2
-    return (width - np.bitwise_count(bits).astype(np.int64)).astype(array.dtype)
+    return np.asarray(width - np.bitwise_count(bits).astype(np.int64)).astype(array.dtype)
 
 
 def _outside(amount: Array, width: int) -> Array:
     # A negative amount is a great unsigned one.
-    return np.greater_equal(amount.view(f"u{amount.dtype.itemsize}"), width)
+    return np.asarray(amount.view(f"u{amount.dtype.itemsize}") >= width)

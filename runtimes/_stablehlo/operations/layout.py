@@ -12,6 +12,7 @@ import numpy.typing as npt
 
 from topos.runtimes._stablehlo.program import Kernel
 from topos.runtimes._stablehlo.site import Builder, Site
+from topos.runtimes._stablehlo.types import extents
 
 __all__ = ["BUILDERS"]
 
@@ -24,10 +25,10 @@ def _reshape(site: Site) -> Kernel:
     (operand,), (result,) = site.operands, site.results
     same = operand.element == result.element
     site.demand(
-        same and math.prod(site.shape(operand)) == math.prod(site.shape(result)),
+        same and math.prod(extents(operand)) == math.prod(extents(result)),
         f"cannot turn {operand} into {result}",
     )
-    return partial(_reshaped, site.shape(result))
+    return partial(_reshaped, extents(result))
 
 
 def _reshaped(shape: Shape, array: Array) -> Array:
@@ -37,7 +38,7 @@ def _reshaped(shape: Shape, array: Array) -> Array:
 def _transpose(site: Site) -> Kernel:
     site.takes(1)
     (operand,) = site.operands
-    shape = site.shape(operand)
+    shape = extents(operand)
     axes = site.axes("permutation", site.integers("permutation"), len(shape))
     site.demand(len(axes) == len(shape), f"needs {len(shape)} axes, got {list(axes)}")
     site.yields(operand._replace(shape=tuple(shape[axis] for axis in axes)))
@@ -51,7 +52,7 @@ def _transposed(axes: Shape, array: Array) -> Array:
 def _broadcast_in_dim(site: Site) -> Kernel:
     site.takes(1)
     (operand,), (result,) = site.operands, site.results
-    source, target = site.shape(operand), site.shape(result)
+    source, target = extents(operand), extents(result)
     key = "broadcast_dimensions"
     axes = site.axes(key, site.integers(key), len(target))
     site.demand(len(axes) == len(source), f"needs {len(source)} axes, got {list(axes)}")
@@ -78,15 +79,13 @@ def _reverse(site: Site) -> Kernel:
     axes = site.axes("dimensions", site.integers("dimensions"), len(operand.shape))
     site.yields(operand)
     every = tuple(
-        slice(None, None, -1) if axis in axes else slice(None)
-        for axis in range(len(operand.shape))
+        slice(None, None, -1) if axis in axes else slice(None) for axis in range(len(operand.shape))
     )
     return partial(_part, every)
 
 
 def _part(every: tuple[slice, ...], array: Array) -> Array:
-    # An ellipsis keeps a rank-0 array an array.
-    return array[(..., *every)]
+    return np.asarray(array[every])
 
 
 def _concatenate(site: Site) -> Kernel:
@@ -97,7 +96,7 @@ def _concatenate(site: Site) -> Kernel:
     site.axes("dimension", (axis,), len(first.shape))
     total = 0
     for operand in site.operands:
-        shape = site.shape(operand)
+        shape = extents(operand)
         fits = len(shape) == len(first.shape) and operand == first._replace(
             shape=(*first.shape[:axis], shape[axis], *first.shape[axis + 1 :])
         )
@@ -114,7 +113,7 @@ def _joined(axis: int, *arrays: Array) -> Array:
 def _slice(site: Site) -> Kernel:
     site.takes(1)
     (operand,) = site.operands
-    shape = site.shape(operand)
+    shape = extents(operand)
     starts, limits = site.integers("start_indices"), site.integers("limit_indices")
     strides = site.integers("strides", (1,) * len(shape))
     lengths = {len(starts), len(limits), len(strides)}
@@ -133,14 +132,14 @@ def _slice(site: Site) -> Kernel:
 def _pad(site: Site) -> Kernel:
     site.takes(2)
     operand, filler = site.operands
-    shape = site.shape(operand)
+    shape = extents(operand)
     site.demand(filler == operand._replace(shape=()), f"needs a scalar filler, got {filler}")
     low = site.integers("edge_padding_low")
     high = site.integers("edge_padding_high")
     interior = site.integers("interior_padding", (0,) * len(shape))
     lengths = {len(low), len(high), len(interior)}
     site.demand(lengths == {len(shape)}, f"needs padding for each axis of {operand}")
-    site.demand(min(interior, default=0) >= 0, f"needs interior padding of zero or more")
+    site.demand(min(interior, default=0) >= 0, "needs interior padding of zero or more")
     target = tuple(
         before + extent + max(extent - 1, 0) * between + after
         for before, extent, between, after in zip(low, shape, interior, high, strict=True)

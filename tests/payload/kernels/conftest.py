@@ -47,7 +47,9 @@ def _floats(dtype: np.dtype[Any], count: int, seed: int, tame: bool) -> Array:
     generator = np.random.default_rng(seed)
     scales = generator.integers(-4, 5, count)
     with np.errstate(all="ignore"):
-        numbers = np.ldexp(generator.integers(-4096, 4096, count) / 1024, scales).astype(dtype)
+        # All 53 bits are in use, so that sums and products round.
+        wide = generator.integers(-(1 << 53), 1 << 53, count).astype(np.float64)
+        numbers = np.ldexp(wide, scales - 51).astype(dtype)
     if tame:
         return numbers
     patterns = generator.integers(0, 1 << 8 * dtype.itemsize, count, f"u{dtype.itemsize}")
@@ -124,7 +126,8 @@ def floating(request: pytest.FixtureRequest) -> np.dtype[Any]:
 @pytest.fixture(params=(np.int64, np.int32), ids=("int64", "int32"))
 def integral(request: pytest.FixtureRequest) -> np.dtype[Any]:
     """Each integer dtype in turn."""
-    return np.dtype(request.param)
+    dtype: np.dtype[Any] = np.dtype(request.param)
+    return dtype
 
 
 @pytest.fixture

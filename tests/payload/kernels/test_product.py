@@ -127,6 +127,9 @@ def test_broadcast_operands_have_the_bits_of_their_copies(
 def test_sum_starts_at_positive_zero(floating: np.dtype[Any], same: Same) -> None:
     zeros = np.zeros((2, 3), floating)
     assert same(product.matmul(-zeros, zeros.T), np.zeros((2, 2), floating))
+    # More sums than one tile holds.
+    rows, columns = np.zeros((700, 1), floating), np.zeros((1, 300), floating)
+    assert same(product.matmul(-rows, columns), np.zeros((700, 300), floating))
 
 
 def test_multiplication_is_not_fused(same: Same) -> None:

@@ -34,6 +34,8 @@ CASES: list[tuple[tuple[int, ...], tuple[int, ...]]] = [
     ((3, 5, 4), (1, 2)),
     ((3, 5, 4), (0, 1)),
     ((2, 3, 5, 3), (0, 2, 3)),
+    ((4, 2, 6), (0, 2)),
+    ((3, 12, 2, 2), (1, 3)),
     ((70, 33), (1,)),
     ((33, 70), (0,)),
 ]
@@ -201,7 +203,7 @@ def test_extremes_of_zeros(count: int, floating: np.dtype[Any], same: Same) -> N
 
 
 def affine(left: Sequence[Array], right: Sequence[Array]) -> list[Array]:
-    """Composes two maps x -> scale * x + shift: associative in name only, never commutative."""
+    """Composes two maps x -> scale * x + shift: the order of operands shows."""
     (scale, shift), (outer, offset) = left, right
     return [scale * outer, outer * shift + offset]
 
@@ -223,8 +225,8 @@ def test_any_body_takes_the_tree_with_the_start_last(
         np.array([result[part] for result in results], np.float32).reshape(kept)
         for part in range(2)
     ]
-    for first, second in zip(layouts(scales), reversed(layouts(shifts)), strict=True):
-        reduced = reduction.reduce_by_halves((first, second), starts, axes, affine)
+    for scale, shift in zip(layouts(scales), reversed(layouts(shifts)), strict=True):
+        reduced = reduction.reduce_by_halves((scale, shift), starts, axes, affine)
         assert all(same(part, wanted) for part, wanted in zip(reduced, expected, strict=True))
 
 

@@ -120,6 +120,14 @@ def test_scatter_of_rows_adds_in_order(
     assert same(selection.scatter(updates, indices, 0, extent), expected)
 
 
+def test_places_that_share_their_low_bits_stay_apart(same: Same) -> None:
+    indices = np.array([5, 5 + (1 << 16)] * 30)
+    expected = np.zeros(1 << 17, np.float32)
+    expected[5], expected[5 + (1 << 16)] = 30, 60
+    updates = np.array([1, 2] * 30, np.float32)
+    assert same(selection.scatter(updates, indices, 0, 1 << 17), expected)
+
+
 def test_scatter_of_broadcast_updates(floating: np.dtype[Any], draw: Draw, same: Same) -> None:
     updates = np.broadcast_to(draw(floating, (1, 6), 4, tame=True), (90, 6))
     indices = np.arange(90) % 2
@@ -131,6 +139,9 @@ def test_scatter_of_negative_zeros_is_positive_zero(floating: np.dtype[Any], sam
     for count in (1, 3, 100):
         result = selection.scatter(-np.zeros(count, floating), np.zeros(count, np.int64), 0, 2)
         assert same(result, np.zeros(2, floating))
+        wide = -np.zeros((count, 100), floating)
+        result = selection.scatter(wide, np.zeros(count, np.int64), 0, 2)
+        assert same(result, np.zeros((2, 100), floating))
 
 
 def test_a_float16_sum_is_rounded_once(same: Same) -> None:

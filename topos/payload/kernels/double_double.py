@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from topos.payload.kernels.rounding import Array
+from topos.payload.kernels.canonical import Array
 
 __all__ = ["fast_two_sum", "halves", "quotient", "two_product", "two_sum"]
 

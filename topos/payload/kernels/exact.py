@@ -16,6 +16,7 @@ from typing import Final, NamedTuple
 
 import numpy as np
 
+from topos.payload.kernels.canonical import Array
 from topos.payload.kernels.exact_series import (
     cosine,
     error_integral,
@@ -26,7 +27,7 @@ from topos.payload.kernels.exact_series import (
     shifted,
     sine,
 )
-from topos.payload.kernels.rounding import Array, Format, nearest
+from topos.payload.kernels.rounding import Format, nearest
 
 __all__ = [
     "COS",

@@ -16,12 +16,17 @@ import numpy.typing as npt
 from topos.errors import ElementError
 from topos.payload.kernels import (
     exact,
+    maps_approximate,
     maps_circular,
+    maps_expansion,
+    maps_exponential,
     maps_logarithm,
     maps_narrow,
+    maps_root,
     maps_wide,
 )
-from topos.payload.kernels.rounding import BINARY32, BINARY64, FORMATS, Array, Format
+from topos.payload.kernels.canonical import Array, canonical
+from topos.payload.kernels.rounding import BINARY32, BINARY64, FORMATS, Format
 
 __all__ = [
     "cos",
@@ -44,18 +49,18 @@ class _Map(NamedTuple):
     bracket: maps_wide.Bracket
 
 
-_EXP: Final = _Map(exact.EXP, np.exp, maps_wide.bracket_exp)
-_EXPM1: Final = _Map(exact.EXPM1, np.expm1, maps_wide.bracket_expm1)
+_EXP: Final = _Map(exact.EXP, np.exp, maps_exponential.bracket_exp)
+_EXPM1: Final = _Map(exact.EXPM1, np.expm1, maps_exponential.bracket_expm1)
 _LN: Final = _Map(exact.LN, np.log, maps_logarithm.bracket_ln)
 _LOG1P: Final = _Map(exact.LOG1P, np.log1p, maps_logarithm.bracket_log1p)
-_TANH: Final = _Map(exact.TANH, np.tanh, maps_wide.bracket_tanh)
+_TANH: Final = _Map(exact.TANH, np.tanh, maps_expansion.bracket_tanh)
 _LOGISTIC: Final = _Map(
-    exact.LOGISTIC, maps_narrow.approximate_logistic, maps_wide.bracket_logistic
+    exact.LOGISTIC, maps_approximate.approximate_logistic, maps_exponential.bracket_logistic
 )
-_SIN: Final = _Map(exact.SIN, np.sin, maps_circular.bracket_sin)
-_COS: Final = _Map(exact.COS, np.cos, maps_circular.bracket_cos)
-_ERF: Final = _Map(exact.ERF, maps_narrow.approximate_erf, maps_wide.bracket_erf)
-_RSQRT: Final = _Map(exact.RSQRT, maps_narrow.approximate_rsqrt, maps_wide.bracket_rsqrt)
+_SIN: Final = _Map(exact.SIN, maps_approximate.approximate_sin, maps_circular.bracket_sin)
+_COS: Final = _Map(exact.COS, maps_approximate.approximate_cos, maps_circular.bracket_cos)
+_ERF: Final = _Map(exact.ERF, maps_approximate.approximate_erf, maps_expansion.bracket_erf)
+_RSQRT: Final = _Map(exact.RSQRT, maps_approximate.approximate_rsqrt, maps_root.bracket_rsqrt)
 
 
 def exp(values: npt.ArrayLike) -> Array:
@@ -116,11 +121,7 @@ def square_root(values: npt.ArrayLike) -> Array:
         # Through float32, 16-bit roots round twice, which is harmless at 24 >= 2 * 11 + 2 bits.
         wide = array if target in (BINARY64, BINARY32) else array.astype(np.float32)
         result = np.sqrt(wide).astype(target.dtype)
-    root = np.ascontiguousarray(result).reshape(array.shape)
-    nan = root != root
-    if nan.any():
-        root.view(target.bits)[nan] = target.nan
-    return root
+    return canonical(np.ascontiguousarray(result).reshape(array.shape))
 
 
 def _format(name: str, array: Array) -> Format:

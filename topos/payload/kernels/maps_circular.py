@@ -6,12 +6,12 @@ from typing import Final
 
 import numpy as np
 
+from topos.payload.kernels.canonical import Array
 from topos.payload.kernels.double_double import fast_two_sum, halves, two_sum
-from topos.payload.kernels.maps_wide import Ends, ends
-from topos.payload.kernels.rounding import Array
+from topos.payload.kernels.maps_wide import Enclosure, Ends, ends
 from topos.payload.kernels.tables import circle_table
 
-__all__ = ["bracket_cos", "bracket_sin"]
+__all__ = ["bracket_cos", "bracket_sin", "circular"]
 
 _REACH: Final = 2.0**18
 _TINY: Final = 2.0**-27
@@ -38,23 +38,23 @@ def bracket_cos(values: Array) -> Ends:
 def _enclosed(values: Array, turn: int) -> Ends:
     inside = np.abs(values) <= _REACH
     if inside.all():
-        return _circular(values, turn)
-    low, high = _circular(np.where(inside, values, 0.0), turn)
+        return ends(*circular(values, turn))
+    low, high = ends(*circular(np.where(inside, values, 0.0), turn))
     outside = ~inside
     low[outside], high[outside] = 0.0, 1.0
     low[outside & ~np.isfinite(values)] = np.nan
     return low, high
 
 
-def _circular(values: Array, turn: int) -> Ends:
+def circular(values: Array, turn: int) -> Enclosure:
     """Encloses sin(x + turn pi/256) by sin(a + r) = s + s (cos r - 1) + c r + c (sin r - r).
 
     x = n pi/256 + r with |n| < 2**25 and |r| < 2**-7.3. The first three products with parts of
     the step are exact; the fourth and what the step lacks leave an error below 2**-108, and none
     where n is 0. c r is exact in its leading part, 26 bits by 26. The terms in r*r lose 4 u
-    of |s| r*r/2, those in r**3 5 u of |r|**3/6, the sums of the tail 4 u of both, and the rounding of
-    `ends` one: below 2**-50 r*r (|s| + |r|) in all. The terms of 2**-26 s and 2**-26 r lose
-    2**-75 of the larger of s and r, which the result may be smaller than.
+    of |s| r*r/2, those in r**3 5 u of |r|**3/6, the sums of the tail 4 u of both, and the
+    rounding of `ends` one: below 2**-50 r*r (|s| + |r|) in all. The terms of 2**-26 s and
+    2**-26 r lose 2**-75 of the larger of s and r, which the result may be smaller than.
     """
     table = circle_table()
     first, second, third, fourth = table.step
@@ -75,4 +75,4 @@ def _circular(values: Array, turn: int) -> Ends:
     tail = (tail + cosine_tail * (near + bend)) + cosine * (back + (slack + bend))
     size = np.abs(sine) + np.abs(near)
     error = size * (square * 2.0**-50 + 2.0**-75) + np.where(count == 0.0, 0.0, 2.0**-108)
-    return ends(head, tail + rest, error)
+    return Enclosure(head, tail + rest, error)

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 import numpy as np
 
+from topos.payload.kernels.canonical import Array
 from topos.payload.kernels.double_double import fast_two_sum, two_sum
-from topos.payload.kernels.maps_wide import Ends, ends
-from topos.payload.kernels.rounding import Array
+from topos.payload.kernels.maps_wide import Enclosure, Ends, ends
 from topos.payload.kernels.tables import logarithm_table
 
-__all__ = ["LogarithmParts", "bracket_ln", "bracket_log1p", "logarithm_parts"]
+__all__ = ["bracket_ln", "bracket_log1p", "logarithm_parts"]
 
 _FRACTION = (1 << 52) - 1
 _ONE = 0x3FF << 52
@@ -19,16 +17,8 @@ _SMALLEST = 2.0**-1022
 _LARGEST = np.finfo(np.float64).max
 
 
-class LogarithmParts(NamedTuple):
-    """A logarithm as head + tail, within `error` absolutely, the rounding of `ends` included."""
-
-    head: Array
-    tail: Array
-    error: Array
-
-
-def logarithm_parts(values: Array, rest: Array | None = None) -> LogarithmParts:
-    """Returns ln(x + rest) for normal x > 0 and |rest| at most half a unit of x's last place.
+def logarithm_parts(values: Array, rest: Array | None = None) -> Enclosure:
+    """Encloses ln(x + rest) for normal x > 0 and |rest| at most half a unit of x's last place.
 
     x = m 2**e and ln x = e ln2 - ln c + ln(1 + r) with r = m c - 1 exactly, which has 53 bits
     since c has 12 and |r| < 2**-11. The sum of the heads is exact, zero or larger than |r|.
@@ -54,7 +44,7 @@ def logarithm_parts(values: Array, rest: Array | None = None) -> LogarithmParts:
     tail = square * (series - 0.5)
     head, lost = fast_two_sum(count * table.two[0] + table.head.take(index), near)
     tail += (count * table.two[1] + table.tail.take(index)) + (lost + slack)
-    return LogarithmParts(head, tail, square * 2.0**-51 + np.abs(head) * 2.0**-68)
+    return Enclosure(head, tail, square * 2.0**-51 + np.abs(head) * 2.0**-68)
 
 
 def _moved(near: Array, rest: Array, reciprocal: Array, bits: Array) -> tuple[Array, Array]:

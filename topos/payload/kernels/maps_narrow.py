@@ -15,22 +15,13 @@ from typing import Final
 
 import numpy as np
 
+from topos.payload.kernels.canonical import Array, canonical
 from topos.payload.kernels.exact import ExactMap
-from topos.payload.kernels.rounding import (
-    BFLOAT16,
-    BINARY32,
-    Array,
-    Format,
-    round_to_bfloat16,
-)
-from topos.payload.kernels.tables_expansion import CENTERS_PER_UNIT, erf_expansions
+from topos.payload.kernels.rounding import BFLOAT16, BINARY32, Format, round_to_bfloat16
 
 __all__ = [
     "CHUNK",
     "Approximation",
-    "approximate_erf",
-    "approximate_logistic",
-    "approximate_rsqrt",
     "narrowed",
     "settle",
     "single",
@@ -39,7 +30,7 @@ __all__ = [
 
 Approximation = Callable[[Array], Array]
 
-CHUNK: Final = 8192
+CHUNK: Final = 16384
 _LOW: Final = 1.0 - 2.0**-46
 _HIGH: Final = 1.0 + 2.0**-46
 
@@ -63,9 +54,8 @@ def single(exact: ExactMap, approximate: Approximation, values: Array) -> Array:
 
 def settle(exact: ExactMap, wide: Array, low: Array, open_lanes: Array, target: Format) -> None:
     """Writes the final bits of the lanes that the enclosure left open."""
-    nan = low != low
-    low.view(target.bits)[nan] = target.nan
-    lanes = np.flatnonzero(open_lanes & ~nan)
+    canonical(low)
+    lanes = np.flatnonzero(open_lanes & (low == low))
     if lanes.size:
         low[lanes] = exact.each(wide[lanes], target)
 
@@ -84,36 +74,3 @@ def table(exact: ExactMap, approximate: Approximation, target: Format) -> Array:
     settle(exact, wide, low, low != high, target)
     low.setflags(write=False)
     return low
-
-
-def approximate_logistic(values: Array) -> Array:
-    """Returns 1 / (1 + e**-x); three roundings atop those of exp."""
-    growth = np.exp(-values)
-    growth += 1.0
-    return np.divide(1.0, growth, out=growth)
-
-
-def approximate_rsqrt(values: Array) -> Array:
-    """Returns 1 / sqrt(x); two roundings, and -inf at -0."""
-    root = np.sqrt(values)
-    return np.divide(1.0, root, out=root)
-
-
-def approximate_erf(values: Array) -> Array:
-    """Returns erf by the Taylor polynomial about the nearest center, |h| <= 1/128.
-
-    About 0 the sum is h a1 (1 - h*h/3 + ...), elsewhere a0 is at least twice |h| a1, so that the
-    value never cancels below 2**-7: the roundings cost it 2**-50 at most, relatively, and the
-    remainder a8 h**8, below 0.1 * 2**-56, costs 2**-52.
-    """
-    coefficients = erf_expansions().coefficients
-    magnitude = np.minimum(np.abs(values), 6.0)
-    nearest = np.rint(magnitude * CENTERS_PER_UNIT)
-    step = magnitude - nearest * (1.0 / CENTERS_PER_UNIT)
-    # A NaN has no center: `clip` gives it some column, and its step stays NaN.
-    column = nearest.astype(np.intp)
-    total = coefficients[7].take(column, mode="clip")
-    for power in range(6, -1, -1):
-        total *= step
-        total += coefficients[power].take(column, mode="clip")
-    return np.copysign(total, values)

@@ -8,9 +8,11 @@ import numpy as np
 import numpy.typing as npt
 
 from topos.errors import ElementError
+from topos.payload.kernels.canonical import Array, canonical
 from topos.payload.kernels.maps_narrow import CHUNK, narrowed
 from topos.payload.kernels.power_exact import power_each
-from topos.payload.kernels.rounding import BINARY64, FORMATS, Array, Format
+from topos.payload.kernels.power_wide import bracket_power
+from topos.payload.kernels.rounding import BINARY64, FORMATS, Format
 
 __all__ = ["power"]
 
@@ -38,31 +40,31 @@ def power(base: npt.ArrayLike, exponent: npt.ArrayLike) -> Array:
     with np.errstate(all="ignore"):
         for start in range(0, first.size, CHUNK):
             chunk = slice(start, start + CHUNK)
-            _narrow(first[chunk], second[chunk], result[chunk], target)
+            _chunk(first[chunk], second[chunk], result[chunk], target)
     return result.reshape(bases.shape)
 
 
-def _narrow(bases: Array, exponents: Array, result: Array, target: Format) -> None:
+def _chunk(bases: Array, exponents: Array, result: Array, target: Format) -> None:
     wide, raised = bases.astype(np.float64), exponents.astype(np.float64)
     if target is BINARY64:
-        result[:] = power_each(wide, raised, target)
-        return
-    estimate = np.power(wide, raised)
-    result[:] = narrowed(estimate * _LOW, target)
-    open_lanes = result != narrowed(estimate * _HIGH, target)
+        low, high = bracket_power(wide, raised)
+    else:
+        estimate = np.power(wide, raised)
+        low, high = narrowed(estimate * _LOW, target), narrowed(estimate * _HIGH, target)
+    result[:] = low
+    open_lanes = low != high
     if open_lanes.any():
-        settle(wide, raised, result, open_lanes, target)
+        _settle(wide, raised, result, open_lanes, target)
 
 
-def settle(
+def _settle(
     bases: Array, exponents: Array, result: Array, open_lanes: Array, target: Format
 ) -> None:
     """Writes the final bits of the lanes that an enclosure left open; NaN lanes hold a NaN."""
-    nan = result != result
-    result.view(target.bits)[nan] = target.nan
     # Libraries differ in whether a signalling NaN has these powers; the standard says 1.
-    one = nan & ((bases == 1.0) | (exponents == 0.0))
-    result[one] = 1.0
+    nan = result != result
+    result[nan & ((bases == 1.0) | (exponents == 0.0))] = 1.0
+    canonical(result)
     lanes = np.flatnonzero(open_lanes & ~nan)
     if lanes.size:
         result[lanes] = power_each(bases[lanes], exponents[lanes], target)

@@ -6,9 +6,10 @@ import math
 
 import numpy as np
 
+from topos.payload.kernels.canonical import Array
 from topos.payload.kernels.exact import decided, dyadic, logarithm_of
 from topos.payload.kernels.exact_series import exponential, shifted
-from topos.payload.kernels.rounding import Array, Format, nearest
+from topos.payload.kernels.rounding import Format, nearest
 
 __all__ = ["power_at", "power_each"]
 
@@ -63,7 +64,7 @@ def _magnitude(base: float, exponent: float, target: Format) -> float:
 
 
 def _dyadic_power(integer: int, scale: int, number: int, places: int) -> tuple[int, int] | None:
-    """Returns (integer * 2**scale)**(number * 2**places) as a binary fraction, if it is a short one.
+    """Returns (integer * 2**scale)**(number * 2**places) where it is a short binary fraction.
 
     Only these can be numbers or midpoints of a format, so all other powers round decidedly.
     An odd integer has a dyadic root only where it is a square as often as the root asks.

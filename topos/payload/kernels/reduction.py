@@ -33,7 +33,7 @@ def sum(array: Array, axes: tuple[int, ...]) -> Array:
     if array.dtype not in LAYOUTS:
         # Addition modulo a power of two has no order.
         return np.asarray(np.add.reduce(array, axis=axes, dtype=array.dtype))
-    terms = _terms_first(promoted(array), axes)
+    terms = _terms_first(_evenly_halved(promoted(array), axes), axes)
     total = np.zeros(terms.shape[1:], terms.dtype)
     if len(terms):
         np.add(total, _halved(terms), total)
@@ -99,6 +99,21 @@ def _terms_first(array: Array, axes: tuple[int, ...]) -> Array:
         math.prod(part) for part in (shape[:first], shape[first:end], shape[end:])
     )
     return array.reshape(outer, terms, inner).transpose(1, 0, 2)
+
+
+def _evenly_halved(array: Array, axes: tuple[int, ...]) -> Array:
+    """Returns `array` less the levels of the tree that halve the first of several axes.
+
+    While that extent is even, a half of the flattened terms is a half of the axis, and needs no
+    flattening, which may be a copy of everything.
+    """
+    if len(axes) < 2:
+        return array
+    terms = array.swapaxes(0, axes[0])
+    while len(terms) and len(terms) % 2 == 0:
+        half = len(terms) // 2
+        terms = terms[:half] + terms[half:]
+    return terms.swapaxes(0, axes[0])
 
 
 def _halved(terms: Array) -> Array:

@@ -5,9 +5,10 @@ from __future__ import annotations
 import math
 from typing import Any, Final, NamedTuple
 
-import ml_dtypes
 import numpy as np
-import numpy.typing as npt
+
+from topos.payload.element import bf16, f16, f32, f64
+from topos.payload.kernels.canonical import Array
 
 __all__ = [
     "BFLOAT16",
@@ -15,36 +16,29 @@ __all__ = [
     "BINARY32",
     "BINARY64",
     "FORMATS",
-    "Array",
     "Format",
     "nearest",
     "round_to_bfloat16",
 ]
-
-Array = npt.NDArray[Any]
 
 
 class Format(NamedTuple):
     """An IEEE 754 binary format.
 
     Its finite numbers are n * 2**e with |n| < 2**precision and e >= quantum, below 2**limit in
-    magnitude; `nan` is the bit pattern of its canonical quiet NaN, read as `bits`.
+    magnitude.
     """
 
     precision: int
     quantum: int
     limit: int
     dtype: np.dtype[Any]
-    bits: np.dtype[Any]
-    nan: int
 
 
-BINARY64: Final = Format(
-    53, -1074, 1024, np.dtype(np.float64), np.dtype(np.uint64), 0x7FF8000000000000
-)
-BINARY32: Final = Format(24, -149, 128, np.dtype(np.float32), np.dtype(np.uint32), 0x7FC00000)
-BINARY16: Final = Format(11, -24, 16, np.dtype(np.float16), np.dtype(np.uint16), 0x7E00)
-BFLOAT16: Final = Format(8, -133, 128, np.dtype(ml_dtypes.bfloat16), np.dtype(np.uint16), 0x7FC0)
+BINARY64: Final = Format(53, -1074, 1024, f64.dtype)
+BINARY32: Final = Format(24, -149, 128, f32.dtype)
+BINARY16: Final = Format(11, -24, 16, f16.dtype)
+BFLOAT16: Final = Format(8, -133, 128, bf16.dtype)
 
 FORMATS: Final[dict[np.dtype[Any], Format]] = {
     each.dtype: each for each in (BINARY64, BINARY32, BINARY16, BFLOAT16)

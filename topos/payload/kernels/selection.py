@@ -14,6 +14,8 @@ __all__ = ["gather", "scatter"]
 
 # More updates of one element than this are summed in one call; fewer, one call for each rank.
 _MANY_UPDATES: Final = 64
+# Up to here adding row by row is faster than sorting the rows first.
+_FEW_ROWS: Final = 32
 
 
 def gather(array: Array, indices: Array, axis: int) -> Array:
@@ -53,13 +55,18 @@ def _clamped(indices: Array, extent: int) -> Array:
 
 def _add_in_order(totals: Array, rows: Array, places: Array) -> None:
     """Adds row t to `totals[places[t]]` for t ascending among the rows of each place."""
+    if places.size <= _FEW_ROWS:
+        for place, row in zip(places.tolist(), rows, strict=True):
+            totals[place] += row
+        return
     # A stable sort keeps the order of the rows of a place, each place's rows side by side; short
     # keys sort by digits.
     keys = places.astype(np.uint16) if len(totals) <= 1 << 16 else places
     order = np.argsort(keys, kind="stable")
     ascending = places[order]
-    starts = np.flatnonzero(np.diff(ascending, prepend=-1))
-    targets, counts = ascending[starts], np.diff(starts, append=places.size)
+    bounds = np.flatnonzero(ascending[1:] != ascending[:-1]) + 1
+    starts = np.concatenate(([0], bounds))
+    targets, counts = ascending[starts], np.concatenate((bounds, [places.size])) - starts
     many = counts > _MANY_UPDATES
     for target, start, count in zip(targets[many], starts[many], counts[many], strict=True):
         totals[target] = _running_sum(rows[order[start : start + count]])

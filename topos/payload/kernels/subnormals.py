@@ -22,6 +22,7 @@ _PRODUCT64: Final = np.array([1 << 51, (1023 - 74) << 52], np.uint64).tobytes()
 _INFINITY: Final = np.array([np.inf])
 
 
+@np.errstate(all="ignore")
 def demand_subnormals() -> None:
     """Raises `FlushedSubnormalsError` where this thread's arithmetic loses subnormal numbers.
 

@@ -7,10 +7,12 @@ some bits, the tail what is left, rounded to 53. Constants are correct to 2**-10
 from __future__ import annotations
 
 import functools
+from collections.abc import Sequence
 from typing import Final, NamedTuple
 
 import numpy as np
 
+from topos.payload.kernels.canonical import Array
 from topos.payload.kernels.exact_series import (
     cosine,
     exponential,
@@ -20,7 +22,6 @@ from topos.payload.kernels.exact_series import (
     shifted,
     sine,
 )
-from topos.payload.kernels.rounding import Array
 
 __all__ = [
     "PLACES",
@@ -52,7 +53,7 @@ def _rounded(entry: int, unit: int) -> int:
     return (entry + (1 << unit >> 1)) >> unit
 
 
-def _columns(entries: list[tuple[float, ...]]) -> list[Array]:
+def _columns(entries: Sequence[tuple[float, ...]]) -> list[Array]:
     return [np.array(column) for column in zip(*entries, strict=True)]
 
 
@@ -73,7 +74,8 @@ def exponential_table() -> ExponentialTable:
     fine = [_power_of_two(two, i) for i in range(64)]
     entries = [parts(shifted(a * b, -PLACES), 53, 53) for a in coarse for b in fine]
     step = parts(shifted(two, -48), 30, 30, 53)
-    return ExponentialTable(*_columns(entries), step, 1.0 / sum(step))
+    head, tail = _columns(entries)
+    return ExponentialTable(head, tail, step, 1.0 / sum(step))
 
 
 def _power_of_two(two: int, index: int) -> int:
@@ -108,7 +110,8 @@ def logarithm_table() -> LogarithmTable:
         doubled = numerator * 2 if i >= turn else numerator
         entry = -logarithm(doubled << (PLACES - 12), PLACES) if doubled != 4096 else 0
         entries.append((numerator / 4096, *_on_grid(entry)))
-    return LogarithmTable(*_columns(entries), turn, _on_grid(two))
+    reciprocal, head, tail = _columns(entries)
+    return LogarithmTable(reciprocal, head, tail, turn, _on_grid(two))
 
 
 def _on_grid(entry: int) -> tuple[float, float]:
@@ -119,11 +122,13 @@ def _on_grid(entry: int) -> tuple[float, float]:
 class CircleTable(NamedTuple):
     """sin(i pi/256) for 512 steps round the circle, heads of 26 bits, and the step in four parts.
 
-    The first three parts have 26 bits, so that their products with 26-bit counts are exact.
+    The first three parts have 26 bits, so that their products with 26-bit counts are exact;
+    `whole` is the nearest float64.
     """
 
     head: Array
     tail: Array
+    whole: Array
     step: tuple[float, ...]
     steps_per_unit: float
 
@@ -137,7 +142,8 @@ def circle_table() -> CircleTable:
     entries = [*quarter, *(-entry for entry in quarter)]
     step = parts(shifted(half, -15), 26, 26, 26, 53)
     pairs = [parts(entry, 26, 53) for entry in entries]
-    return CircleTable(*_columns(pairs), step, 1.0 / sum(step))
+    head, tail = _columns(pairs)
+    return CircleTable(head, tail, head + tail, step, 1.0 / sum(step))
 
 
 def _sine_of_step(half: int, index: int) -> int:

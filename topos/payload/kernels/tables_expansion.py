@@ -8,8 +8,8 @@ from typing import Final, NamedTuple
 
 import numpy as np
 
+from topos.payload.kernels.canonical import Array
 from topos.payload.kernels.exact_series import error_integral, exponential, half_pi, shifted
-from topos.payload.kernels.rounding import Array
 from topos.payload.kernels.tables import PLACES, parts
 
 __all__ = ["CENTERS_PER_UNIT", "DEGREE", "Expansions", "erf_expansions", "tanh_expansions"]

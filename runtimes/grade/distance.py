@@ -1,0 +1,60 @@
+"""Distances between results: bits, and units in the last place."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+__all__ = ["FAR", "largest_distance", "same_bits"]
+
+Array = npt.NDArray[Any]
+
+FAR = 1 << 63
+"""The distance between a NaN and a number, and between results of different types."""
+
+
+def same_bits(left: Array, right: Array) -> bool:
+    """Returns whether two arrays agree in shape, dtype and every bit."""
+    if left.shape != right.shape or left.dtype != right.dtype:
+        return False
+    return bool(np.ascontiguousarray(left).tobytes() == np.ascontiguousarray(right).tobytes())
+
+
+def largest_distance(left: Array, right: Array, *, flushed: bool = False) -> int:
+    """Returns the largest number of steps between corresponding elements.
+
+    A step leads from one value of the dtype to the next; -0 and +0 are the same place, two NaNs
+    too, and a NaN is `FAR` from every number. With `flushed`, subnormals count as zero.
+    """
+    if left.shape != right.shape or left.dtype != right.dtype:
+        return FAR
+    if left.size == 0:
+        return 0
+    if left.dtype.kind in "iub":
+        gaps = np.abs(left.astype(object) - right.astype(object))
+        return int(gaps.max())
+    places = _places(left, flushed).astype(object) - _places(right, flushed).astype(object)
+    gaps = np.abs(places)
+    one, both = np.isnan(left) ^ np.isnan(right), np.isnan(left) & np.isnan(right)
+    gaps[both], gaps[one] = 0, FAR
+    return int(gaps.max())
+
+
+def _places(array: Array, flushed: bool) -> Array:
+    """Returns each element's position in the order of the dtype's values, zero at zero."""
+    integer = np.dtype(f"i{array.dtype.itemsize}")
+    bits = np.array(array, order="C").view(integer).astype(np.int64)
+    magnitude = bits & np.int64(np.iinfo(integer).max)
+    if flushed:
+        tiny = np.array(_smallest_normal(array.dtype)).view(integer).astype(np.int64)
+        magnitude = np.where(magnitude < tiny, 0, magnitude)
+    return np.atleast_1d(np.where(bits < 0, -magnitude, magnitude))
+
+
+def _smallest_normal(dtype: np.dtype[Any]) -> Any:
+    # bfloat16 has the exponent range of float32.
+    if dtype.name == "bfloat16":
+        return dtype.type(np.finfo(np.float32).smallest_normal)
+    return np.finfo(dtype).smallest_normal

@@ -1,0 +1,81 @@
+"""Grading: one plan's module on one runtime, held against the oracle."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from topos.engine import Numerics, Plan, Run
+from topos.graph import Symbol
+from topos.graph.network import Feeds
+from topos.graph.parameters import Parameters
+from topos.payload import TensorType
+from topos.runtimes.grade.distance import FAR, largest_distance, same_bits
+
+__all__ = ["Grade", "ResultGrade", "grade", "graded"]
+
+
+class ResultGrade(NamedTuple):
+    """One result: whether its bits are the oracle's, else how many units in the last place off.
+
+    `distance` treats a subnormal as zero on both sides, since most compilers flush them.
+    """
+
+    symbol: Symbol
+    name: str | None
+    type: TensorType
+    bits_equal: bool
+    distance: int
+
+    def __str__(self) -> str:
+        title = self.name or str(self.symbol)
+        if self.bits_equal:
+            return f"{title}: bits equal"
+        return f"{title}: {'beyond measure' if self.distance >= FAR else f'{self.distance} ULP'}"
+
+
+class Grade(NamedTuple):
+    """The verdict on one module and one runtime."""
+
+    runtime: str
+    results: tuple[ResultGrade, ...]
+
+    @property
+    def bits_equal(self) -> bool:
+        """Whether every result has the oracle's bits."""
+        return all(result.bits_equal for result in self.results)
+
+    @property
+    def distance(self) -> int:
+        """The largest distance of any result, in units in the last place."""
+        return max((result.distance for result in self.results), default=0)
+
+    def __str__(self) -> str:
+        return f"{self.runtime}: {', '.join(map(str, self.results))}"
+
+
+def grade(
+    plan: Plan,
+    runtime: str,
+    parameters: Parameters | None = None,
+    feeds: Feeds | None = None,
+    *,
+    numerics: Numerics | None = None,
+) -> Grade:
+    """Returns how the results of `plan`, emitted and run by `runtime`, compare with the oracle.
+
+    Raises what compiling and running raise.
+    """
+    run = plan.compile(runtime, numerics=numerics).forward(parameters, feeds)
+    entry = plan.network.entry(plan.results)
+    return graded(plan, runtime, run, entry.interpret(parameters, feeds))
+
+
+def graded(plan: Plan, runtime: str, run: Run, oracle: Run) -> Grade:
+    """Returns how a run of `plan` compares with the oracle's run of the same arguments."""
+    results = []
+    for port in plan.signature().results:
+        ours, theirs = oracle.of(port.symbol).numpy(), run.of(port.symbol).numpy()
+        equal = same_bits(ours, theirs)
+        distance = 0 if equal else largest_distance(ours, theirs, flushed=True)
+        results.append(ResultGrade(*port, equal, distance))
+    return Grade(runtime, tuple(results))

@@ -1,0 +1,38 @@
+"""Every example in README.md and docs/ does what the page says it does."""
+
+from __future__ import annotations
+
+import doctest
+from pathlib import Path
+
+import pytest
+
+from tests.project.paths import ROOT, relative
+
+OPTIONS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
+# The pages that explain by running code; a page that lost its examples would pass unnoticed.
+RUNNING = ["README.md", "docs/guides/start.md", "docs/guides/runtimes.md"]
+
+
+@pytest.mark.parametrize("page", PAGES, ids=relative)
+def test_the_examples_of_a_page_run_as_printed(page: Path) -> None:
+    outcome = doctest.testfile(str(page), module_relative=False, optionflags=OPTIONS)
+    assert outcome.failed == 0
+
+
+@pytest.mark.parametrize("page", [*RUNNING, "docs/principles"])
+def test_a_page_that_explains_by_code_has_code(page: str) -> None:
+    path = ROOT / page
+    pages = sorted(path.glob("[0-9]*.md")) if path.is_dir() else [path]
+    assert pages
+    for each in pages:
+        assert doctest.DocTestParser().get_examples(each.read_text(encoding="utf-8"))
+
+
+@pytest.mark.parametrize("page", PAGES, ids=relative)
+def test_the_links_of_a_page_lead_to_files(page: Path) -> None:
+    text = page.read_text(encoding="utf-8")
+    targets = [part.split(")")[0].split("#")[0] for part in text.split("](")[1:]]
+    local = [target for target in targets if target and "://" not in target]
+    assert [target for target in local if not (page.parent / target).exists()] == []

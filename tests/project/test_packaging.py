@@ -1,0 +1,99 @@
+"""What is built and installed is the one package `topos`, whole."""
+
+from __future__ import annotations
+
+import importlib
+import shutil
+import subprocess
+import sys
+import tomllib
+import zipfile
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.project.paths import PACKAGES, ROOT, package_modules
+
+LEFT_OUT = shutil.ignore_patterns(".*", "__pycache__", "build", "dist", "demo", "*.egg-info")
+
+
+def settings() -> dict[str, Any]:
+    return tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+
+
+def packages_on_disk() -> set[str]:
+    modules = package_modules()
+    return {name for name, path in modules.items() if path.name == "__init__.py"}
+
+
+def test_the_listed_packages_are_the_folders_on_disk() -> None:
+    listed = settings()["tool"]["setuptools"]["packages"]
+    assert len(set(listed)) == len(listed)
+    folders = {name.rpartition(".")[0] for name in package_modules() if "." in name}
+    assert set(listed) == packages_on_disk()
+    assert folders <= packages_on_disk()
+
+
+@pytest.mark.parametrize("package", [name for name in PACKAGES if "." in name])
+def test_a_mapped_folder_is_also_a_link(package: str) -> None:
+    link = ROOT / package.replace(".", "/")
+    assert link.is_symlink()
+    assert link.resolve() == ROOT / PACKAGES[package]
+    assert settings()["tool"]["setuptools"]["package-dir"][package] == PACKAGES[package]
+
+
+@pytest.mark.parametrize("package", sorted(packages_on_disk()))
+def test_a_package_says_what_it_is(package: str) -> None:
+    assert importlib.import_module(package).__doc__
+
+
+@pytest.fixture(scope="module")
+def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The wheel built from a copy of the tree, so that no build folder is left in it."""
+    folder = tmp_path_factory.mktemp("wheel")
+    shutil.copytree(ROOT, folder / "tree", symlinks=True, ignore=LEFT_OUT)
+    command = [sys.executable, "-m", "pip", "wheel", "--quiet", "--no-deps", "--no-index"]
+    command += ["--no-build-isolation", "--wheel-dir", str(folder), str(folder / "tree")]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=100)
+    assert done.returncode == 0, done.stderr
+    (built,) = folder.glob("*.whl")
+    return built
+
+
+def test_the_wheel_holds_every_module_under_one_name(wheel: Path) -> None:
+    with zipfile.ZipFile(wheel) as archive:
+        names = set(archive.namelist())
+    tops = {name.split("/")[0] for name in names}
+    assert {top for top in tops if not top.endswith(".dist-info")} == {"topos"}
+    modules = {
+        name.replace(".", "/") + ("/__init__.py" if path.name == "__init__.py" else ".py")
+        for name, path in package_modules().items()
+    }
+    assert {name for name in names if name.endswith(".py")} == modules
+    assert "topos/py.typed" in names
+    assert "topos/runtimes/_stablehlo/grammar.lark" in names
+    licences = [name for name in names if name.rpartition("/")[2].startswith("LICENSE-")]
+    assert len(licences) == 2
+
+
+def test_the_wheel_runs_without_the_tree(wheel: Path, tmp_path: Path) -> None:
+    with zipfile.ZipFile(wheel) as archive:
+        archive.extractall(tmp_path)
+    program = (
+        "import sys; sys.path.insert(0, sys.argv[1])\n"
+        "import topos, topos.emit, topos.runtimes\n"
+        "print(topos.__file__, topos.runtimes.__file__, *topos.runtimes.names())"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program, str(tmp_path)],
+        capture_output=True,
+        text=True,
+        check=True,
+        cwd=tmp_path,
+        timeout=60,
+    )
+    package, runtimes, *names = done.stdout.split()
+    assert Path(package) == tmp_path / "topos" / "__init__.py"
+    assert Path(runtimes) == tmp_path / "topos" / "runtimes" / "__init__.py"
+    assert names == ["interpreter", "iree", "reference", "xla"]

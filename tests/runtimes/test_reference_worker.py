@@ -1,0 +1,159 @@
+"""The worker of the reference interpreter: its death is told, and outlived by the runtime."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from topos.errors import CrashError
+from topos.runtimes.reference import Reference
+
+pytest.importorskip("jax")
+
+SUM = """
+func.func @main(%a: tensor<4xf32>, %b: tensor<4xf32>) -> tensor<4xf32> {
+  %0 = stablehlo.add %a, %b : tensor<4xf32>
+  return %0 : tensor<4xf32>
+}
+"""
+QUOTIENT = """
+func.func @main(%a: tensor<i32>, %b: tensor<i32>) -> tensor<i32> {
+  %0 = stablehlo.divide %a, %b : tensor<i32>
+  return %0 : tensor<i32>
+}
+"""
+# At 0.0015 GFLOP/s this takes about twenty seconds.
+SLOW = """
+func.func @main(%a: tensor<256x256xf32>) -> tensor<256x256xf32> {
+  %0 = stablehlo.dot_general %a, %a, contracting_dims = [1] x [0]
+      : (tensor<256x256xf32>, tensor<256x256xf32>) -> tensor<256x256xf32>
+  return %0 : tensor<256x256xf32>
+}
+"""
+ENDLESS = """
+func.func @main(%a: tensor<f32>) -> tensor<f32> {
+  %0 = func.call @main(%a) : (tensor<f32>) -> tensor<f32>
+  return %0 : tensor<f32>
+}
+"""
+ONES = np.ones(4, np.float32)
+
+
+@pytest.fixture(scope="module")
+def runtime() -> Reference:
+    return Reference()
+
+
+def running(pid: int) -> bool:
+    """Returns whether the process still runs; one that only waits to be collected does not."""
+    status = Path(f"/proc/{pid}/stat")
+    try:
+        return status.read_text().rpartition(")")[2].split()[0] != "Z"
+    except FileNotFoundError:
+        return False
+
+
+def worker_of(runtime: Reference) -> int:
+    assert runtime._worker is not None
+    return runtime._worker._process.pid
+
+
+def test_a_crash_is_told_and_the_runtime_goes_on(runtime: Reference) -> None:
+    total, quotient = runtime.compile(SUM), runtime.compile(QUOTIENT)
+    with pytest.raises(CrashError, match="died of SIGFPE"):
+        quotient(np.array(1, np.int32), np.array(0, np.int32))
+    assert total(ONES, ONES)[0].tolist() == [2.0] * 4
+    assert quotient(np.array(7, np.int32), np.array(2, np.int32))[0].tolist() == 3
+
+
+def test_endless_recursion_is_a_crash(runtime: Reference) -> None:
+    with pytest.raises(CrashError, match=r"died of SIG(SEGV|BUS)"):
+        runtime.compile(ENDLESS)(np.array(1, np.float32))
+
+
+def test_a_worker_that_cannot_start_tells_its_last_words(
+    runtime: Reference, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "jaxlib").mkdir()
+    (tmp_path / "jaxlib" / "__init__.py").write_text("raise OSError('half a package')")
+    monkeypatch.syspath_prepend(tmp_path)
+    with pytest.raises(CrashError, match=r"ended with status 1\n(.*\n)+OSError: half a package"):
+        Reference().compile(SUM)
+
+
+def test_a_call_that_takes_too_long_is_stopped(runtime: Reference) -> None:
+    slow = runtime.compile(SLOW, options={"timeout": 0.5})
+    started = time.monotonic()
+    with pytest.raises(CrashError, match=r"stopped after 0\.5 seconds"):
+        slow(np.ones((256, 256), np.float32))
+    assert time.monotonic() - started < 5
+    assert runtime.compile(SUM)(ONES, ONES)[0].tolist() == [2.0] * 4
+
+
+def test_an_interrupt_ends_the_worker_and_leaves_the_runtime_usable(runtime: Reference) -> None:
+    slow, total = runtime.compile(SLOW), runtime.compile(SUM)
+    worker = worker_of(runtime)
+    main = threading.main_thread().ident
+    assert main is not None
+    threading.Timer(0.5, signal.pthread_kill, (main, signal.SIGINT)).start()
+    with pytest.raises(KeyboardInterrupt):
+        slow(np.ones((256, 256), np.float32))
+    # Not even an uncollected process is left.
+    with pytest.raises(ProcessLookupError):
+        os.kill(worker, 0)
+    assert total(ONES, ONES)[0].tolist() == [2.0] * 4
+
+
+def test_a_worker_that_died_while_idle_is_replaced(runtime: Reference) -> None:
+    total = runtime.compile(SUM)
+    assert runtime._worker is not None
+    os.kill(worker_of(runtime), signal.SIGKILL)
+    while runtime._worker.alive:
+        time.sleep(0.01)
+    assert total(ONES, ONES)[0].tolist() == [2.0] * 4
+
+
+def test_threads_share_a_runtime(runtime: Reference) -> None:
+    total = runtime.compile(SUM)
+
+    def work(value: int) -> bool:
+        return bool((total(np.full(4, value, np.float32), ONES)[0] == value + 1).all())
+
+    with ThreadPoolExecutor(4) as pool:
+        assert all(pool.map(work, range(100)))
+
+
+PARENT = f"""
+import sys, time
+import numpy as np
+from topos.runtimes.reference import Reference
+runtime = Reference()
+executable = runtime.compile({SUM!r})
+print(runtime._worker._process.pid, flush=True)
+"""
+
+
+@pytest.mark.parametrize("killed", [False, True])
+def test_the_worker_ends_with_its_parent(killed: bool) -> None:
+    program = PARENT + ("time.sleep(60)" if killed else "")
+    with subprocess.Popen(
+        [sys.executable, "-W", "error", "-c", program], stdout=subprocess.PIPE, text=True
+    ) as parent:
+        assert parent.stdout is not None
+        worker = int(parent.stdout.readline())
+        if killed:
+            parent.kill()
+        assert parent.wait() == (-signal.SIGKILL if killed else 0)
+    deadline = time.monotonic() + 10
+    while running(worker) and time.monotonic() < deadline:
+        time.sleep(0.02)
+    assert not running(worker)
