@@ -29,12 +29,12 @@ def write(plan: Plan) -> str:
     """
     signature = plan.signature()
     arguments = ", ".join(
-        f"%v{port.symbol.index}: {tensor_type(port.type)}{_named(port.name)}"
+        f"%v{port.symbol.position}: {tensor_type(port.type)}{_named(port.name)}"
         for port in signature.arguments
     )
     types = ", ".join(tensor_type(port.type) for port in signature.results)
     lines, names = _body(plan)
-    results = ", ".join(names[port.symbol.index] for port in signature.results)
+    results = ", ".join(names[port.symbol.position] for port in signature.results)
     return "\n".join(
         [
             "module @topos {",

@@ -8,7 +8,16 @@ from pkgutil import iter_modules
 from topos.errors import UnavailableError
 from topos.runtimes._runtime import ArrayType, Executable, ModuleSignature, Runtime, Status
 
-__all__ = ["ArrayType", "Executable", "ModuleSignature", "Runtime", "Status", "load", "names", "status"]
+__all__ = [
+    "ArrayType",
+    "Executable",
+    "ModuleSignature",
+    "Runtime",
+    "Status",
+    "load",
+    "names",
+    "status",
+]
 
 
 def names() -> tuple[str, ...]:

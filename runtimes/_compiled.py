@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from topos.engine import Numerics, Plan, Run
 from topos.engine.sources import source_payloads
@@ -21,7 +21,7 @@ class CompiledPlan:
 
     def __init__(self, plan: Plan, executable: Executable) -> None:
         self.plan, self.executable = plan, executable
-        self._arguments = [port.symbol.index for port in plan.signature().arguments]
+        self._arguments = [port.symbol.position for port in plan.signature().arguments]
 
     def forward(self, parameters: Parameters | None = None, feeds: Feeds | None = None) -> Run:
         """Returns a run of the compiled module; `parameters` default to the initial state."""
@@ -30,7 +30,7 @@ class CompiledPlan:
         arrays = self.executable(*(payloads[index] for index in positions))
         results = plan.signature().results
         values = {
-            port.symbol.index: Tensor.wrap(array, port.type.element)
+            port.symbol.position: Tensor.wrap(array, port.type.element)
             for port, array in zip(results, arrays, strict=True)
         }
         return Run(plan.network, values, None)

@@ -60,9 +60,7 @@ class Executable(ABC):
         """
         expected = self.signature.arguments
         if len(arguments) != len(expected):
-            raise ArgumentError(
-                f"the module takes {len(expected)} arguments, got {len(arguments)}"
-            )
+            raise ArgumentError(f"the module takes {len(expected)} arguments, got {len(arguments)}")
         arrays = [np.asarray(argument) for argument in arguments]
         for position, (array, wanted) in enumerate(zip(arrays, expected, strict=True)):
             if array.shape != wanted.shape or array.dtype != wanted.dtype:

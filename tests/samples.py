@@ -116,7 +116,9 @@ def _jnp() -> Any:
     return jax.numpy
 
 
-def _binary(name: str, operation: type[Operation], elements: tuple[Element, ...], ours: Any, theirs: Any) -> Sample:
+def _binary(
+    name: str, operation: type[Operation], elements: tuple[Element, ...], ours: Any, theirs: Any
+) -> Sample:
     draws = numbers(3, 4), numbers(3, 4, low=0.5, high=2.5, seed=1)
     return Sample(name, operation, elements, draws, ours, theirs)
 
@@ -212,9 +214,7 @@ SAMPLES: tuple[Sample, ...] = (
     Sample("neg", Neg, NUMBERS, (numbers(3, 4),), lambda x: -x, lambda x: -x),
     _binary("maximum", Maximum, ANY, lambda x, y: x.maximum(y), lambda x, y: _jnp().maximum(x, y)),
     _binary("minimum", Minimum, ANY, lambda x, y: x.minimum(y), lambda x, y: _jnp().minimum(x, y)),
-    _binary(
-        "step", Step, NUMBERS, lambda x, y: x.step(y), lambda x, y: (x >= y).astype(x.dtype)
-    ),
+    _binary("step", Step, NUMBERS, lambda x, y: x.step(y), lambda x, y: (x >= y).astype(x.dtype)),
     Sample(
         "power",
         Power,
@@ -276,7 +276,12 @@ SAMPLES: tuple[Sample, ...] = (
         lambda x: _jnp().broadcast_to(x[None, :, None, :], (4, 3, 5, 2)),
     ),
     Sample(
-        "max_along", MaxAlong, ANY, (numbers(3, 5, 2),), lambda x: x.max((1, 2)), lambda x: x.max((1, 2))
+        "max_along",
+        MaxAlong,
+        ANY,
+        (numbers(3, 5, 2),),
+        lambda x: x.max((1, 2)),
+        lambda x: x.max((1, 2)),
     ),
     Sample(
         "reshape",

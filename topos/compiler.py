@@ -3,7 +3,16 @@
 from topos.engine import BoundEntry, Entry, Numerics, Plan, Port, Signature
 from topos.errors import EmitError
 from topos.graph import Columns, Form, Location, Node, replay, reverse
-from topos.op import OPERATIONS, Cotangents, Direction, Domain, MapOperation, Operation, Reads, Table
+from topos.op import (
+    OPERATIONS,
+    Cotangents,
+    Direction,
+    Domain,
+    MapOperation,
+    Operation,
+    Reads,
+    Table,
+)
 from topos.payload import DIFFERENTIABLE, ELEMENTS, Element, TensorType, element_of
 from topos.reading import Recordable
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from topos.emit.text import number
@@ -55,7 +57,7 @@ def repeated(site: Site, value: Ssa, axes: tuple[int, ...], shape: tuple[int, ..
     return site.broadcast(value, kept, shape)
 
 
-def _lowest(element: Element) -> np.generic:
+def _lowest(element: Element) -> Any:
     """Returns the number that every maximum exceeds or equals."""
     if element.dtype.kind == "b":
         return np.bool_(False)

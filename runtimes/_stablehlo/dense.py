@@ -77,8 +77,14 @@ def _listed(body: str, type: Tensor, constant: Dense) -> Array:
         element = _numbers(parts, type, constant).reshape(())
         return np.broadcast_to(element, extents(type)).view()
     if _ELEMENT.sub("", body) != _brackets(extents(type)):
-        raise MisreadError(f"a dense list needs the shape of {type}", constant)
+        needs = f"a dense list needs the shape of {type}"
+        raise MisreadError(f"{needs}, got {_counted(len(parts), type)}", constant)
     return _numbers(parts, type, constant).reshape(extents(type))
+
+
+def _counted(count: int, type: Tensor) -> str:
+    wanted = math.prod(extents(type))
+    return "other brackets" if count == wanted else f"{count} elements"
 
 
 def _brackets(shape: tuple[int, ...]) -> str:
@@ -93,13 +99,28 @@ def _brackets(shape: tuple[int, ...]) -> str:
 
 def _numbers(parts: list[str], type: Tensor, constant: Dense) -> Array:
     try:
-        if is_float(type):
-            return _floats(parts, type)
-        if type.element == "i1":
-            return np.array([_TRUTH[part] for part in parts], np.bool_)
-        return _integers(parts, type)
+        return _read(parts, type)
     except (KeyError, OverflowError, ValueError):
-        raise MisreadError(f"a dense constant needs elements of {type.element}", constant) from None
+        needs = f"a dense constant needs elements of {type.element}"
+        raise MisreadError(f"{needs}, got {_culprit(parts, type)}", constant) from None
+
+
+def _culprit(parts: list[str], type: Tensor) -> str:
+    """Returns the first of `parts` that cannot be read."""
+    for part in parts:
+        try:
+            _read([part], type)
+        except (KeyError, OverflowError, ValueError):
+            return part[:40]
+    return "something else"
+
+
+def _read(parts: list[str], type: Tensor) -> Array:
+    if is_float(type):
+        return _floats(parts, type)
+    if type.element == "i1":
+        return np.array([_TRUTH[part] for part in parts], np.bool_)
+    return _integers(parts, type)
 
 
 def _floats(parts: list[str], type: Tensor) -> Array:

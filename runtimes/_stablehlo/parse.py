@@ -15,36 +15,12 @@ from topos.errors import ParseError
 from topos.runtimes._stablehlo import attributes, forms, statements
 from topos.runtimes._stablehlo.misread import MisreadError, line_of, placed
 from topos.runtimes._stablehlo.syntax import Module
+from topos.runtimes._stablehlo.wording import alternatives
 
 __all__ = ["parse"]
 
-# What each terminal of the grammar is called where it is missing.
-_WORDS: Final[dict[str, str]] = {
-    "ALIAS": "an alias such as #loc1",
-    "ARRAY": "an array such as array<i64: 1>",
-    "BLOCK": "a block such as ^bb0",
-    "DENSE": "a constant such as dense<1.0>",
-    "DIALECT": "an attribute such as #stablehlo.gather<...>",
-    "FLOAT": "a number",
-    "HEX": "a number",
-    "INTEGER": "a number",
-    "NAME": "an operation",
-    "OPAQUE_ATTRIBUTE": "an attribute such as #stablehlo.gather<...>",
-    "OTHER_TYPE": "a type such as tensor<2xf32>",
-    "RETURN": "return",
-    "STRING": 'a string in "quotes"',
-    "SYMBOL": "a function's name such as @main",
-    "TENSOR": "a type such as tensor<2xf32>",
-    "TYPE_ALIAS": "a type such as tensor<2xf32>",
-    "VISIBILITY": "public or private",
-    "_TUPLE": "a type such as tensor<2xf32>",
-    "FUNCTION": "func.func",
-    "VALUE": "a value such as %0",
-    "WORD": "a word",
-    "$END": "the end of the text",
-}
-# Beyond this many alternatives a list of them explains nothing.
-_LISTED: Final = 5
+# Characters that are refused for want of their counterpart.
+_OPEN: Final = {"<": "a '<' without its '>'", '"': "a string without its end"}
 
 
 def parse(text: str) -> Module:
@@ -87,32 +63,32 @@ def _explained(error: UnexpectedInput, text: str) -> ParseError:
         case UnexpectedToken(token=Token(type="$END")):
             names, got = _awaited(error), "the end of the text"
         case UnexpectedToken():
-            names, got = _awaited(error), repr(_short(error.token.value))
+            names, got = _awaited(error), _shown(error.token.value)
         case UnexpectedCharacters():
-            names, got = {str(name) for name in error.allowed or ()}, repr(error.char)
+            names = {str(name) for name in error.allowed or ()}
+            got = _shown(error.char)
     if got == "the end of the text":
         line = text.count("\n") + 1
         column = len(line_of(text, line)) + 1
-    return ParseError(f"expected {_listed(names)}, got {got}", line, column, line_of(text, line))
+    return ParseError(
+        f"expected {alternatives(names, _literals())}, got {got}", line, column, line_of(text, line)
+    )
 
 
 def _awaited(error: UnexpectedToken) -> set[str]:
     return {str(name) for name in error.accepts or error.expected}
 
 
-def _short(text: str) -> str:
-    return text if len(text) <= 40 else f"{text[:37]}..."
+def _shown(text: str) -> str:
+    return _OPEN.get(text) or repr(text if len(text) <= 40 else f"{text[:37]}...")
 
 
-def _listed(names: set[str]) -> str:
-    words = sorted({_word(name) for name in names})
-    if not words or len(words) > _LISTED:
-        return "another token"
-    return words[0] if len(words) == 1 else f"{', '.join(words[:-1])} or {words[-1]}"
-
-
-def _word(name: str) -> str:
-    if name in _WORDS:
-        return _WORDS[name]
-    pattern = _parser().get_terminal(name).pattern
-    return repr(pattern.value) if isinstance(pattern, PatternStr) else name.lower()
+@cache
+def _literals() -> dict[str, str]:
+    """Returns the text of each terminal that is one text."""
+    terminals = _parser().terminals
+    return {
+        terminal.name: terminal.pattern.value
+        for terminal in terminals
+        if isinstance(terminal.pattern, PatternStr)
+    }

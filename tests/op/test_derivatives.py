@@ -56,9 +56,7 @@ def test_recorded_gradient_equals_engine_scan(sample: Sample, element: Element) 
 
 
 @pytest.mark.parametrize(("sample", "element"), FLOAT_CASES, ids=title)
-def test_backward_posture_retains_all_that_the_rules_read(
-    sample: Sample, element: Element
-) -> None:
+def test_backward_posture_retains_all_that_the_rules_read(sample: Sample, element: Element) -> None:
     network, loss, wrt, _ = record(sample, element)
     oracle = network.forward().backward(loss)
     run: Run = network.entry([loss], backward=True).lower().forward()

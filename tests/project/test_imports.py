@@ -9,6 +9,8 @@ from functools import cache
 
 import pytest
 
+from tests.project.paths import ROOT
+
 LATE = ("jax", "jaxlib", "iree", "lark", "mpmath", "topos.emit", "topos.runtimes")
 # The core is small enough that its modules can be counted; a new one raises this number.
 MOST_MODULES = 80
@@ -23,6 +25,7 @@ def loaded() -> tuple[str, ...]:
         capture_output=True,
         text=True,
         check=True,
+        cwd=ROOT,
         timeout=60,
     )
     return tuple(json.loads(done.stdout))

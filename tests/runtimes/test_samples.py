@@ -15,7 +15,7 @@ def lowered(sample: Sample, element: Element) -> tuple[Plan, str]:
     tape = Tape(element=element)
     result, _ = sample.record(tape, element)
     network = tape.into_network()
-    node = list(network.nodes())[result.symbol.index]
+    node = list(network.nodes())[result.symbol.position]
     return network.entry([result.symbol]).lower(), subject(node.operation)
 
 
@@ -27,9 +27,7 @@ def test_interpreter_equals_oracle_to_the_bit(sample: Sample, element: Element) 
 
 @pytest.mark.parametrize("runtime", ["xla", "reference"])
 @pytest.mark.parametrize(("sample", "element"), CASES, ids=title)
-def test_runtime_stays_inside_its_envelope(
-    sample: Sample, element: Element, runtime: str
-) -> None:
+def test_runtime_stays_inside_its_envelope(sample: Sample, element: Element, runtime: str) -> None:
     require(runtime)
     plan, operation = lowered(sample, element)
     bound = envelope(runtime, operation, element.name)
@@ -46,7 +44,7 @@ def test_iree_stays_inside_its_envelope(element: Element) -> None:
     for sample in SAMPLES:
         if element in sample.elements:
             result, _ = sample.record(tape, element)
-            operation = tape.columns.forms[result.symbol.index].operation
+            operation = tape.columns.forms[result.symbol.position].operation
             if envelope("iree", subject(operation), element.name).ulps is not None:
                 subjects[result.symbol] = subject(operation)
     plan = tape.into_network().entry(list(subjects)).lower()

@@ -47,7 +47,7 @@ class BoundEntry:
 
         `parameters` default to the network's initial state.
         """
-        results = [symbol.index for symbol in self.entry.results()]
+        results = [symbol.position for symbol in self.entry.results()]
         order = closure(self.network.columns, results)
         values = _evaluate(self.network, order, parameters, feeds or {})
         retained = values if self.entry.backward else None
@@ -56,8 +56,8 @@ class BoundEntry:
     def lower(self) -> Plan:
         """Returns the entry compiled to a plan."""
         entry = self.entry
-        roots = [symbol.index for symbol in entry.roots]
-        results = [symbol.index for symbol in entry.results()]
+        roots = [symbol.position for symbol in entry.roots]
+        results = [symbol.position for symbol in entry.results()]
         return Plan(self.network, results, entry.backward, entry.numerics, roots)
 
     def __repr__(self) -> str:

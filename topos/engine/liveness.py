@@ -29,7 +29,7 @@ def retained(columns: Columns, order: Sequence[int]) -> set[int]:
 
     A rule runs only for a floating result, and the reads it names are exactly what is kept.
     """
-    kept = set()
+    kept: set[int] = set()
     for index in order:
         form, operands = columns.forms[index], columns.operands[index]
         if not operands or not form.type.element.differentiable:
@@ -41,9 +41,7 @@ def retained(columns: Columns, order: Sequence[int]) -> set[int]:
     return kept
 
 
-def releases(
-    columns: Columns, order: Sequence[int], kept: set[int]
-) -> list[tuple[int, ...]]:
+def releases(columns: Columns, order: Sequence[int], kept: set[int]) -> list[tuple[int, ...]]:
     """Returns, for each node of `order`, the nodes whose last use it is and that nobody keeps."""
     seen = set(kept)
     result: list[tuple[int, ...]] = []

@@ -33,7 +33,7 @@ class Run:
 
     def of(self, reference: Symbol | str) -> Tensor:
         """Returns the value of a declared root or observe; raises `ReadError` for another."""
-        index = self._network.symbol(reference).index
+        index = self._network.symbol(reference).position
         try:
             return self._values[index]
         except KeyError:
@@ -50,7 +50,7 @@ class Run:
             raise PostureError(
                 "backward needs an entry lowered with backward=True, got a forward-only one"
             )
-        columns, index = self._network.columns, self._network.symbol(target).index
+        columns, index = self._network.columns, self._network.symbol(target).position
         if index not in self._values:
             title = columns.title(index)
             raise ReadError(f"{title} was not declared: a backward target is a root or observed")
@@ -65,7 +65,7 @@ class Run:
 
     def recorded_gradients(self, adjoints: Adjoints) -> Field:
         """Returns recorded gradients, which this run read, as a field over what they are for."""
-        gradients = {symbol.index: self.of(adjoints.of(symbol)) for symbol in adjoints.wrt()}
+        gradients = {symbol.position: self.of(adjoints.of(symbol)) for symbol in adjoints.wrt()}
         return Field(self._network.columns, gradients)
 
     def symbols(self) -> tuple[Symbol, ...]:

@@ -56,7 +56,9 @@ def differentiate(tape: Tape, target: int, wrt: Sequence[int]) -> Adjoints:
     for index in wrt:
         if not columns.forms[index].type.element.differentiable:
             element = columns.forms[index].type.element
-            raise ElementError(f"differentiate needs floating values, got {columns.title(index)} of {element}")
+            raise ElementError(
+                f"differentiate needs floating values, got {columns.title(index)} of {element}"
+            )
     relevant = _dependents(columns, wrt, target)
     seed = Value(tape, target).fill(1.0)
     gradients = reverse(columns, lambda index: Value(tape, index), target, seed, relevant)

@@ -73,9 +73,9 @@ class Columns:
             raise SymbolError(f"a value is referred to by a Symbol or a name, got {kind}")
         if reference.origin != self.origin:
             raise SymbolError(f"symbol {reference} belongs to another recording")
-        if reference.index >= length:
+        if reference.position >= length:
             raise SymbolError(f"symbol {reference} was recorded after these {length} nodes")
-        return reference.index
+        return reference.position
 
     def title(self, index: int) -> str:
         """Returns how a message calls the node at `index`: position, name and location."""

@@ -38,7 +38,7 @@ class Field:
 
     def items(self) -> Iterator[tuple[Symbol, Tensor]]:
         """Yields symbol and payload of each entry, in recording order."""
-        return ((symbol, self._payloads[symbol.index]) for symbol in self.symbols())
+        return ((symbol, self._payloads[symbol.position]) for symbol in self.symbols())
 
     def map(self, function: Callable[[Tensor], Tensor]) -> Self:
         """Returns the table of `function` applied to each payload."""
@@ -47,7 +47,9 @@ class Field:
     def zip(self, other: Field, function: Callable[[Tensor, Tensor], Tensor]) -> Self:
         """Returns the table of `function` applied to each payload and its partner in `other`."""
         pairs = self._payloads.items()
-        return self._with({index: function(own, other._partner(self, index)) for index, own in pairs})
+        return self._with(
+            {index: function(own, other._partner(self, index)) for index, own in pairs}
+        )
 
     def scale(self, factor: Number) -> Self:
         """Returns the table with every payload multiplied by `factor`."""

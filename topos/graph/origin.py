@@ -29,8 +29,8 @@ def new_origin() -> int:
 
 def user_location() -> Location:
     """Returns the place of the innermost call that is not topos's own."""
-    frame: FrameType | None = sys._getframe(1)
-    while frame.f_back is not None and _is_own(frame):
+    frame: FrameType = sys._getframe(1)
+    while _is_own(frame) and frame.f_back is not None:
         frame = frame.f_back
     positions = frame.f_code.co_positions()
     line, _, column, _ = next(islice(positions, frame.f_lasti // 2, None))

@@ -34,9 +34,9 @@ class Parameters(Field):
         """
         stepped = {}
         for symbol, payload in self.items():
-            gradient = gradients._partner(self, symbol.index)
-            stepped[symbol.index] = rule(symbol, payload, gradient)
-            demand_type(self._columns, symbol.index, stepped[symbol.index].type)
+            gradient = gradients._partner(self, symbol.position)
+            stepped[symbol.position] = rule(symbol, payload, gradient)
+            demand_type(self._columns, symbol.position, stepped[symbol.position].type)
         return self._with(stepped)
 
     def carried(self, network: Network) -> Parameters:

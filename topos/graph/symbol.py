@@ -10,11 +10,11 @@ __all__ = ["Symbol"]
 class Symbol(NamedTuple):
     """The name of one recorded value: it crosses seal, reopen, threads and pickles.
 
-    `origin` tells recordings apart, `index` is the value's position on the tape.
+    `origin` tells recordings apart, `position` is the value's place on the tape.
     """
 
     origin: int
-    index: int
+    position: int
 
     def __repr__(self) -> str:
-        return f"%{self.index}"
+        return f"%{self.position}"

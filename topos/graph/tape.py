@@ -127,7 +127,8 @@ class Tape:
             self._demand_open()
         columns = self.columns
         forms = columns.forms
-        positions, key = [], [operation]  # type: ignore[var-annotated]  # A mixed dictionary key.
+        positions: list[int] = []
+        key: list[Operation | TensorType] = [operation]
         for operand in operands:
             if operand._tape is not self:
                 raise SymbolError(f"{operation.name} got a value of another tape")
@@ -181,7 +182,7 @@ class Tape:
         self, kind: type[Source], payload: Payload, name: str | None, element: Element | None
     ) -> Value:
         if isinstance(payload, Tensor):
-            payload, element = payload.numpy(), element or payload.element
+            element, payload = element or payload.element, payload.numpy()
         array, own = stored(payload, self.element, element)
         return self._append_source(kind(TensorType(array.shape, own), array), name)
 

@@ -1,4 +1,4 @@
-"""What an operation is: a shape rule, an element rule, a value rule, a derivative rule, a read set."""
+"""What an operation is: rules for shape, element, value and derivative, and a read set."""
 
 from __future__ import annotations
 
@@ -50,8 +50,9 @@ class Reads(NamedTuple):
 class Operation:
     """One instruction of the closed vocabulary: an immutable value, equal by its parameters.
 
-    The parameters of a subclass are its annotated `__slots__`. This base does what `dataclass(frozen=True,
-    slots=True)` would, without compiling six methods for each of forty classes at import.
+    The parameters of a subclass are its annotated `__slots__`. This base does what
+    `dataclass(frozen=True, slots=True)` would, without compiling six methods for each of forty
+    classes at import.
     """
 
     __slots__ = ("_hash",)

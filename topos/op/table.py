@@ -11,7 +11,7 @@ __all__ = ["Table"]
 
 P = ParamSpec("P")
 T = TypeVar("T")
-O = TypeVar("O", bound=Operation)
+Kind = TypeVar("Kind", bound=Operation)
 
 
 class Table(Generic[P, T]):
@@ -22,11 +22,13 @@ class Table(Generic[P, T]):
         self._rules: dict[type[Operation], Callable[Concatenate[Any, P], T]] = {}
 
     def rule(
-        self, kind: type[O]
-    ) -> Callable[[Callable[Concatenate[O, P], T]], Callable[Concatenate[O, P], T]]:
+        self, kind: type[Kind]
+    ) -> Callable[[Callable[Concatenate[Kind, P], T]], Callable[Concatenate[Kind, P], T]]:
         """Registers the decorated function as the rule of `kind`."""
 
-        def register(function: Callable[Concatenate[O, P], T]) -> Callable[Concatenate[O, P], T]:
+        def register(
+            function: Callable[Concatenate[Kind, P], T],
+        ) -> Callable[Concatenate[Kind, P], T]:
             if kind in self._rules:
                 raise TypeError(f"{self.name} already has a rule for {kind.__name__}")
             self._rules[kind] = function

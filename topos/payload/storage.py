@@ -17,7 +17,9 @@ __all__ = ["frozen", "iota", "literal", "stored"]
 Array = npt.NDArray[Any]
 
 
-def stored(payload: npt.ArrayLike, default: Element, element: Element | None) -> tuple[Array, Element]:
+def stored(
+    payload: npt.ArrayLike, default: Element, element: Element | None
+) -> tuple[Array, Element]:
     """Returns `payload` as a read-only copy with its element.
 
     An array brings the element of its own dtype; Python numbers and lists take `default`. A given
@@ -45,7 +47,7 @@ def _from_python(payload: npt.ArrayLike, element: Element) -> Array:
         raise ElementError(f"a payload of {element} needs numbers, got {payload!r}") from None
 
 
-def literal(number: numbers.Real, element: Element) -> Array:
+def literal(number: float | int, element: Element) -> Array:
     """Returns a rank-0 array of `number` rounded once to `element`."""
     if not isinstance(number, numbers.Integral) and not _is_float(element):
         raise ElementError(f"a literal beside {element} must be an integer, got {number!r}")

@@ -210,7 +210,9 @@ class Recordable:
     def permute(self, axes: Sequence[SupportsIndex]) -> Self:
         """Returns this value with axis `axes[i]` at place `i`."""
         rank = len(self.shape)
-        return self.express(op.Permute(tuple(axis_of("permute", axis, rank) for axis in axes)), self)
+        return self.express(
+            op.Permute(tuple(axis_of("permute", axis, rank) for axis in axes)), self
+        )
 
     def reshape(self, shape: Sequence[SupportsIndex]) -> Self:
         """Returns the same elements, in row-major order, under `shape`."""

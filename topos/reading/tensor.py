@@ -27,8 +27,10 @@ class Tensor(Recordable):
 
     def __init__(self, payload: npt.ArrayLike, element: Element | None = None) -> None:
         if isinstance(payload, Tensor):
-            payload, element = payload._array, element or payload._element
-        self._array, self._element = stored(payload, f32, element)
+            element, payload = element or payload.element, payload._array
+        array, own = stored(payload, f32, element)
+        self._array: Array = array
+        self._element: Element = own
 
     @classmethod
     def wrap(cls, array: Array, element: Element) -> Self:

@@ -1,0 +1,74 @@
+"""Wording: what a parser was waiting for, in words instead of the names of terminals."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Final, NamedTuple
+
+__all__ = ["alternatives"]
+
+
+class _Group(NamedTuple):
+    """Terminals that together begin one thing, which is named in their place.
+
+    Where all of `telling` are awaited, these and those of `others` are meant by `phrase`.
+    """
+
+    phrase: str
+    telling: frozenset[str]
+    others: frozenset[str]
+
+
+# What each terminal of the grammar is called where it is missing.
+_WORDS: Final = {
+    "ALIAS": "an alias such as #loc1",
+    "ARRAY": "an array such as array<i64: 1>",
+    "BLOCK": "a block such as ^bb0",
+    "DENSE": "a constant such as dense<1.0>",
+    "DIALECT": "an attribute such as #stablehlo.gather<...>",
+    "FLOAT": "a number",
+    "FUNCTION": "func.func",
+    "HEX": "a number",
+    "INTEGER": "a number",
+    "NAME": "the name of an operation",
+    "OPAQUE_ATTRIBUTE": "an attribute such as #stablehlo.gather<...>",
+    "OTHER_TYPE": "a type such as tensor<2xf32>",
+    "RETURN": "return",
+    "STRING": 'a string in "quotes"',
+    "SYMBOL": "a function's name such as @main",
+    "TENSOR": "a type such as tensor<2xf32>",
+    "TYPE_ALIAS": "a type such as tensor<2xf32>",
+    "VALUE": "a value such as %0",
+    "VISIBILITY": "public or private",
+    "WORD": "a word",
+    "_TUPLE": "a type such as tensor<2xf32>",
+    "$END": "the end of the text",
+}
+_TYPE: Final = frozenset({"OTHER_TYPE", "TENSOR", "TYPE_ALIAS", "WORD", "_TUPLE"})
+_LITERAL: Final = frozenset({"ARRAY", "DENSE", "DIALECT", "FLOAT", "INTEGER", "STRING"})
+_COMPOUND: Final = frozenset(
+    {"ALIAS", "HEX", "LBRACE", "LOC", "LPAR", "LSQB", "NAME", "OPAQUE_ATTRIBUTE", "SYMBOL"}
+)
+_BESIDE_FUNCTIONS: Final = frozenset({"ALIAS", "STRING", "TYPE_ALIAS", "VALUE"})
+_GROUPS: Final = (
+    _Group("an attribute", _LITERAL, _COMPOUND | _TYPE),
+    _Group("an operation", frozenset({"NAME", "RETURN", "VALUE"}), frozenset({"CALL", "STRING"})),
+    _Group("a type such as tensor<2xf32>", frozenset({"TENSOR", "_TUPLE"}), _TYPE),
+    _Group("a function or a module", frozenset({"FUNCTION", "MODULE"}), _BESIDE_FUNCTIONS),
+)
+# Beyond this many alternatives a list of them explains nothing.
+_LISTED: Final = 6
+
+
+def alternatives(names: set[str], literals: Mapping[str, str]) -> str:
+    """Returns the terminals called `names` as a phrase; those in `literals` are quoted."""
+    phrases: set[str] = set()
+    for group in _GROUPS:
+        if group.telling <= names:
+            phrases.add(group.phrase)
+            names = names - group.telling - group.others
+    phrases |= {_WORDS.get(name) or repr(literals.get(name, name.lower())) for name in names}
+    listed = sorted(phrases)
+    if not listed or len(listed) > _LISTED:
+        return "something else"
+    return listed[0] if len(listed) == 1 else f"{', '.join(listed[:-1])} or {listed[-1]}"
