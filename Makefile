@@ -8,7 +8,8 @@ TEST_EXTRAS := dev,xla,iree,examples
 
 BIN := $(VENV)/bin
 TEST_STAMP := $(VENV)/.installed-$(TEST_EXTRAS)
-BENCHES := $(sort $(wildcard tools/bench/[a-z]*.py))
+# What the commands of tools/bench share is no command itself.
+BENCHES := $(sort $(filter-out %/timing.py,$(wildcard tools/bench/[a-z]*.py)))
 
 # Each names an external command that the tests hand every emitted module to.
 export TOPOS_STABLEHLO_VALIDATOR = $(abspath $(BIN)/python) $(abspath tools/validate_stablehlo.py)

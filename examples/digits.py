@@ -1,8 +1,7 @@
 """Trains a classifier on handwritten digits, then runs its training step on every runtime.
 
-The loss and its gradients are one recording, lowered to one forward-only plan. What the file
-`demo/digits.mlir` holds is that plan: one step's loss and gradients as a function of the
-parameters and a batch.
+The loss and its gradients are one recording, lowered to one forward-only plan. That plan is what
+`demo/digits.mlir` holds: one step's loss and gradients as a function of parameters and a batch.
 """
 
 from __future__ import annotations
@@ -19,10 +18,20 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from topos import Adjoints, Network, Parameters, Plan, Run, Symbol, Tape, ToposError
-from topos import broadcast_to, f32, runtimes
-from topos.model import Value
-from topos.runtimes.grade import Grade, graded
+from topos import (
+    Adjoints,
+    Network,
+    Parameters,
+    Plan,
+    Run,
+    Symbol,
+    Tape,
+    ToposError,
+    Value,
+    broadcast_to,
+    runtimes,
+)
+from topos.runtimes.grade import ResultGrade, graded
 
 try:
     from rich.console import Console
@@ -36,11 +45,16 @@ except ImportError as error:
 
 PIXELS, HIDDEN, CLASSES, TRAINED_ON = 64, 32, 10, 1500
 MOMENTUM: Final = 0.9
+# How long, and how often at most, a runtime is called to take its time.
 SECONDS, MOST_CALLS = 0.5, 200
-"""How long, and how often at most, a runtime is called to take its time."""
+CAPTION: Final = (
+    "ULP: units in the last place, at the worst element. A gradient near zero is what larger terms"
+    " left when they cancelled, hence its many units; beside the largest element of its gradient"
+    " no element is off by more than {:.0e}."
+)
 
 Array = npt.NDArray[Any]
-Feeds = dict[str | Symbol, Array]
+Feeds = dict[Symbol | str, Array]
 
 
 class Samples(NamedTuple):
@@ -57,37 +71,21 @@ class Samples(NamedTuple):
             yield {"pixels": self.pixels[chosen], "classes": self.classes[chosen]}
 
 
-class Classifier(NamedTuple):
-    """The sealed recording: a loss over a batch, its gradients, and the logits of the tests."""
-
-    network: Network
-    adjoints: Adjoints
-
-    def training(self) -> Plan:
-        """Returns the plan of one step: the loss, then its gradients."""
-        return self.network.entry(["loss", *self.adjoints.roots()]).lower()
-
-    def accuracy(self, parameters: Parameters, tests: Samples) -> float:
-        """Returns the share of the tests whose largest logit is that of their class."""
-        run = self.network.entry(["logits"]).lower().forward(parameters, {"tests": tests.pixels})
-        guesses = run.of("logits").numpy().argmax(axis=1)
-        return float(np.mean(guesses == tests.classes.argmax(axis=1)))
-
-
 class Outcome(NamedTuple):
-    """What one runtime made of the module: a grade and microseconds a call, or why neither."""
+    """What a runtime made of the module; without grades, `detail` says why it made nothing."""
 
     runtime: str
     detail: str
-    grade: Grade | None = None
-    microseconds: float | None = None
+    grades: tuple[ResultGrade, ...] = ()
+    furthest: float = 0.0
+    microseconds: float = 0.0
 
-    def cells(self) -> tuple[str, str, str, str]:
-        """Returns the row of the table."""
-        if self.grade is None:
-            return self.runtime, self.detail, "-", "-"
-        distance = "bits equal" if self.grade.bits_equal else f"{self.grade.distance:,} ULP"
-        return self.runtime, f"ready, {self.detail}", distance, f"{self.microseconds:,.0f}"
+    def cells(self) -> tuple[str, ...]:
+        """Returns the row of the table: loss and gradients apart."""
+        if not self.grades:
+            return self.runtime, self.detail, "-", "-", "-"
+        parts = [distance(self.grades[:1]), distance(self.grades[1:])]
+        return self.runtime, f"ready: {self.detail}", *parts, f"{self.microseconds:,.0f}"
 
 
 def load(random: np.random.Generator) -> tuple[Samples, Samples]:
@@ -96,42 +94,39 @@ def load(random: np.random.Generator) -> tuple[Samples, Samples]:
     order = random.permutation(len(digits.data))
     pixels = (digits.data[order] / 16).astype(np.float32)
     classes = np.eye(CLASSES, dtype=np.float32)[digits.target[order]]
-    return (
-        Samples(pixels[:TRAINED_ON], classes[:TRAINED_ON]),
-        Samples(pixels[TRAINED_ON:], classes[TRAINED_ON:]),
-    )
+    first, last = slice(TRAINED_ON), slice(TRAINED_ON, None)
+    return Samples(pixels[first], classes[first]), Samples(pixels[last], classes[last])
 
 
-def record(batch: int, tests: int, random: np.random.Generator) -> Classifier:
-    """Records the classifier over `batch` samples, its gradients, and over `tests` samples."""
-    tape = Tape(element=f32)
+def record(batch: int, tests: int, random: np.random.Generator) -> tuple[Network, Adjoints]:
+    """Records the loss over `batch` samples, its gradients, and the logits of `tests` samples."""
+    tape = Tape()
     weights = [
-        tape.parameter(scaled(random, PIXELS, HIDDEN), name="hidden_weight"),
+        tape.parameter(drawn(PIXELS, HIDDEN, random), name="hidden_weight"),
         tape.parameter(np.zeros(HIDDEN, np.float32), name="hidden_bias"),
-        tape.parameter(scaled(random, HIDDEN, CLASSES), name="output_weight"),
+        tape.parameter(drawn(HIDDEN, CLASSES, random), name="output_weight"),
         tape.parameter(np.zeros(CLASSES, np.float32), name="output_bias"),
     ]
-    pixels = tape.input(shape=(batch, PIXELS), name="pixels")
-    classes = tape.input(shape=(batch, CLASSES), name="classes")
-    likelihood = (classes * logits(pixels, *weights).log_softmax(1)).sum()
+    pixels = tape.input(shape=[batch, PIXELS], name="pixels")
+    classes = tape.input(shape=[batch, CLASSES], name="classes")
+    likelihood = (classes * logits(pixels, weights).log_softmax(1)).sum()
     loss = (-likelihood / float(batch)).named("loss")
     adjoints = tape.differentiate(loss, weights)
-    logits(tape.input(shape=(tests, PIXELS), name="tests"), *weights).named("logits")
-    return Classifier(tape.into_network(), adjoints)
+    logits(tape.input(shape=[tests, PIXELS], name="tests"), weights).named("logits")
+    return tape.into_network(), adjoints
 
 
-def scaled(random: np.random.Generator, inputs: int, outputs: int) -> Array:
+def drawn(inputs: int, outputs: int, random: np.random.Generator) -> Array:
     """Draws weights that keep the variance of their inputs (LeCun et al., 1998)."""
     draw = random.standard_normal((inputs, outputs)) / np.sqrt(inputs)
-    return draw.astype(np.float32)
+    return np.asarray(draw, np.float32)
 
 
-def logits(
-    pixels: Value, weight: Value, bias: Value, last_weight: Value, last_bias: Value
-) -> Value:
+def logits(pixels: Value, weights: list[Value]) -> Value:
     """Records a network of one hidden layer, `[samples, 64]` to `[samples, 10]`."""
-    hidden = dense(pixels, weight, bias).tanh()
-    return dense(hidden, last_weight, last_bias)
+    hidden_weight, hidden_bias, weight, bias = weights
+    hidden = dense(pixels, hidden_weight, hidden_bias).tanh()
+    return dense(hidden, weight, bias)
 
 
 def dense(features: Value, weight: Value, bias: Value) -> Value:
@@ -141,80 +136,54 @@ def dense(features: Value, weight: Value, bias: Value) -> Value:
 
 
 def train(
-    classifier: Classifier, samples: Samples, chosen: argparse.Namespace, console: Console
+    plan: Plan, adjoints: Adjoints, samples: Samples, chosen: argparse.Namespace, bar: Progress
 ) -> Parameters:
     """Returns the parameters after stochastic gradient descent with momentum."""
-    plan, random = classifier.training(), np.random.default_rng(chosen.seed)
-    parameters = classifier.network.parameters()
+    random = np.random.default_rng(chosen.seed)
+    parameters = plan.network.parameters()
     velocity = parameters.map(lambda payload: payload.fill(0.0))
-    with Report(console, chosen.epochs) as report:
-        for _ in range(chosen.epochs):
-            losses = []
-            for feeds in samples.batches(chosen.batch, random):
-                run = plan.forward(parameters, feeds)
-                gradients = run.recorded_gradients(classifier.adjoints)
-                velocity = velocity.zip(gradients, lambda old, new: MOMENTUM * old + new)
-                parameters = parameters.step(velocity, lambda own, v: own - chosen.rate * v)
-                losses.append(run.of("loss").item())
-            report.epoch(statistics.fmean(losses))
+    task = bar.add_task("training", total=chosen.epochs, loss=float("nan"))
+    for _ in range(chosen.epochs):
+        losses = []
+        for feeds in samples.batches(chosen.batch, random):
+            run = plan.forward(parameters, feeds)
+            gradients = run.recorded_gradients(adjoints)
+            velocity = velocity.zip(gradients, lambda old, new: MOMENTUM * old + new)
+            parameters = parameters.step(velocity, lambda own, v: own - chosen.rate * v)
+            losses.append(run.of("loss").item())
+        bar.update(task, advance=1, loss=statistics.fmean(losses))
     return parameters
 
 
-class Report:
-    """The progress of training: a bar on a terminal, a few lines elsewhere."""
-
-    def __init__(self, console: Console, epochs: int) -> None:
-        self.console, self.epochs, self.done = console, epochs, 0
-        self.bar = Progress(
-            TextColumn("training"),
-            BarColumn(),
-            MofNCompleteColumn(),
-            TextColumn("epochs, loss {task.fields[loss]:.4f}"),
-            console=console,
-            disable=not console.is_terminal,
-        )
-        self.task = self.bar.add_task("training", total=epochs, loss=float("nan"))
-
-    def __enter__(self) -> Report:
-        self.bar.start()
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.bar.stop()
-
-    def epoch(self, loss: float) -> None:
-        """Tells of one more epoch and its mean loss."""
-        self.done += 1
-        self.bar.update(self.task, advance=1, loss=loss)
-        # A file or a pipe gets four lines, however many epochs there are.
-        if self.bar.disable and self.done * 4 // self.epochs > (self.done - 1) * 4 // self.epochs:
-            self.console.print(f"epoch {self.done} of {self.epochs}, loss {loss:.4f}")
+def accuracy(network: Network, parameters: Parameters, tests: Samples) -> float:
+    """Returns the share of the tests whose largest logit is that of their class."""
+    run = network.entry(["logits"]).lower().forward(parameters, {"tests": tests.pixels})
+    guesses = run.of("logits").numpy().argmax(axis=1)
+    return float(np.mean(guesses == tests.classes.argmax(axis=1)))
 
 
-def judge(plan: Plan, parameters: Parameters, feeds: Feeds) -> list[Outcome]:
-    """Returns what every runtime makes of the module of `plan`, held against the oracle."""
-    oracle = plan.network.entry(plan.results).interpret(parameters, feeds)
-    return [outcome(name, plan, parameters, feeds, oracle) for name in runtimes.names()]
-
-
-def outcome(name: str, plan: Plan, parameters: Parameters, feeds: Feeds, oracle: Run) -> Outcome:
-    """Returns what the runtime called `name` makes of the module of `plan`."""
+def outcome(name: str, plan: Plan, feeds: Feeds, oracle: Run) -> Outcome:
+    """Returns what the runtime called `name` makes of the module of `plan`, at the first step."""
     status = runtimes.load(name).status()
     if not status.ready:
         return Outcome(name, status.detail)
-    ports = plan.signature()
-    arguments = [parameters.of(port.symbol).numpy() for port in ports.parameters]
-    arguments += [feeds[port.name or port.symbol] for port in ports.inputs]
     try:
         compiled = plan.compile(name)
-        grade = graded(plan, name, compiled.forward(parameters, feeds), oracle)
-        return Outcome(name, status.detail, grade, microseconds(compiled.executable, arguments))
+        run = compiled.forward(feeds=feeds)
+        duration = microseconds(compiled.executable, plan, feeds)
     except ToposError as error:
         return Outcome(name, f"failed: {error}")
+    pairs = [(oracle.of(symbol).numpy(), run.of(symbol).numpy()) for symbol in plan.results]
+    furthest = max(float(np.abs(own - its).max() / np.abs(own).max()) for own, its in pairs)
+    grades = graded(plan, name, run, oracle).results
+    return Outcome(name, status.detail, grades, furthest, duration)
 
 
-def microseconds(executable: runtimes.Executable, arguments: list[Array]) -> float:
-    """Returns the median duration of a call."""
+def microseconds(executable: runtimes.Executable, plan: Plan, feeds: Feeds) -> float:
+    """Returns the median duration of a call at the first step."""
+    signature, parameters = plan.signature(), plan.network.parameters()
+    arguments = [parameters.of(port.symbol).numpy() for port in signature.parameters]
+    arguments += [feeds[port.name] for port in signature.inputs if port.name is not None]
     durations: list[float] = []
     while sum(durations) < SECONDS and len(durations) < MOST_CALLS:
         start = time.perf_counter()
@@ -223,13 +192,22 @@ def microseconds(executable: runtimes.Executable, arguments: list[Array]) -> flo
     return statistics.median(durations) * 1e6
 
 
+def distance(grades: tuple[ResultGrade, ...]) -> str:
+    """Returns how far results are from the oracle, as the table says it."""
+    if all(grade.bits_equal for grade in grades):
+        return "bits equal"
+    return f"{max(grade.distance for grade in grades):,} ULP"
+
+
 def table(outcomes: list[Outcome], title: str) -> Table:
     """Returns the outcomes as a table, one runtime a row."""
-    columns = Table(title=title)
+    furthest = max(each.furthest for each in outcomes)
+    caption = CAPTION.format(furthest) if furthest else None
+    columns = Table(title=title, caption=caption, caption_justify="left")
     columns.add_column("runtime")
-    columns.add_column("ready, or why not", overflow="fold")
-    columns.add_column("bits or ULP", justify="right")
-    columns.add_column("µs a call", justify="right")
+    columns.add_column("ready, or why not")
+    for heading in ("loss", "gradients", "µs a call"):
+        columns.add_column(heading, justify="right", no_wrap=True)
     for each in outcomes:
         # Plain text: a name in brackets, as an extra has, is no markup here.
         columns.add_row(*map(Text, each.cells()))
@@ -237,12 +215,12 @@ def table(outcomes: list[Outcome], title: str) -> Table:
 
 
 def others() -> str:
-    """Returns one line on the runtimes that this installation lacks; none if it lacks none."""
+    """Returns one line on what the runtimes that this installation lacks would add."""
     missing = {name: each.detail for name, each in runtimes.status().items() if not each.ready}
     if not missing:
-        return ""
+        return "every runtime is installed"
     ways = dict.fromkeys(detail.rpartition(": ")[2] for detail in missing.values())
-    return f"{', '.join(missing)} would run the same module too: {', '.join(ways)}"
+    return f"{', '.join(missing)} would run the same module: {', '.join(ways)}"
 
 
 def write(text: str, path: Path) -> None:
@@ -267,35 +245,39 @@ def options(arguments: list[str] | None) -> argparse.Namespace:
     parser.add_argument("--rate", type=float, default=0.1, help="the learning rate")
     parser.add_argument("--out", type=Path, default=Path("demo/digits.mlir"), help="the module")
     chosen = parser.parse_args(arguments)
-    if chosen.epochs < 1 or chosen.seed < 0:
-        parser.error("--epochs needs one or more, --seed zero or more")
-    if not 1 <= chosen.batch <= TRAINED_ON:
-        parser.error(f"--batch needs 1 to {TRAINED_ON}, got {chosen.batch}")
+    for name, least, most in (("epochs", 1, 10_000), ("batch", 1, TRAINED_ON), ("seed", 0, 2**63)):
+        number = getattr(chosen, name)
+        if not least <= number <= most:
+            parser.error(f"--{name} needs {least} to {most}, got {number}")
     return chosen
 
 
 def main(arguments: list[str] | None = None) -> int:
     """Trains, tests, emits, and runs the module on every runtime; returns the exit status."""
     chosen, console = options(arguments), Console(highlight=False)
-    try:
-        chosen.out.parent.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        print(f"{chosen.out} cannot be written: {error}", file=sys.stderr)
-        return 2
     random = np.random.default_rng(chosen.seed)
     samples, tests = load(random)
-    classifier = record(chosen.batch, len(tests.pixels), random)
-    parameters = train(classifier, samples, chosen, console)
-    accuracy = classifier.accuracy(parameters, tests)
-    console.print(f"test accuracy {accuracy:.1%} on {len(tests.pixels)} digits never trained on")
+    network, adjoints = record(chosen.batch, len(tests.pixels), random)
+    plan = network.entry(["loss", *adjoints.roots()]).lower()
+    try:
+        chosen.out.parent.mkdir(parents=True, exist_ok=True)
+        write(plan.emit_stablehlo(), chosen.out)
+    except OSError as error:
+        print(f"{chosen.out} cannot be written: {error.strerror}", file=sys.stderr)
+        return 1
+    columns = TextColumn("training"), BarColumn(), MofNCompleteColumn()
+    with Progress(
+        *columns, TextColumn("epochs, loss {task.fields[loss]:.4f}"), console=console
+    ) as bar:
+        parameters = train(plan, adjoints, samples, chosen, bar)
+    share = accuracy(network, parameters, tests)
+    console.print(f"test accuracy {share:.1%}, on {len(tests.pixels)} digits not trained on")
 
-    plan = classifier.training()
-    text = plan.emit_stablehlo()
-    write(text, chosen.out)
-    console.print(f"{chosen.out}: {len(plan.order)} nodes, {len(text.splitlines())} lines")
     feeds = next(samples.batches(chosen.batch, random))
-    outcomes = judge(plan, parameters, feeds)
-    console.print(table(outcomes, f"{chosen.out} on every runtime"))
+    oracle = network.entry(plan.results).interpret(feeds=feeds)
+    outcomes = [outcome(name, plan, feeds, oracle) for name in runtimes.names()]
+    console.print(f"{chosen.out} holds one step: {len(plan.order)} nodes, loss and gradients")
+    console.print(table(outcomes, "one step on every runtime, against the oracle"))
     console.print(others(), markup=False, soft_wrap=True)
     return 0
 

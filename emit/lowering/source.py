@@ -1,4 +1,4 @@
-"""Constants. Parameters and inputs are arguments of the function and have no lines."""
+"""Constants; parameters and inputs are arguments of the function and have no lines."""
 
 from __future__ import annotations
 

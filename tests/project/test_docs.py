@@ -11,7 +11,7 @@ from tests.project.paths import ROOT, relative
 
 OPTIONS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
-# The pages that explain by running code; a page that lost its examples would pass unnoticed.
+# The pages that explain by code: one that lost its examples would otherwise pass unnoticed.
 RUNNING = ["README.md", "docs/guides/start.md", "docs/guides/runtimes.md"]
 
 

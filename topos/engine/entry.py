@@ -13,7 +13,7 @@ from topos.errors import ReadError
 from topos.graph import Network, Symbol, replay
 from topos.graph.network import Feeds
 from topos.graph.parameters import Parameters
-from topos.payload.kernels.subnormals import demand_subnormals
+from topos.payload import kernels
 from topos.reading import Tensor
 
 __all__ = ["BoundEntry", "Entry", "forward"]
@@ -56,9 +56,8 @@ class BoundEntry:
     def lower(self) -> Plan:
         """Returns the entry compiled to a plan."""
         entry = self.entry
-        roots = [symbol.position for symbol in entry.roots]
         results = [symbol.position for symbol in entry.results()]
-        return Plan(self.network, results, entry.backward, entry.numerics, roots)
+        return Plan(self.network, results, entry.backward, entry.numerics)
 
     def __repr__(self) -> str:
         return f"BoundEntry({self.network!r}, roots={list(self.entry.roots)})"
@@ -73,7 +72,7 @@ def forward(network: Network, parameters: Parameters | None, feeds: Feeds) -> Ru
 def _evaluate(
     network: Network, order: list[int], parameters: Parameters | None, feeds: Feeds
 ) -> dict[int, Tensor]:
-    demand_subnormals()
+    kernels.subnormals.demand_subnormals()
     values: dict[int, Tensor] = {}
     for index, array in source_payloads(network, order, parameters, feeds, copy=True).items():
         values[index] = Tensor.wrap(array, network.columns.forms[index].type.element)

@@ -37,13 +37,12 @@ class Plan:
         results: Sequence[int],
         backward: bool,
         numerics: Numerics,
-        roots: Sequence[int],
     ) -> None:
         self.network = network
         self.numerics = numerics
         self.backward = backward
         self.order = closure(network.columns, results)
-        self._results, self._roots = list(results), list(roots)
+        self._results = list(results)
 
     @property
     def results(self) -> tuple[Symbol, ...]:
@@ -134,8 +133,7 @@ class Plan:
         """What the engine scan reads beyond the results, in the backward posture."""
         if not self.backward:
             return []
-        columns = self.network.columns
-        kept = retained(columns, closure(columns, self._roots))
+        kept = retained(self.network.columns, self.order)
         return sorted(kept.difference(self._results))
 
     @cached_property

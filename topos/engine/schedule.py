@@ -8,8 +8,7 @@ from typing import NamedTuple
 from topos.engine.liveness import releases
 from topos.graph import Columns, Form
 from topos.op import Array
-from topos.payload.kernels.clean import has_nan, raising
-from topos.payload.kernels.subnormals import demand_subnormals, reports_invalid_operations
+from topos.payload import kernels
 
 __all__ = ["Schedule", "Step"]
 
@@ -54,14 +53,15 @@ class Schedule:
 
     def run(self, payloads: Mapping[int, Array], results: Sequence[int]) -> list[Array]:
         """Returns the values of the nodes `results`, given the array of every source."""
-        demand_subnormals()
+        kernels.subnormals.demand_subnormals()
         slots: list[Array | None] = [None] * self._size
         for index, array in payloads.items():
             slots[self._local[index]] = array
         wanted = [self._local[index] for index in results]
-        if reports_invalid_operations() and not any(has_nan(array) for array in payloads.values()):
+        clean = kernels.subnormals.reports_invalid_operations()
+        if clean and not any(map(kernels.clean.has_nan, payloads.values())):
             try:
-                with raising():
+                with kernels.clean.raising():
                     return _execute(self.clean, slots.copy(), wanted)
             except FloatingPointError:
                 pass

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from topos.errors import FeedError, SymbolError, ToposError
 from topos.graph import Columns, Network
+from topos.graph.field import demand_type
 from topos.graph.network import Feeds
 from topos.graph.parameters import Parameters
 from topos.op import Array, Input, Leaf, Source
@@ -31,8 +32,10 @@ def source_payloads(
     `SymbolError` where one belongs elsewhere. With `copy`, later writes to a fed array are safe.
     """
     columns = network.columns
-    fed = fed_arrays(network, feeds, copy=copy)
     state = network.parameters() if parameters is None else parameters
+    if not isinstance(state, Parameters):
+        raise FeedError(f"a run needs Parameters before its feeds, got {type(state).__name__}")
+    fed = fed_arrays(network, feeds, copy=copy)
     payloads = {}
     for index in order:
         if columns.operands[index]:
@@ -52,6 +55,8 @@ def source_payloads(
 def fed_arrays(network: Network, feeds: Feeds, *, copy: bool) -> dict[int, Array]:
     """Returns the feeds by position, each checked against its input."""
     columns, fed = network.columns, {}
+    if not isinstance(feeds, Mapping):
+        raise FeedError(f"feeds map inputs to payloads, got {type(feeds).__name__}")
     for reference, payload in feeds.items():
         index = columns.resolve(reference, network.length)
         if not isinstance(columns.forms[index].operation, Input):
@@ -62,13 +67,14 @@ def fed_arrays(network: Network, feeds: Feeds, *, copy: bool) -> dict[int, Array
 
 def parameter_array(columns: Columns, index: int, state: Parameters) -> Array:
     """Returns the payload of the parameter at `index` in `state`."""
-    if not isinstance(state, Parameters) or state._columns.origin != columns.origin:
+    if state._columns.origin != columns.origin:
         raise SymbolError("the parameters belong to another recording")
     payload = state._payloads.get(index)
     if payload is None:
         raise FeedError(
             f"{columns.title(index)} has no payload: carry the parameters to this network"
         )
+    demand_type(columns, index, payload)
     return payload.numpy()
 
 
@@ -83,8 +89,10 @@ def _fitted(columns: Columns, index: int, payload: Any, copy: bool) -> Array:
     wanted = columns.forms[index].type
     if isinstance(payload, Tensor):
         got, array = payload.type, payload.numpy()
-    elif not copy and getattr(payload, "dtype", None) == wanted.element.dtype:
-        got, array = TensorType(payload.shape, wanted.element), payload
+    elif not copy and getattr(payload, "dtype", object()) == wanted.element.dtype:
+        # A subclass, such as a masked array, would bring arithmetic of its own.
+        tensor = Tensor.wrap(payload, wanted.element)
+        got, array = tensor.type, tensor.numpy()
     else:
         try:
             array, element = stored(payload, wanted.element, None)

@@ -30,7 +30,7 @@ class Columns:
     """One entry a node: its form and its operands' positions; names and locations beside them.
 
     Columns only grow. A network reads the prefix that it sealed, so the tape that reopens it may
-    append to the same lists.
+    append to the same lists; a name may move, so that tape has names of its own.
     """
 
     __slots__ = ("forms", "labels", "locations", "names", "operands", "origin")
@@ -42,6 +42,14 @@ class Columns:
         self.names: dict[str, int] = {}
         self.labels: dict[int, str] = {}
         self.locations: list[Location] | None = [] if locations else None
+
+    def continued(self) -> Columns:
+        """Returns columns that append to the same entries, with names and labels of their own."""
+        copy = Columns.__new__(Columns)
+        copy.origin, copy.forms, copy.operands = self.origin, self.forms, self.operands
+        copy.names, copy.labels = dict(self.names), dict(self.labels)
+        copy.locations = self.locations
+        return copy
 
     def prefix(self, length: int) -> Columns:
         """Returns a copy of the first `length` entries, of the same origin."""

@@ -80,7 +80,8 @@ def broadcast_to(value: R, shape: Sequence[int]) -> R:
         return value
     kept = [a for a, target in enumerate(wanted) if a >= leading and own[a - leading] == target]
     new = [axis for axis in range(len(wanted)) if axis not in kept]
-    core = value.reshape([wanted[axis] for axis in kept])
+    extents = [wanted[axis] for axis in kept]
+    core = value if list(own) == extents else value.reshape(extents)
     return core.broadcast_along(new, [wanted[axis] for axis in new])
 
 

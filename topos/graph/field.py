@@ -8,7 +8,6 @@ from typing import Self
 from topos.errors import FeedError, ReadError, SymbolError
 from topos.graph.columns import Columns
 from topos.graph.symbol import Symbol
-from topos.payload import TensorType
 from topos.reading import Number, Tensor
 
 __all__ = ["Field", "Gradients"]
@@ -63,7 +62,7 @@ class Field:
             if index not in self._payloads:
                 title = self._columns.title(index)
                 raise FeedError(f"{title} has no entry in this {type(self).__name__}")
-            demand_type(self._columns, index, payload.type)
+            demand_type(self._columns, index, payload)
         return self._with({**self._payloads, **changed})
 
     def _partner(self, other: Field, index: int) -> Tensor:
@@ -91,8 +90,11 @@ Gradients = Field
 """The field of a backward run: the derivative of its target with respect to each node."""
 
 
-def demand_type(columns: Columns, index: int, got: TensorType) -> None:
-    """Raises `FeedError` where a payload of type `got` does not fit the node at `index`."""
+def demand_type(columns: Columns, index: int, payload: Tensor) -> None:
+    """Raises `FeedError` where `payload` is no tensor of the type of the node at `index`."""
     wanted = columns.forms[index].type
-    if got != wanted:
-        raise FeedError(f"{columns.title(index)} needs {wanted}, got {got}")
+    if not isinstance(payload, Tensor):
+        kind = type(payload).__name__
+        raise FeedError(f"{columns.title(index)} needs a Tensor of {wanted}, got {kind}")
+    if payload.type != wanted:
+        raise FeedError(f"{columns.title(index)} needs {wanted}, got {payload.type}")

@@ -88,7 +88,7 @@ class Network:
         if self._reopened or len(self.columns.forms) != self.length:
             raise PhaseError("a network reopens once: its history is linear")
         self._reopened = True
-        return Tape.resumed(self.columns, self._element)
+        return Tape.resumed(self.columns.continued(), self._element)
 
     def describe(self) -> str:
         """Returns the recording as text: a summary, then one line a node."""

@@ -24,14 +24,13 @@ class Node(NamedTuple):
     location: Location | None
 
     def __str__(self) -> str:
-        operands = "".join(f" {operand}" for operand in self.operands)
         parameters = self.operation.parameters()
         parts = [
-            f"{self.symbol} = {self.operation.name}{operands}",
-            f"({parameters})" if parameters else "",
+            f"{self.symbol} = {self.operation.name}{f'({parameters})' if parameters else ''}",
+            *map(str, self.operands),
             f": {self.type}",
-            f"  {self.name!r}" if self.name is not None else "",
-            f"  at {self.location}" if self.location is not None else "",
+            f" {self.name!r}" if self.name is not None else "",
+            f" at {self.location}" if self.location is not None else "",
         ]
         return " ".join(part for part in parts if part)
 

@@ -36,7 +36,7 @@ class Parameters(Field):
         for symbol, payload in self.items():
             gradient = gradients._partner(self, symbol.position)
             stepped[symbol.position] = rule(symbol, payload, gradient)
-            demand_type(self._columns, symbol.position, stepped[symbol.position].type)
+            demand_type(self._columns, symbol.position, stepped[symbol.position])
         return self._with(stepped)
 
     def carried(self, network: Network) -> Parameters:

@@ -143,8 +143,13 @@ class Tape:
 
     def literal(self, number: Number, type: TensorType) -> int:
         """Returns the position of a constant filled with `number`, recorded once for each type."""
-        # A float's bits are its identity: 0.0 and -0.0 compare equal and differ.
-        key = (number.hex() if isinstance(number, float) else number, type)
+        # The bits are the identity: 0.0 and -0.0 compare equal and differ, NaNs differ in sign.
+        if isinstance(number, float) and number == number:
+            key: tuple[object, TensorType] = (number.hex(), type)
+        elif isinstance(number, int):
+            key = (number, type)
+        else:
+            key = (literal(number, type.element).tobytes(), type)
         known = self._constants.get(key)
         if known is not None:
             self._demand_open()

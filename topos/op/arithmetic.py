@@ -8,9 +8,7 @@ from typing import ClassVar
 import numpy as np
 
 from topos.op.operation import Array, Cotangents, Domain, Operation, R, Reads
-from topos.payload import TensorType
-from topos.payload.kernels import arithmetic, power
-from topos.payload.kernels.clean import guarded, is_native
+from topos.payload import TensorType, kernels
 
 __all__ = ["Add", "Div", "Maximum", "Minimum", "Mul", "Neg", "Power", "Step", "Sub"]
 
@@ -24,10 +22,10 @@ class Add(Operation):
     domain: ClassVar[Domain] = Domain.NUMBERS
 
     def compute(self, *operands: Array) -> Array:
-        return arithmetic.add(*operands)
+        return kernels.arithmetic.add(*operands)
 
     def specialize(self, *operands: TensorType) -> Callable[..., Array]:
-        return np.add if is_native(operands[0].element.dtype) else guarded(self.compute)
+        return kernels.clean.native(np.add, self.compute, operands[0].element.dtype)
 
     def backward(self, operands: Sequence[R], output: R, gradient: R) -> Cotangents[R]:
         return gradient, gradient
@@ -42,10 +40,10 @@ class Sub(Operation):
     domain: ClassVar[Domain] = Domain.NUMBERS
 
     def compute(self, *operands: Array) -> Array:
-        return arithmetic.subtract(*operands)
+        return kernels.arithmetic.subtract(*operands)
 
     def specialize(self, *operands: TensorType) -> Callable[..., Array]:
-        return np.subtract if is_native(operands[0].element.dtype) else guarded(self.compute)
+        return kernels.clean.native(np.subtract, self.compute, operands[0].element.dtype)
 
     def backward(self, operands: Sequence[R], output: R, gradient: R) -> Cotangents[R]:
         return gradient, -gradient
@@ -60,10 +58,10 @@ class Mul(Operation):
     domain: ClassVar[Domain] = Domain.NUMBERS
 
     def compute(self, *operands: Array) -> Array:
-        return arithmetic.multiply(*operands)
+        return kernels.arithmetic.multiply(*operands)
 
     def specialize(self, *operands: TensorType) -> Callable[..., Array]:
-        return np.multiply if is_native(operands[0].element.dtype) else guarded(self.compute)
+        return kernels.clean.native(np.multiply, self.compute, operands[0].element.dtype)
 
     def reads(self) -> Reads:
         return Reads(operands=(0, 1))
@@ -81,10 +79,10 @@ class Div(Operation):
     arity: ClassVar[int | None] = 2
 
     def compute(self, *operands: Array) -> Array:
-        return arithmetic.divide(*operands)
+        return kernels.arithmetic.divide(*operands)
 
     def specialize(self, *operands: TensorType) -> Callable[..., Array]:
-        return np.divide if is_native(operands[0].element.dtype) else guarded(self.compute)
+        return kernels.clean.native(np.divide, self.compute, operands[0].element.dtype)
 
     def reads(self) -> Reads:
         return Reads(operands=(1,), output=True)
@@ -104,10 +102,10 @@ class Neg(Operation):
     introduces_nan: ClassVar[bool] = False
 
     def compute(self, *operands: Array) -> Array:
-        return arithmetic.negate(*operands)
+        return kernels.arithmetic.negate(*operands)
 
     def specialize(self, *operands: TensorType) -> Callable[..., Array]:
-        return np.negative if is_native(operands[0].element.dtype) else self.compute
+        return kernels.clean.native(np.negative, self.compute, operands[0].element.dtype)
 
     def backward(self, operands: Sequence[R], output: R, gradient: R) -> Cotangents[R]:
         return (-gradient,)
@@ -123,7 +121,7 @@ class Maximum(Operation):
     introduces_nan: ClassVar[bool] = False
 
     def compute(self, *operands: Array) -> Array:
-        return arithmetic.maximum(*operands)
+        return kernels.arithmetic.maximum(*operands)
 
     def reads(self) -> Reads:
         return Reads(operands=(0, 1))
@@ -144,7 +142,7 @@ class Minimum(Operation):
     introduces_nan: ClassVar[bool] = False
 
     def compute(self, *operands: Array) -> Array:
-        return arithmetic.minimum(*operands)
+        return kernels.arithmetic.minimum(*operands)
 
     def reads(self) -> Reads:
         return Reads(operands=(0, 1))
@@ -165,7 +163,7 @@ class Step(Operation):
     introduces_nan: ClassVar[bool] = False
 
     def compute(self, *operands: Array) -> Array:
-        return arithmetic.step(*operands)
+        return kernels.arithmetic.step(*operands)
 
     def backward(self, operands: Sequence[R], output: R, gradient: R) -> Cotangents[R]:
         return None, None
@@ -179,7 +177,7 @@ class Power(Operation):
     arity: ClassVar[int | None] = 2
 
     def compute(self, *operands: Array) -> Array:
-        return power.power(*operands)
+        return kernels.power.power(*operands)
 
     def reads(self) -> Reads:
         return Reads(operands=(0, 1), output=True)

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from enum import Enum
-from typing import ClassVar, Final
+from typing import ClassVar
 
 import numpy as np
 
 from topos.errors import ElementError, ShapeError
 from topos.op.operation import Array, Cotangents, Domain, Operation, R, Reads
-from topos.payload import Element, Shape, TensorType, bool_
-from topos.payload.kernels import comparison, conversion
+from topos.payload import Element, Shape, TensorType, bool_, kernels
 
 __all__ = ["Compare", "Convert", "Direction", "Select"]
 
@@ -25,16 +24,6 @@ class Direction(Enum):
     LESS_EQUAL = "LE"
     GREATER = "GT"
     GREATER_EQUAL = "GE"
-
-
-_KERNELS: Final[dict[Direction, Callable[[Array, Array], Array]]] = {
-    Direction.EQUAL: comparison.equal,
-    Direction.NOT_EQUAL: comparison.not_equal,
-    Direction.LESS: comparison.less,
-    Direction.LESS_EQUAL: comparison.less_equal,
-    Direction.GREATER: comparison.greater,
-    Direction.GREATER_EQUAL: comparison.greater_equal,
-}
 
 
 class Compare(Operation):
@@ -53,7 +42,8 @@ class Compare(Operation):
         return bool_
 
     def compute(self, *operands: Array) -> Array:
-        return _KERNELS[self.direction](*operands)
+        kernel: Callable[..., Array] = getattr(kernels.comparison, self.direction.name.lower())
+        return kernel(*operands)
 
     def backward(self, operands: Sequence[R], output: R, gradient: R) -> Cotangents[R]:
         return None, None
@@ -75,7 +65,7 @@ class Select(Operation):
         return super().infer_element(*branches)
 
     def compute(self, *operands: Array) -> Array:
-        return comparison.select(*operands)
+        return kernels.comparison.select(*operands)
 
     def specialize(self, *operands: TensorType) -> Callable[..., Array]:
         return np.where
@@ -112,7 +102,7 @@ class Convert(Operation):
         return operands[0]
 
     def compute(self, *operands: Array) -> Array:
-        return conversion.convert(operands[0], self.element.dtype)
+        return kernels.conversion.convert(operands[0], self.element.dtype)
 
     def backward(self, operands: Sequence[R], output: R, gradient: R) -> Cotangents[R]:
         element = operands[0].element

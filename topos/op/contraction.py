@@ -9,8 +9,7 @@ import numpy as np
 
 from topos.errors import ShapeError
 from topos.op.operation import Array, Cotangents, Domain, Operation, R, Reads
-from topos.payload import Shape
-from topos.payload.kernels import product
+from topos.payload import Shape, kernels
 
 __all__ = ["MatMul", "Transpose"]
 
@@ -34,7 +33,7 @@ class MatMul(Operation):
         raise ShapeError(f"matmul cannot multiply {operands[0]} by {operands[1]}")
 
     def compute(self, *operands: Array) -> Array:
-        return product.matmul(*operands)
+        return kernels.product.matmul(*operands)
 
     def reads(self) -> Reads:
         return Reads(operands=(0, 1))

@@ -8,7 +8,7 @@ from enum import Enum
 from typing import ClassVar, Final
 
 from topos.op.operation import Array, Cotangents, Operation, R, Reads
-from topos.payload.kernels import maps
+from topos.payload import kernels
 
 __all__ = ["Map", "MapOperation"]
 
@@ -29,19 +29,6 @@ class MapOperation(Enum):
     ERF = "erf"
 
 
-_KERNELS: Final[dict[MapOperation, Callable[[Array], Array]]] = {
-    MapOperation.EXP: maps.exp,
-    MapOperation.EXPM1: maps.expm1,
-    MapOperation.LN: maps.ln,
-    MapOperation.LOG1P: maps.log1p,
-    MapOperation.SQRT: maps.square_root,
-    MapOperation.RSQRT: maps.rsqrt,
-    MapOperation.TANH: maps.tanh,
-    MapOperation.LOGISTIC: maps.logistic,
-    MapOperation.SIN: maps.sin,
-    MapOperation.COS: maps.cos,
-    MapOperation.ERF: maps.erf,
-}
 _OPERAND, _OUTPUT, _BOTH = Reads((0,)), Reads((), True), Reads((0,), True)
 _READS: Final[dict[MapOperation, Reads]] = {
     MapOperation.EXP: _OUTPUT,
@@ -68,7 +55,8 @@ class Map(Operation):
     arity: ClassVar[int | None] = 1
 
     def compute(self, *operands: Array) -> Array:
-        return _KERNELS[self.function](*operands)
+        kernel: Callable[..., Array] = getattr(kernels.maps, self.function.value)
+        return kernel(*operands)
 
     def reads(self) -> Reads:
         return _READS[self.function]

@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Never, TypeVar, dat
 import numpy.typing as npt
 
 from topos.errors import ElementError, ShapeError
-from topos.payload import Element, Shape, TensorType
-from topos.payload.kernels.clean import guarded
+from topos.payload import Element, Shape, TensorType, kernels
 
 if TYPE_CHECKING:
     from topos.reading import Recordable
@@ -100,7 +99,7 @@ class Operation:
 
     def parameters(self) -> str:
         """Returns the parameters as `describe` prints them: `axes=(0, 1)`."""
-        return ", ".join(f"{name}={getattr(self, name)!r}" for name in self.__match_args__)
+        return ", ".join(f"{name}={_spelled(getattr(self, name))}" for name in self.__match_args__)
 
     def infer(self, *operands: TensorType) -> TensorType:
         """Returns the result's type, or raises `ShapeError` or `ElementError`."""
@@ -139,7 +138,7 @@ class Operation:
         The function gives the same bits on such operands, and raises `FloatingPointError` under
         `numpy.errstate(invalid="raise")` where its result would hold a NaN.
         """
-        return guarded(self.compute) if self.introduces_nan else self.compute
+        return kernels.clean.guarded(self.compute) if self.introduces_nan else self.compute
 
     def reads(self) -> Reads:
         """Returns what `backward` reads; by default nothing but shapes and elements."""
@@ -148,3 +147,7 @@ class Operation:
     def backward(self, operands: Sequence[R], output: R, gradient: R) -> Cotangents[R]:
         """Returns one cotangent an operand; `None` marks data, which has none."""
         raise NotImplementedError
+
+
+def _spelled(parameter: object) -> str:
+    return parameter.name.lower() if isinstance(parameter, Enum) else repr(parameter)

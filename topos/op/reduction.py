@@ -9,8 +9,7 @@ import numpy as np
 
 from topos.errors import ShapeError
 from topos.op.operation import Array, Cotangents, Domain, Operation, R, Reads
-from topos.payload import Shape, size, without
-from topos.payload.kernels import reduction
+from topos.payload import Shape, kernels, size, without
 
 __all__ = ["Broadcast", "BroadcastAlong", "MaxAlong", "Sum", "SumAlong"]
 
@@ -27,7 +26,7 @@ class Sum(Operation):
         return ()
 
     def compute(self, *operands: Array) -> Array:
-        return reduction.sum(operands[0], tuple(range(operands[0].ndim)))
+        return kernels.reduction.sum(operands[0], tuple(range(operands[0].ndim)))
 
     def backward(self, operands: Sequence[R], output: R, gradient: R) -> Cotangents[R]:
         return (gradient.broadcast(operands[0].shape),)
@@ -70,7 +69,7 @@ class SumAlong(Operation):
         return without(operands[0], self.axes)
 
     def compute(self, *operands: Array) -> Array:
-        return reduction.sum(operands[0], self.axes)
+        return kernels.reduction.sum(operands[0], self.axes)
 
     def backward(self, operands: Sequence[R], output: R, gradient: R) -> Cotangents[R]:
         return (gradient.broadcast_along(self.axes, _extents(operands[0].shape, self.axes)),)
@@ -89,6 +88,11 @@ class BroadcastAlong(Operation):
     introduces_nan: ClassVar[bool] = False
 
     def infer_shape(self, *operands: Shape) -> Shape:
+        if len(self.axes) != len(self.extents):
+            raise ShapeError(
+                f"broadcast_along needs one extent an axis, got axes {self.axes}"
+                f" and extents {self.extents}"
+            )
         shape = list(operands[0])
         for axis, extent in zip(self.axes, self.extents, strict=True):
             shape.insert(axis, extent)
@@ -121,7 +125,7 @@ class MaxAlong(Operation):
         return without(operands[0], self.axes)
 
     def compute(self, *operands: Array) -> Array:
-        return reduction.maximum(operands[0], self.axes)
+        return kernels.reduction.maximum(operands[0], self.axes)
 
     def reads(self) -> Reads:
         return Reads(operands=(0,), output=True)

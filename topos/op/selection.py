@@ -7,8 +7,7 @@ from typing import ClassVar
 
 from topos.errors import ElementError, ShapeError
 from topos.op.operation import Array, Cotangents, Domain, Operation, R, Reads
-from topos.payload import Element, Shape
-from topos.payload.kernels import selection
+from topos.payload import Element, Shape, kernels
 
 __all__ = ["Gather", "Scatter"]
 
@@ -37,7 +36,7 @@ class Gather(Operation):
         return (*shape[: self.axis], *indices, *shape[self.axis + 1 :])
 
     def compute(self, *operands: Array) -> Array:
-        return selection.gather(operands[0], operands[1], self.axis)
+        return kernels.selection.gather(operands[0], operands[1], self.axis)
 
     def reads(self) -> Reads:
         return Reads(operands=(1,))
@@ -79,7 +78,7 @@ class Scatter(Operation):
         return (*updates[: self.axis], self.extent, *updates[end:])
 
     def compute(self, *operands: Array) -> Array:
-        return selection.scatter(operands[0], operands[1], self.axis, self.extent)
+        return kernels.selection.scatter(operands[0], operands[1], self.axis, self.extent)
 
     def reads(self) -> Reads:
         return Reads(operands=(1,))

@@ -7,8 +7,7 @@ from typing import ClassVar
 
 from topos.errors import ShapeError
 from topos.op.operation import Array, Cotangents, Operation, R, Reads
-from topos.payload import Shape, without
-from topos.payload.kernels import stable
+from topos.payload import Shape, kernels, without
 
 __all__ = ["LogSoftmax", "LogSumExp"]
 
@@ -26,7 +25,7 @@ class LogSoftmax(Operation):
         return _filled(self.name, operands[0], self.axis)
 
     def compute(self, *operands: Array) -> Array:
-        return stable.log_softmax(operands[0], self.axis)
+        return kernels.stable.log_softmax(operands[0], self.axis)
 
     def reads(self) -> Reads:
         return Reads(output=True)
@@ -50,7 +49,7 @@ class LogSumExp(Operation):
         return without(_filled(self.name, operands[0], self.axis), (self.axis,))
 
     def compute(self, *operands: Array) -> Array:
-        return stable.log_sum_exp(operands[0], self.axis)
+        return kernels.stable.log_sum_exp(operands[0], self.axis)
 
     def reads(self) -> Reads:
         return Reads(operands=(0,), output=True)

@@ -7,8 +7,7 @@ from typing import ClassVar
 
 from topos.errors import ShapeError
 from topos.op.operation import Array, Cotangents, Domain, Operation, R
-from topos.payload import Shape
-from topos.payload.kernels import window
+from topos.payload import Shape, kernels
 
 __all__ = ["Fold", "Unfold"]
 
@@ -38,7 +37,7 @@ class Unfold(Operation):
         return (*shape[: self.axis], count, *shape[self.axis + 1 :], self.size)
 
     def compute(self, *operands: Array) -> Array:
-        return window.unfold(operands[0], self.axis, self.size, self.step)
+        return kernels.window.unfold(operands[0], self.axis, self.size, self.step)
 
     def backward(self, operands: Sequence[R], output: R, gradient: R) -> Cotangents[R]:
         return (gradient.fold(self.axis, self.step, operands[0].shape[self.axis]),)
@@ -74,7 +73,7 @@ class Fold(Operation):
         return (*shape[: self.axis], self.extent, *shape[self.axis + 1 : -1])
 
     def compute(self, *operands: Array) -> Array:
-        return window.fold(operands[0], self.axis, self.step, self.extent)
+        return kernels.window.fold(operands[0], self.axis, self.step, self.extent)
 
     def backward(self, operands: Sequence[R], output: R, gradient: R) -> Cotangents[R]:
         return (gradient.unfold(self.axis, operands[0].shape[-1], self.step),)

@@ -75,7 +75,7 @@ _FLOAT: Final[Mapping[str, Kernel]] = {
     "stablehlo.rsqrt": maps.rsqrt,
     "stablehlo.sign": _sign,
     "stablehlo.sine": maps.sin,
-    "stablehlo.sqrt": maps.square_root,
+    "stablehlo.sqrt": maps.sqrt,
     "stablehlo.subtract": arithmetic.subtract,
     "stablehlo.tanh": maps.tanh,
 }

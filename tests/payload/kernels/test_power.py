@@ -119,6 +119,13 @@ def test_edges_of_every_kind_are_correctly_rounded(
     assert disagreements(*crossed(numbers, numbers)) == []
 
 
+def test_every_square_is_correctly_rounded(floating: np.dtype[Any]) -> None:
+    base, _ = stratified(floating, 3000, 4)
+    if floating.itemsize == 2:
+        base = np.arange(1 << 16, dtype=np.uint16).view(floating)
+    assert disagreements(base, np.full(base.size, 2.0, floating)) == []
+
+
 # The special cases of pow in IEEE 754-2019 clause 9.2.1, which are those of C99 F.9.4.4.
 SPECIALS = [
     *[(base, zero, 1.0) for base in (0.0, INFINITY, NAN, -3.0) for zero in (0.0, -0.0)],

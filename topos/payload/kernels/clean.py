@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["guarded", "has_nan", "is_native", "raising"]
+__all__ = ["guarded", "has_nan", "native", "raising"]
 
 Array = npt.NDArray[Any]
 
@@ -27,9 +27,11 @@ def has_nan(array: Array) -> bool:
     return bool(np.isnan(array).any())
 
 
-def is_native(dtype: np.dtype[Any]) -> bool:
-    """Returns whether numpy's ufuncs compute `dtype` with one IEEE rounding an operation."""
-    return dtype == np.float32 or dtype == np.float64
+def native(
+    ufunc: Callable[..., Array], kernel: Callable[..., Array], dtype: np.dtype[Any]
+) -> Callable[..., Array]:
+    """Returns `ufunc` where numpy rounds `dtype` once an operation, else `kernel`, guarded."""
+    return ufunc if dtype == np.float32 or dtype == np.float64 else guarded(kernel)
 
 
 def guarded(kernel: Callable[..., Array]) -> Callable[..., Array]:

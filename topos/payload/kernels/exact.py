@@ -71,8 +71,8 @@ def decided(enclose: Callable[[int], tuple[int, int]], target: Format) -> float:
 class ExactMap(NamedTuple):
     """A map as mathematics knows it: its limits, and an enclosure for everything else.
 
-    `limit` returns the result where it is special or certain to round to a known number,
-    None elsewhere. Results that leave every format are huge or tiny stand-ins.
+    `limit` returns the result where it is special or rounds to the same number in every format
+    (an infinity, a zero, or 1), None elsewhere.
     """
 
     name: str
@@ -157,7 +157,6 @@ def _ln_limit(value: float) -> float | None:
 
 
 def _log1p(integer: int, exponent: int, places: int) -> tuple[int, int]:
-    # A number below 2**-(places + 16) is its own logarithm of one more, but for x*x/2.
     if exponent >= 0:
         return logarithm_of((integer << exponent) + 1, 0, places)
     return logarithm_of(integer + (1 << -exponent), exponent, places)

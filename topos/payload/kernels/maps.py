@@ -38,7 +38,7 @@ __all__ = [
     "logistic",
     "rsqrt",
     "sin",
-    "square_root",
+    "sqrt",
     "tanh",
 ]
 
@@ -113,10 +113,10 @@ def rsqrt(values: npt.ArrayLike) -> Array:
     return _mapped(_RSQRT, values)
 
 
-def square_root(values: npt.ArrayLike) -> Array:
+def sqrt(values: npt.ArrayLike) -> Array:
     """Returns the square root; -0 at -0, NaN below."""
     array = np.asarray(values)
-    target = _format("square_root", array)
+    target = _format("sqrt", array)
     with np.errstate(all="ignore"):
         # Through float32, 16-bit roots round twice, which is harmless at 24 >= 2 * 11 + 2 bits.
         wide = array if target in (BINARY64, BINARY32) else array.astype(np.float32)

@@ -39,25 +39,31 @@ def single(exact: ExactMap, approximate: Approximation, values: Array) -> Array:
     """Returns the map of float32 `values`, one contiguous axis."""
     result = np.empty(values.size, np.float32)
     high = np.empty(min(values.size, CHUNK), np.float32)
+    pending: list[Array] = []
     for start in range(0, values.size, CHUNK):
-        wide = values[start : start + CHUNK].astype(np.float64)
+        estimate = approximate(values[start : start + CHUNK].astype(np.float64))
         low = result[start : start + CHUNK]
-        estimate = approximate(wide)
         np.multiply(estimate, _LOW, out=low, casting="same_kind")
         above = np.multiply(estimate, _HIGH, out=high[: low.size], casting="same_kind")
         # A NaN differs from itself, so that one comparison finds every lane to settle.
         open_lanes = low != above
         if open_lanes.any():
-            settle(exact, wide, low, open_lanes, BINARY32)
+            pending.append(np.flatnonzero(open_lanes) + start)
+    settle(exact, values, result, pending, BINARY32)
     return result
 
 
-def settle(exact: ExactMap, wide: Array, low: Array, open_lanes: Array, target: Format) -> None:
-    """Writes the final bits of the lanes that the enclosure left open."""
-    canonical(low)
-    lanes = np.flatnonzero(open_lanes & (low == low))
+def settle(
+    exact: ExactMap, values: Array, result: Array, pending: list[Array], target: Format
+) -> None:
+    """Writes the final bits of the pending lanes, which no enclosure decided."""
+    if not pending:
+        return
+    canonical(result)
+    lanes = np.concatenate(pending)
+    lanes = lanes[result[lanes] == result[lanes]]
     if lanes.size:
-        low[lanes] = exact.each(wide[lanes], target)
+        result[lanes] = exact.each(values[lanes].astype(np.float64), target)
 
 
 def narrowed(values: Array, target: Format) -> Array:
@@ -71,6 +77,6 @@ def table(exact: ExactMap, approximate: Approximation, target: Format) -> Array:
     wide = np.arange(1 << 16, dtype=np.uint16).view(target.dtype).astype(np.float64)
     estimate = approximate(wide)
     low, high = narrowed(estimate * _LOW, target), narrowed(estimate * _HIGH, target)
-    settle(exact, wide, low, low != high, target)
+    settle(exact, wide, low, [np.flatnonzero(low != high)], target)
     low.setflags(write=False)
     return low

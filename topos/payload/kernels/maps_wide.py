@@ -42,6 +42,7 @@ CHUNK: Final = 4096
 def double(exact: ExactMap, bracket: Bracket, values: Array) -> Array:
     """Returns the map of float64 `values`, one contiguous axis."""
     result = np.empty(values.size, np.float64)
+    pending: list[Array] = []
     for start in range(0, values.size, CHUNK):
         chunk = values[start : start + CHUNK]
         low, high = bracket(chunk)
@@ -49,7 +50,8 @@ def double(exact: ExactMap, bracket: Bracket, values: Array) -> Array:
         # A NaN differs from itself, so that one comparison finds every lane to settle.
         open_lanes = low != high
         if open_lanes.any():
-            settle(exact, chunk, result[start : start + CHUNK], open_lanes, BINARY64)
+            pending.append(np.flatnonzero(open_lanes) + start)
+    settle(exact, values, result, pending, BINARY64)
     return result
 
 

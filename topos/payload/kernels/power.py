@@ -9,10 +9,11 @@ import numpy.typing as npt
 
 from topos.errors import ElementError
 from topos.payload.kernels.canonical import Array, canonical
-from topos.payload.kernels.maps_narrow import CHUNK, narrowed
+from topos.payload.kernels.maps_narrow import narrowed
+from topos.payload.kernels.maps_wide import CHUNK, Ends
 from topos.payload.kernels.power_exact import power_each
 from topos.payload.kernels.power_wide import bracket_power
-from topos.payload.kernels.rounding import BINARY64, FORMATS, Format
+from topos.payload.kernels.rounding import BINARY32, BINARY64, FORMATS, Format
 
 __all__ = ["power"]
 
@@ -36,35 +37,51 @@ def power(base: npt.ArrayLike, exponent: npt.ArrayLike) -> Array:
         raise ElementError(f"power needs f64, f32, f16 or bf16 twice, got {got}")
     first = np.ascontiguousarray(bases).reshape(-1)
     second = np.ascontiguousarray(exponents).reshape(-1)
-    result = np.empty(first.size, target.dtype)
     with np.errstate(all="ignore"):
-        for start in range(0, first.size, CHUNK):
-            chunk = slice(start, start + CHUNK)
-            _chunk(first[chunk], second[chunk], result[chunk], target)
+        square = second.size > 0 and second[0] == 2.0 and (second == 2.0).all()
+        result = _squared(first, target) if square else _flat(first, second, target)
     return result.reshape(bases.shape)
 
 
-def _chunk(bases: Array, exponents: Array, result: Array, target: Format) -> None:
-    wide, raised = bases.astype(np.float64), exponents.astype(np.float64)
+def _squared(bases: Array, target: Format) -> Array:
+    # The commonest power, and full of midpoints: one IEEE product is its correct rounding. The
+    # squares of 16-bit numbers are exact in float64.
+    if target in (BINARY64, BINARY32):
+        return canonical(bases * bases)
+    wide = bases.astype(np.float64)
+    return canonical(narrowed(wide * wide, target))
+
+
+def _flat(bases: Array, exponents: Array, target: Format) -> Array:
+    result = np.empty(bases.size, target.dtype)
+    pending: list[Array] = []
+    for start in range(0, bases.size, CHUNK):
+        chunk = slice(start, start + CHUNK)
+        low, high = _bracket(bases[chunk], exponents[chunk], target)
+        result[chunk] = low
+        open_lanes = low != high
+        if open_lanes.any():
+            pending.append(np.flatnonzero(open_lanes) + start)
+    if pending:
+        _settle(bases, exponents, result, np.concatenate(pending), target)
+    return result
+
+
+def _bracket(bases: Array, exponents: Array, target: Format) -> Ends:
+    """Encloses the powers, both ends rounded to `target`; a NaN power has a NaN there."""
     if target is BINARY64:
-        low, high = bracket_power(wide, raised)
-    else:
-        estimate = np.power(wide, raised)
-        low, high = narrowed(estimate * _LOW, target), narrowed(estimate * _HIGH, target)
-    result[:] = low
-    open_lanes = low != high
-    if open_lanes.any():
-        _settle(wide, raised, result, open_lanes, target)
+        return bracket_power(bases, exponents)
+    estimate = np.power(bases.astype(np.float64), exponents.astype(np.float64))
+    return narrowed(estimate * _LOW, target), narrowed(estimate * _HIGH, target)
 
 
-def _settle(
-    bases: Array, exponents: Array, result: Array, open_lanes: Array, target: Format
-) -> None:
-    """Writes the final bits of the lanes that an enclosure left open; NaN lanes hold a NaN."""
+def _settle(bases: Array, exponents: Array, result: Array, lanes: Array, target: Format) -> None:
+    """Writes the final bits of the lanes that no enclosure decided."""
+    base, exponent = bases[lanes].astype(np.float64), exponents[lanes].astype(np.float64)
     # Libraries differ in whether a signalling NaN has these powers; the standard says 1.
-    nan = result != result
-    result[nan & ((bases == 1.0) | (exponents == 0.0))] = 1.0
+    one = (base == 1.0) | (exponent == 0.0)
+    result[lanes[one]] = 1.0
     canonical(result)
-    lanes = np.flatnonzero(open_lanes & ~nan)
-    if lanes.size:
-        result[lanes] = power_each(bases[lanes], exponents[lanes], target)
+    rest = np.flatnonzero(result[lanes] == result[lanes])
+    if rest.size:
+        result[lanes[rest]] = power_each(base[rest], exponent[rest], target)

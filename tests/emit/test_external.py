@@ -1,0 +1,116 @@
+"""Every emitted module, handed to the external commands that the environment names."""
+
+from __future__ import annotations
+
+import os
+import shlex
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+import pytest
+
+from tests.programs import PROGRAMS
+from tests.runtimes.test_samples import lowered
+from tests.samples import CASES
+from topos import Plan
+from topos.engine.sources import source_payloads
+from topos.runtimes import ArrayType
+from topos.runtimes._archive import load, save
+from topos.runtimes.grade import FAR, ROWS, largest_distance
+
+# An executor of unknown make: the widest envelope that any runtime has for the operation.
+FARTHEST = 64
+
+
+class Module(NamedTuple):
+    """One emitted module on disk, the operation it shows, and the plan it came from."""
+
+    path: Path
+    operation: str | None
+    plan: Plan
+
+
+def modules(folder: Path) -> Iterator[Module]:
+    """Writes every sample in every element, and every program, to files."""
+    for sample, element in CASES:
+        plan, operation = lowered(sample, element)
+        yield written(folder / f"{sample.name}-{element}.mlir", operation, plan)
+    for name, program in PROGRAMS.items():
+        yield written(folder / f"{name}.mlir", None, program())
+
+
+def written(path: Path, operation: str | None, plan: Plan) -> Module:
+    """Writes the module of `plan` to `path`."""
+    path.write_text(plan.emit_stablehlo())
+    return Module(path, operation, plan)
+
+
+def command(variable: str) -> list[str]:
+    """Returns the words of the command that `variable` names, or skips the test."""
+    words = shlex.split(os.environ.get(variable, ""))
+    if not words:
+        pytest.skip(f"{variable} names no command")
+    return words
+
+
+def test_validator_accepts_every_emitted_module(tmp_path: Path) -> None:
+    validator = command("TOPOS_STABLEHLO_VALIDATOR")
+    paths = [str(module.path) for module in modules(tmp_path)]
+    done = subprocess.run([*validator, *paths], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+
+
+def test_validator_refuses_a_broken_module(tmp_path: Path) -> None:
+    validator = command("TOPOS_STABLEHLO_VALIDATOR")
+    broken = tmp_path / "broken.mlir"
+    text = PROGRAMS["line"]().emit_stablehlo()
+    broken.write_text(text.replace("stablehlo.multiply", "stablehlo.multiple", 1))
+    done = subprocess.run([*validator, str(broken)], capture_output=True, text=True)
+    assert done.returncode != 0
+    assert "stablehlo.multiple" in done.stderr
+
+
+def test_evaluator_agrees_on_every_emitted_module(tmp_path: Path) -> None:
+    evaluator = command("TOPOS_STABLEHLO_EVALUATOR")
+    written_modules = list(modules(tmp_path))
+    words = []
+    for module in written_modules:
+        archives = [module.path.with_suffix(suffix) for suffix in (".args.npz", ".results.npz")]
+        ports = module.plan.signature().arguments
+        order = [port.symbol.position for port in ports]
+        payloads = source_payloads(module.plan.network, order, None, {}, copy=False)
+        save(archives[0], [payloads[position] for position in order], "arg")
+        words += [str(module.path), *map(str, archives)]
+    done = subprocess.run([*evaluator, *words], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    for module in written_modules:
+        check(module)
+
+
+def check(module: Module) -> None:
+    """Asserts that the evaluator's results agree with the oracle's."""
+    results = module.plan.signature().results
+    types = [ArrayType(port.type.shape, port.type.element.dtype) for port in results]
+    arrays = load(module.path.with_suffix(".results.npz"), types, "result")
+    oracle = module.plan.network.entry(module.plan.results).interpret()
+    for port, theirs in zip(results, arrays, strict=True):
+        ours = oracle.of(port.symbol).numpy()
+        assert theirs.shape == ours.shape
+        if module.operation is not None:
+            distance = largest_distance(ours, theirs, flushed=True)
+            assert distance <= widest(module.operation, port.type.element.name), module.path.name
+            continue
+        scale = np.abs(ours.astype(np.float64)).max()
+        gap = np.abs(ours.astype(np.float64) - theirs.astype(np.float64)).max()
+        assert gap <= 2e-2 * scale, module.path.name
+
+
+def widest(operation: str, element: str) -> int:
+    """Returns the largest bound that any runtime has for an operation in an element."""
+    bounds = [getattr(row, element, 0) for row in ROWS if row.operation == operation]
+    largest = max((bound for bound in bounds if bound is not None), default=0)
+    assert largest <= FARTHEST < FAR
+    return largest

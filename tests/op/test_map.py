@@ -1,0 +1,57 @@
+"""Maps: exact points, special values, elements and messages."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+
+from tests.exact import exactly, holds
+from topos import Element, Tape, Tensor, bool_, i64
+from topos.compiler import DIFFERENTIABLE, MapOperation
+from topos.errors import ElementError
+from topos.op import Map
+
+INF, NAN = math.inf, math.nan
+POINTS: dict[MapOperation, tuple[list[float], list[float]]] = {
+    MapOperation.EXP: ([0, -0.0, -INF, INF, NAN], [1, 1, 0, INF, NAN]),
+    MapOperation.EXPM1: ([0, -0.0, -INF, INF, NAN], [0, -0.0, -1, INF, NAN]),
+    MapOperation.LN: ([1, 0, -0.0, INF, -1, NAN], [0, -INF, -INF, INF, NAN, NAN]),
+    MapOperation.LOG1P: ([0, -0.0, -1, INF, -2, NAN], [0, -0.0, -INF, INF, NAN, NAN]),
+    MapOperation.SQRT: ([4, 0, -0.0, INF, -1, NAN], [2, 0, -0.0, INF, NAN, NAN]),
+    MapOperation.RSQRT: ([4, 0, -0.0, INF, -1, NAN], [0.5, INF, -INF, 0, NAN, NAN]),
+    MapOperation.TANH: ([0, -0.0, INF, -INF, NAN], [0, -0.0, 1, -1, NAN]),
+    MapOperation.LOGISTIC: ([0, -0.0, INF, -INF, NAN], [0.5, 0.5, 1, 0, NAN]),
+    MapOperation.SIN: ([0, -0.0, INF, NAN], [0, -0.0, NAN, NAN]),
+    MapOperation.COS: ([0, -0.0, INF, NAN], [1, 1, NAN, NAN]),
+    MapOperation.ERF: ([0, -0.0, INF, -INF, NAN], [0, -0.0, 1, -1, NAN]),
+}
+
+
+@pytest.mark.parametrize("element", DIFFERENTIABLE, ids=str)
+@pytest.mark.parametrize("function", MapOperation, ids=lambda function: str(function.value))
+def test_special_values_follow_the_standard(function: MapOperation, element: Element) -> None:
+    points, wanted = POINTS[function]
+    value = Tensor(points, element)
+    assert holds(value.express(Map(function), value), wanted, element)
+
+
+@pytest.mark.parametrize("function", MapOperation, ids=lambda function: str(function.value))
+def test_a_map_is_spelled_by_its_name_and_keeps_the_type(function: MapOperation) -> None:
+    x = Tape().input(shape=(2, 0))
+    assert getattr(x, function.value)().type == x.type
+    scalar = Tensor(0.25)
+    assert getattr(scalar, function.value)().type == scalar.type
+
+
+@pytest.mark.parametrize("element", [i64, bool_], ids=str)
+def test_maps_are_for_floats(element: Element) -> None:
+    with pytest.raises(ElementError, match=exactly(f"map needs a floating element, got {element}")):
+        Tape().input(shape=(2,), element=element).exp()
+
+
+def test_a_line_of_describe_names_the_function() -> None:
+    tape = Tape()
+    tape.input(shape=(2,)).tanh()
+    line = tape.into_network().describe().splitlines()[2]
+    assert line == "%1 = map %0 (function=<MapOperation.TANH: 'tanh'>) : f32[2]"
