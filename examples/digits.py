@@ -39,8 +39,9 @@ try:
     from rich.table import Table
     from rich.text import Text
     from sklearn.datasets import load_digits
-except ImportError as error:
-    print(f"the digits need {error.name}: pip install 'topos-compiler[examples]'", file=sys.stderr)
+except ImportError:
+    needs = "the digits need scikit-learn and rich: pip install 'topos-compiler[examples]'"
+    print(needs, file=sys.stderr)
     raise SystemExit(2) from None
 
 PIXELS, HIDDEN, CLASSES, TRAINED_ON = 64, 32, 10, 1500

@@ -76,7 +76,8 @@ def _listed(body: str, type: Tensor, constant: Dense) -> Array:
     if "[" not in body and len(parts) == 1 and body == parts[0]:
         element = _numbers(parts, type, constant).reshape(())
         return np.broadcast_to(element, extents(type)).view()
-    if _ELEMENT.sub("", body) != _brackets(extents(type)):
+    whole = len(parts) == math.prod(extents(type))
+    if not whole or _ELEMENT.sub("", body) != _brackets(extents(type)):
         needs = f"a dense list needs the shape of {type}"
         raise MisreadError(f"{needs}, got {_counted(len(parts), type)}", constant)
     return _numbers(parts, type, constant).reshape(extents(type))

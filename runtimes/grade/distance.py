@@ -49,7 +49,8 @@ def _places(array: Array, flushed: bool) -> Array:
     magnitude = bits & np.int64(np.iinfo(integer).max)
     if flushed:
         tiny = np.array(_smallest_normal(array.dtype)).view(integer).astype(np.int64)
-        magnitude = np.where(magnitude < tiny, 0, magnitude)
+        # The smallest normal number is then one step from zero.
+        magnitude = np.maximum(magnitude - (tiny - 1), 0)
     return np.atleast_1d(np.where(bits < 0, -magnitude, magnitude))
 
 

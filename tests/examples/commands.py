@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -25,6 +26,7 @@ def run(
     return subprocess.run(
         [sys.executable, *options, str(EXAMPLES / example), *arguments],
         cwd=folder,
+        env={**os.environ, "COLUMNS": "80", "FORCE_COLOR": ""},
         capture_output=True,
         text=True,
         encoding="utf-8",

@@ -75,7 +75,7 @@ def test_a_missing_package_is_one_line_that_names_the_extra(tmp_path: Path, pack
     done = run("digits.py", tmp_path, before=f"sys.modules['{package}'] = None")
     assert done.returncode == 2
     (line,) = done.stderr.splitlines()
-    assert line == f"the digits need {package}: pip install 'topos-compiler[examples]'"
+    assert line == ("the digits need scikit-learn and rich: pip install 'topos-compiler[examples]'")
 
 
 @pytest.mark.parametrize(

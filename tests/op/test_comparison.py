@@ -130,7 +130,7 @@ def test_lines_of_describe_show_direction_and_element() -> None:
     x = tape.input(shape=(2,))
     x.less(x).select(x, x).convert(f64)
     assert tape.into_network().describe().splitlines()[2:] == [
-        "%1 = compare %0 %0 (direction=<Direction.LESS: 'LT'>) : bool[2]",
+        "%1 = compare(direction=less) %0 %0 : bool[2]",
         "%2 = select %1 %0 %0 : f32[2]",
-        "%3 = convert %2 (element=f64) : f64[2]",
+        "%3 = convert(element=f64) %2 : f64[2]",
     ]

@@ -54,4 +54,4 @@ def test_a_line_of_describe_names_the_function() -> None:
     tape = Tape()
     tape.input(shape=(2,)).tanh()
     line = tape.into_network().describe().splitlines()[2]
-    assert line == "%1 = map %0 (function=<MapOperation.TANH: 'tanh'>) : f32[2]"
+    assert line == "%1 = map(function=tanh) %0 : f32[2]"

@@ -143,9 +143,9 @@ def test_lines_of_describe_show_axes_and_extents() -> None:
     x = tape.input(shape=(2, 3))
     x.sum(1).broadcast_along((1,), (3,)).max((0, 1)).broadcast((4,)).sum()
     assert tape.into_network().describe().splitlines()[2:] == [
-        "%1 = sum_along %0 (axes=(1,)) : f32[2]",
-        "%2 = broadcast_along %1 (axes=(1,), extents=(3,)) : f32[2, 3]",
-        "%3 = max_along %2 (axes=(0, 1)) : f32[]",
-        "%4 = broadcast %3 (shape=(4,)) : f32[4]",
+        "%1 = sum_along(axes=(1,)) %0 : f32[2]",
+        "%2 = broadcast_along(axes=(1,), extents=(3,)) %1 : f32[2, 3]",
+        "%3 = max_along(axes=(0, 1)) %2 : f32[]",
+        "%4 = broadcast(shape=(4,)) %3 : f32[4]",
         "%5 = sum %4 : f32[]",
     ]

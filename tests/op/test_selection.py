@@ -90,10 +90,16 @@ def test_there_is_something_to_choose_from_and_room_to_add() -> None:
     ):
         empty.gather(indices, 2)
     wide = tape.input(shape=(3, 2))
-    message = "scatter needs updates with (2,) at axis 0 and an extent of 1 or more, got (3, 2) and extent 4"
+    message = (
+        "scatter needs updates with (2,) at axis 0 and an extent of 1 or more,"
+        " got (3, 2) and extent 4"
+    )
     with pytest.raises(ShapeError, match=exactly(message)):
         wide.scatter(indices, 0, 4)
-    message = "scatter needs updates with (2,) at axis 1 and an extent of 1 or more, got (3, 2) and extent 0"
+    message = (
+        "scatter needs updates with (2,) at axis 1 and an extent of 1 or more,"
+        " got (3, 2) and extent 0"
+    )
     with pytest.raises(ShapeError, match=exactly(message)):
         wide.scatter(indices, 1, 0)
 
@@ -103,6 +109,6 @@ def test_lines_of_describe_show_axis_and_extent() -> None:
     x, indices = tape.input(shape=(3,)), tape.input(shape=(2,), element=i32)
     x.gather(indices, 0).scatter(indices, 0, 3)
     assert tape.into_network().describe().splitlines()[3:] == [
-        "%2 = gather %0 %1 (axis=0) : f32[2]",
-        "%3 = scatter %2 %1 (axis=0, extent=3) : f32[3]",
+        "%2 = gather(axis=0) %0 %1 : f32[2]",
+        "%3 = scatter(axis=0, extent=3) %2 %1 : f32[3]",
     ]

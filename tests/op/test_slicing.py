@@ -95,7 +95,7 @@ def test_lines_of_describe_show_the_box_the_zeros_and_the_axis() -> None:
     x = tape.input(shape=(4, 2))
     concat([x.narrow(0, 1, 2).pad((0, 0), (2, 0)), x], 1)
     assert tape.into_network().describe().splitlines()[2:] == [
-        "%1 = narrow %0 (starts=(1, 0), extents=(2, 2)) : f32[2, 2]",
-        "%2 = pad %1 (low=(0, 0), high=(2, 0)) : f32[4, 2]",
-        "%3 = concatenate %2 %0 (axis=1) : f32[4, 4]",
+        "%1 = narrow(starts=(1, 0), extents=(2, 2)) %0 : f32[2, 2]",
+        "%2 = pad(low=(0, 0), high=(2, 0)) %1 : f32[4, 2]",
+        "%3 = concatenate(axis=1) %2 %0 : f32[4, 4]",
     ]

@@ -57,6 +57,6 @@ def test_lines_of_describe_show_the_axis() -> None:
     tape = Tape()
     tape.input(shape=(2, 3)).log_softmax(-1).log_sum_exp(0)
     assert tape.into_network().describe().splitlines()[2:] == [
-        "%1 = log_softmax %0 (axis=1) : f32[2, 3]",
-        "%2 = log_sum_exp %1 (axis=0) : f32[3]",
+        "%1 = log_softmax(axis=1) %0 : f32[2, 3]",
+        "%2 = log_sum_exp(axis=0) %1 : f32[3]",
     ]

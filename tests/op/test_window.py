@@ -32,17 +32,17 @@ def test_a_fold_adds_where_the_windows_lay() -> None:
     assert holds(Tensor([[-0.0]]).fold(0, 1, 1), [0.0], f32)
 
 
-def test_a_fold_adds_in_the_order_of_the_windows() -> None:
+def test_a_fold_adds_first_elements_first() -> None:
     big = 2.0**24
-    windows = Tensor([[0.0, 0.0, big], [0.0, 1.0, 0.0], [-big, 0.0, 0.0]])
+    windows = Tensor([[0.0, 0.0, -big], [0.0, big, 0.0], [1.0, 0.0, 0.0]])
     assert holds(windows.fold(0, 1, 5), [0, 0, 0, 0, 0], f32)
-    windows = Tensor([[0.0, 0.0, big], [0.0, -big, 0.0], [1.0, 0.0, 0.0]])
+    windows = Tensor([[0.0, 0.0, 1.0], [0.0, big, 0.0], [-big, 0.0, 0.0]])
     assert holds(windows.fold(0, 1, 5), [0, 0, 1, 0, 0], f32)
 
 
 @pytest.mark.parametrize(("element", "one"), [(f16, 2.0**11), (bf16, 2.0**8)], ids=str)
 def test_a_short_float_accumulates_in_f32(element: Element, one: float) -> None:
-    windows = Tensor([[0, 0, one], [0, 1, 0], [1, 0, 0]], element)
+    windows = Tensor([[0.0, 0.0, 1.0], [0.0, 1.0, 0.0], [one, 0.0, 0.0]], element)
     assert holds(windows.fold(0, 1, 5), [0, 0, one + 2, 0, 0], element)
 
 
@@ -68,7 +68,10 @@ def test_windows_need_a_place_for_each() -> None:
         x.fold(0, 1, 5)
     with pytest.raises(ShapeError, match=exactly("fold cannot lay 3 windows of 2 every 1 into 1")):
         x.fold(0, 1, 1)
-    message = "fold needs windows along axis 1 beside a last axis and a step of 1 or more, got (3, 2) and step 1"
+    message = (
+        "fold needs windows along axis 1 beside a last axis and a step of 1 or more,"
+        " got (3, 2) and step 1"
+    )
     with pytest.raises(ShapeError, match=exactly(message)):
         x.fold(1, 1, 4)
     with pytest.raises(
@@ -81,6 +84,6 @@ def test_lines_of_describe_show_axis_size_and_step() -> None:
     tape = Tape()
     tape.input(shape=(5,)).unfold(0, 2, 1).fold(0, 1, 5)
     assert tape.into_network().describe().splitlines()[2:] == [
-        "%1 = unfold %0 (axis=0, size=2, step=1) : f32[4, 2]",
-        "%2 = fold %1 (axis=0, step=1, extent=5) : f32[5]",
+        "%1 = unfold(axis=0, size=2, step=1) %0 : f32[4, 2]",
+        "%2 = fold(axis=0, step=1, extent=5) %1 : f32[5]",
     ]

@@ -87,19 +87,21 @@ def _input(columns: Columns, index: int, source: Input, fed: dict[int, Array]) -
 
 def _fitted(columns: Columns, index: int, payload: Any, copy: bool) -> Array:
     wanted = columns.forms[index].type
+    # A payload without a dtype must not meet None, which numpy takes for f64.
+    fits = getattr(payload, "dtype", object()) == wanted.element.dtype
     if isinstance(payload, Tensor):
         got, array = payload.type, payload.numpy()
-    elif not copy and getattr(payload, "dtype", object()) == wanted.element.dtype:
+    elif fits and not copy:
         # A subclass, such as a masked array, would bring arithmetic of its own.
         tensor = Tensor.wrap(payload, wanted.element)
         got, array = tensor.type, tensor.numpy()
     else:
+        # The dtype of an element of the user's own does not tell which element it stores.
+        known = wanted.element if fits else None
         try:
-            array, element = stored(payload, wanted.element, None)
+            array, element = stored(payload, wanted.element, known)
         except ToposError as error:
             raise FeedError(f"{columns.title(index)} needs {wanted}: {error}") from None
-        # An element of the user's own shares no dtype with the built-in ones.
-        element = wanted.element if array.dtype == wanted.element.dtype else element
         got = TensorType(array.shape, element)
     if got != wanted:
         raise FeedError(f"{columns.title(index)} needs {wanted}, got {got}")

@@ -69,9 +69,15 @@ def round_to_bfloat16(values: Array) -> Array:
     bits = np.ascontiguousarray(values).view(np.int64)
     carry = ((bits >> 45) & 1) + ((1 << 44) - 1)
     normal = ((bits + carry) & ~((1 << 45) - 1)).view(np.float64)
-    # Below it, adding this number leaves exactly the multiples of 2**-133, the format's quantum.
-    anchor = np.copysign(1.5 * 2.0 ** (52 - 133), values)
-    subnormal = np.copysign((values + anchor) - anchor, values)
-    rounded = np.where(np.abs(values) < 2.0**-126, subnormal, normal)
-    rounded = np.where(np.isfinite(values), rounded, values)
+    rounded = np.where(values == values, normal, values)
+    small = np.abs(values) < 2.0**-126
+    if small.any():
+        rounded[small] = _on_subnormal_grid(values[small])
     return rounded.astype(np.float32).astype(BFLOAT16.dtype)
+
+
+def _on_subnormal_grid(values: Array) -> Array:
+    # Adding this number leaves exactly the multiples of 2**-133, the quantum of the format.
+    anchor = np.copysign(1.5 * 2.0 ** (52 - 133), values)
+    rounded: Array = np.copysign((values + anchor) - anchor, values)
+    return rounded

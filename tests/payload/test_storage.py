@@ -1,0 +1,117 @@
+"""Storage: what numbers, lists and arrays become, and what is refused."""
+
+from __future__ import annotations
+
+import math
+import re
+from typing import Any
+
+import ml_dtypes
+import numpy as np
+import pytest
+
+from tests.exact import exactly
+from topos import Element, bf16, bool_, f16, f32, f64, i32, i64
+from topos.compiler import ELEMENTS
+from topos.errors import ElementError
+from topos.payload.storage import frozen, iota, literal, stored
+
+
+def test_python_numbers_take_the_default_and_arrays_bring_their_own() -> None:
+    assert stored(1.5, f32, None)[1] is f32
+    assert stored([1, 2], f16, None)[1] is f16
+    assert stored([1, 2], f16, i64)[1] is i64
+    assert stored(np.zeros(2), f32, None)[1] is f64
+    assert stored(np.float64(1.0), f32, None)[1] is f64
+    assert stored(np.zeros(2, ml_dtypes.bfloat16), f32, None)[1] is bf16
+
+
+def test_a_payload_is_a_read_only_copy() -> None:
+    array = np.zeros(2, np.float32)
+    payload, _ = stored(array, f32, None)
+    array[0] = 1.0
+    assert payload.tolist() == [0.0, 0.0]
+    assert not payload.flags.writeable
+    with pytest.raises(ValueError, match="read-only"):
+        payload[0] = 1.0
+    strided, _ = stored(np.arange(6.0).reshape(2, 3).T[::-1], f64, None)
+    assert strided.tolist() == [[2.0, 5.0], [1.0, 4.0], [0.0, 3.0]]
+
+
+@pytest.mark.parametrize(
+    ("payload", "element", "message"),
+    [
+        ("x", f32, "a payload of f32 needs numbers, got 'x'"),
+        (None, f32, "a payload of f32 needs numbers, got None"),
+        ([1j], f32, "a payload of f32 needs numbers, got [1j]"),
+        ([[1], [2, 3]], f32, "a payload of f32 needs numbers, got [[1], [2, 3]]"),
+        ([1.5], i64, "a payload of i64 needs numbers, got [1.5]"),
+        (0.5, bool_, "a payload of bool needs numbers, got 0.5"),
+    ],
+)
+def test_what_is_no_number_of_the_element_is_refused(
+    payload: Any, element: Element, message: str
+) -> None:
+    with pytest.raises(ElementError, match=exactly(message)):
+        stored(payload, element, None)
+
+
+def test_an_array_converts_to_no_other_element() -> None:
+    message = "a payload of f32 needs an array of float32, got float64"
+    with pytest.raises(ElementError, match=exactly(message)):
+        stored(np.zeros(2), f32, f32)
+    with pytest.raises(ElementError, match=re.escape("no element is stored as uint8; there are")):
+        stored(np.zeros(2, np.uint8), f32, None)
+
+
+@pytest.mark.parametrize("element", ELEMENTS.values(), ids=str)
+def test_a_literal_has_rank_zero_and_the_element(element: Element) -> None:
+    number = literal(1, element)
+    assert number.shape == ()
+    assert number.dtype == element.dtype
+    assert float(number) == 1.0
+    assert not number.flags.writeable
+
+
+def test_a_literal_keeps_signs_and_overflows_to_infinity() -> None:
+    assert literal(-0.0, f32).tobytes() == np.float32(-0.0).tobytes()
+    assert literal(math.inf, f16) == np.inf
+    assert literal(1e39, f32) == np.inf
+    assert literal(-1e6, f16) == -np.inf
+    assert np.isnan(literal(math.nan, bf16))
+
+
+def test_a_literal_rounds_to_nearest_even() -> None:
+    assert literal(0.1, f32) == np.float32(0.1)
+    assert literal(2**24 + 1, f32) == 2.0**24
+
+
+@pytest.mark.parametrize(
+    ("number", "element", "message"),
+    [
+        (0.5, i64, "a literal beside i64 must be an integer, got 0.5"),
+        (1.0, i32, "a literal beside i32 must be an integer, got 1.0"),
+        (math.nan, bool_, "a literal beside bool must be an integer, got nan"),
+        (2**31, i32, "a literal of i32 must fit it, got 2147483648"),
+        (-(2**63) - 1, i64, "a literal of i64 must fit it, got -9223372036854775809"),
+    ],
+)
+def test_a_literal_that_does_not_fit_is_refused(
+    number: float, element: Element, message: str
+) -> None:
+    with pytest.raises(ElementError, match=exactly(message)):
+        literal(number, element)
+
+
+def test_iota_counts_in_row_major_order() -> None:
+    assert iota((2, 3)).tolist() == [[0, 1, 2], [3, 4, 5]]
+    assert iota(()).tolist() == 0
+    assert iota((0, 2)).shape == (0, 2)
+    assert iota((2,)).dtype == np.int64
+    assert not iota((2,)).flags.writeable
+
+
+def test_frozen_is_the_same_array() -> None:
+    array = np.zeros(2)
+    assert frozen(array) is array
+    assert not array.flags.writeable

@@ -1,0 +1,95 @@
+"""Dense constants: every way to write one, and what is refused."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import ml_dtypes
+import numpy as np
+import pytest
+
+from topos.errors import ParseError
+from topos.runtimes.interpreter import run_text
+
+
+def constant(body: str, type: str) -> Any:
+    text = f"func.func @main() -> {type} {{\n  %0 = stablehlo.constant dense<{body}> : {type}\n"
+    (array,) = run_text(f"{text}  return %0 : {type}\n}}", [])
+    return array
+
+
+CASES = (
+    ("0.5", "tensor<2x2xf32>", np.full((2, 2), 0.5, np.float32)),
+    ("-1.25e-1", "tensor<f64>", np.array(-0.125)),
+    ("[1.0, 2.5e+00]", "tensor<2xf16>", np.array([1.0, 2.5], np.float16)),
+    ("[[1, -2], [3, 4]]", "tensor<2x2xi32>", np.array([[1, -2], [3, 4]], np.int32)),
+    ("[[[7]]]", "tensor<1x1x1xi64>", np.array([[[7]]])),
+    ("[true, false]", "tensor<2xi1>", np.array([True, False])),
+    ("true", "tensor<3xi1>", np.ones(3, np.bool_)),
+    ("[255, 0]", "tensor<2xi8>", np.array([-1, 0], np.int8)),
+    ("-128", "tensor<i8>", np.array(-128, np.int8)),
+    ("18446744073709551615", "tensor<ui64>", np.array(2**64 - 1, np.uint64)),
+    ("0xFF", "tensor<ui8>", np.array(255, np.uint8)),
+    ("", "tensor<0xf32>", np.zeros(0, np.float32)),
+    ("", "tensor<2x0xi8>", np.zeros((2, 0), np.int8)),
+    ('"0x0000803F000000C0"', "tensor<2xf32>", np.array([1.0, -2.0], np.float32)),
+    ('"0x0000803F"', "tensor<3xf32>", np.ones(3, np.float32)),
+    ('"0x0100FF7F"', "tensor<2xi16>", np.array([1, 32767], np.int16)),
+    ('"0x010001"', "tensor<3xi1>", np.array([True, False, True])),
+    ('"0x0501"', "tensor<9xi1>", np.unpackbits(np.array([5, 1], np.uint8), bitorder="little")[:9]),
+    ('[1.0, // one > "two"\n 2.0]', "tensor<2xf32>", np.array([1.0, 2.0], np.float32)),
+    ("3.140630e+00", "tensor<bf16>", np.array(3.140625, ml_dtypes.bfloat16)),
+)
+
+
+@pytest.mark.parametrize(("body", "type", "wanted"), CASES, ids=[case[0][:20] for case in CASES])
+def test_a_constant_has_its_value(body: str, type: str, wanted: np.ndarray[Any, Any]) -> None:
+    array = constant(body, type)
+    assert array.shape == wanted.shape
+    assert array.tobytes() == wanted.astype(array.dtype).tobytes()
+
+
+def test_hexadecimal_digits_are_the_bits_of_a_float() -> None:
+    array = constant("[0x7FC00000, 0xFF800000, 0x00000001, 1.0]", "tensor<4xf32>")
+    assert array.view(np.uint32).tolist() == [0x7FC00000, 0xFF800000, 1, 0x3F800000]
+    assert constant("0x7F80", "tensor<bf16>").view(np.uint16) == 0x7F80
+    assert constant("0xFC00", "tensor<2xf16>").tolist() == [-np.inf, -np.inf]
+    assert constant("0x7FF8000000000001", "tensor<f64>").view(np.uint64) == 0x7FF8000000000001
+
+
+LIST = "a dense list needs the shape of "
+REFUSED = (
+    ("[1.0, 2.0, 3.0]", "tensor<2xf32>", LIST + "tensor<2xf32>, got 3 elements"),
+    ("[1.0, 2.0]", "tensor<1x2xf32>", LIST + "tensor<1x2xf32>, got other brackets"),
+    ("[1.0, , 2.0]", "tensor<3xf32>", LIST + "tensor<3xf32>, got 2 elements"),
+    ("", "tensor<2xf32>", LIST + "tensor<2xf32>, got 0 elements"),
+    ("[1.0, 2]", "tensor<2xf32>", "a dense constant needs elements of f32, got 2"),
+    ("nan", "tensor<f32>", "a dense constant needs elements of f32, got nan"),
+    (".5", "tensor<f32>", "a dense constant needs elements of f32, got .5"),
+    ("[1, 2.0]", "tensor<2xi32>", "a dense constant needs elements of i32, got 2.0"),
+    ("1_0", "tensor<i32>", "a dense constant needs elements of i32, got 1_0"),
+    ("[1, 256]", "tensor<2xi8>", "a dense constant needs elements of i8, got 256"),
+    ("-1", "tensor<ui8>", "a dense constant needs elements of ui8, got -1"),
+    ("2", "tensor<i1>", "a dense constant needs elements of i1, got 2"),
+    ("0x100000000", "tensor<f32>", "a dense constant needs elements of f32, got 0x100000000"),
+    ('"0x0000"', "tensor<2xf32>", "a dense string of tensor<2xf32> needs 8 bytes, got 2"),
+    ('"0x0"', "tensor<f32>", "a dense string needs 0x and pairs of digits"),
+    ('"abcd"', "tensor<f32>", "a dense string needs 0x and pairs of digits"),
+)
+
+
+@pytest.mark.parametrize(("body", "type", "reason"), REFUSED, ids=[case[2] for case in REFUSED])
+def test_a_constant_that_does_not_fit_is_refused(body: str, type: str, reason: str) -> None:
+    with pytest.raises(ParseError) as caught:
+        constant(body, type)
+    assert caught.value.reason == reason
+    assert (caught.value.line, caught.value.column) == (2, 27)
+    assert caught.value.source_line.startswith("  %0 = stablehlo.constant dense<")
+
+
+def test_a_large_constant_is_read_as_numpy_reads_it() -> None:
+    numbers = np.random.default_rng(0).standard_normal((40, 50)).astype(np.float32)
+    listed = str(numbers.tolist())
+    assert constant(listed, "tensor<40x50xf32>").tobytes() == numbers.tobytes()
+    blob = f'"0x{numbers.tobytes().hex().upper()}"'
+    assert constant(blob, "tensor<40x50xf32>").tobytes() == numbers.tobytes()
