@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from typing import Any
 
 from topos.engine import Numerics, Plan, Run
-from topos.engine.sources import source_payloads
 from topos.graph.network import Feeds
 from topos.graph.parameters import Parameters
 from topos.reading import Tensor
@@ -21,19 +20,16 @@ class CompiledPlan:
 
     def __init__(self, plan: Plan, executable: Executable) -> None:
         self.plan, self.executable = plan, executable
-        self._arguments = [port.symbol.position for port in plan.signature().arguments]
+        self._results = plan.signature().results
 
     def forward(self, parameters: Parameters | None = None, feeds: Feeds | None = None) -> Run:
         """Returns a run of the compiled module; `parameters` default to the initial state."""
-        plan, positions = self.plan, self._arguments
-        payloads = source_payloads(plan.network, positions, parameters, feeds or {}, copy=False)
-        arrays = self.executable(*(payloads[index] for index in positions))
-        results = plan.signature().results
+        arrays = self.executable(*self.plan.arguments(parameters, feeds))
         values = {
             port.symbol.position: Tensor.wrap(array, port.type.element)
-            for port, array in zip(results, arrays, strict=True)
+            for port, array in zip(self._results, arrays, strict=True)
         }
-        return Run(plan.network, values, None)
+        return Run(self.plan.network, values, None)
 
 
 def compile_plan(

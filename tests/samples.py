@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from typing import Any, NamedTuple
+from collections.abc import Iterator
+from typing import Any
 
-import numpy as np
 import numpy.typing as npt
 
-from topos import Tape, Tensor, Value
+from tests.sample import Sample, indices, mask, numbers
 from topos.compiler import DIFFERENTIABLE, Direction, Element, MapOperation, Operation
 from topos.graph.composite import concat
 from topos.op import (
@@ -48,66 +47,11 @@ from topos.op import (
     Unfold,
 )
 from topos.payload import bf16, bool_, f16, f32, f64, i32, i64
-from topos.payload.kernels.conversion import convert
 
 Array = npt.NDArray[Any]
 FLOATS = DIFFERENTIABLE
 NUMBERS = (*FLOATS, i64, i32)
 ANY = (*NUMBERS, bool_)
-
-
-class Draw(NamedTuple):
-    """One operand: its payload for a sample's element, and whether it is data (no gradient)."""
-
-    payload: Callable[[Element], Tensor]
-    is_data: bool = False
-
-
-class Sample(NamedTuple):
-    """An operation on small operands; `express` speaks the vocabulary, `jax` speaks jax.numpy."""
-
-    name: str
-    operation: type[Operation]
-    elements: tuple[Element, ...]
-    draws: tuple[Draw, ...]
-    express: Callable[..., Any]
-    jax: Callable[..., Any]
-
-    def record(self, tape: Tape, element: Element) -> tuple[Value, list[Value]]:
-        """Records the sample; returns its result and the operands, parameters unless data."""
-        operands = [
-            (tape.input if draw.is_data else tape.parameter)(draw.payload(element))
-            for draw in self.draws
-        ]
-        return self.express(*operands), operands
-
-
-def numbers(*shape: int, low: float = -2.0, high: float = 2.0, seed: int = 0) -> Draw:
-    """Draws distinct numbers between `low` and `high`; integers are rounded, booleans signs."""
-
-    def payload(element: Element) -> Tensor:
-        count = int(np.prod(shape))
-        order = np.random.default_rng(seed).permutation(count)
-        values = (low + (high - low) * (order + 0.37) / max(count, 1)).reshape(shape)
-        if element.dtype.kind == "i":
-            values = np.round(values * 4)
-        if element.dtype.kind == "b":
-            values = (values > 0).astype(np.float64)
-        return Tensor.wrap(convert(values, element.dtype), element)
-
-    return Draw(payload)
-
-
-def indices(*positions: int, shape: tuple[int, ...]) -> Draw:
-    """Draws the given i32 positions; they are data."""
-    array = np.array(positions, np.int32).reshape(shape)
-    return Draw(lambda _: Tensor(array), is_data=True)
-
-
-def mask(*bits: int, shape: tuple[int, ...]) -> Draw:
-    """Draws a bool mask; it is data."""
-    array = np.array(bits, np.bool_).reshape(shape)
-    return Draw(lambda _: Tensor(array), is_data=True)
 
 
 def _jnp() -> Any:

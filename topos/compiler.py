@@ -1,5 +1,6 @@
 """The compiler surface: inspect a recording, lower it, emit it, extend the stack."""
 
+from topos import op
 from topos.engine import BoundEntry, Entry, Numerics, Plan, Port, Signature
 from topos.errors import EmitError
 from topos.graph import Columns, Form, Location, Node, replay, reverse
@@ -42,6 +43,7 @@ __all__ = [
     "Table",
     "TensorType",
     "element_of",
+    "op",
     "replay",
     "reverse",
 ]

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["FAR", "largest_distance", "same_bits"]
+__all__ = ["FAR", "largest_distance", "relative_difference", "same_bits"]
 
 Array = npt.NDArray[Any]
 
@@ -40,6 +40,25 @@ def largest_distance(left: Array, right: Array, *, flushed: bool = False) -> int
     one, both = np.isnan(left) ^ np.isnan(right), np.isnan(left) & np.isnan(right)
     gaps[both], gaps[one] = 0, FAR
     return int(gaps.max())
+
+
+def relative_difference(left: Array, right: Array) -> float:
+    """Returns the largest difference divided by the largest magnitude of `left`.
+
+    Infinity where the types differ, or where one is finite and the other is not.
+    """
+    if left.shape != right.shape or left.dtype != right.dtype:
+        return float("inf")
+    if left.size == 0:
+        return 0.0
+    ours, theirs = left.astype(np.float64), right.astype(np.float64)
+    finite = np.isfinite(ours)
+    same = (ours == theirs) | (np.isnan(ours) & np.isnan(theirs))
+    if not (same | (finite & np.isfinite(theirs))).all():
+        return float("inf")
+    scale = np.abs(ours[finite]).max(initial=0.0)
+    gap = np.abs(np.where(same, 0.0, np.where(finite, ours, 0.0) - np.where(finite, theirs, 0.0)))
+    return float(gap.max() / scale) if scale else float(gap.max() and np.inf)
 
 
 def _places(array: Array, flushed: bool) -> Array:

@@ -71,7 +71,7 @@ ROWS: Final = (
     Row("iree", "cos", MAPS, f32=16, f16=1),
     Row("iree", "cos", UNLINKED, f64=None),
     Row("iree", "erf", MAPS, f64=2, f32=8, f16=1),
-    Row("iree", "power", MAPS, f64=16, f32=16, f16=4, bf16=1),
+    Row("iree", "power", MAPS, f64=16, f32=16, f16=16, bf16=1),
     Row("iree", "matmul", PRODUCTS, f64=4, f32=4),
     Row("iree", "sum", SUMS, f64=4, f32=4),
     Row("iree", "sum_along", SUMS, f64=4, f32=4),

@@ -9,7 +9,7 @@ from topos.graph import Symbol
 from topos.graph.network import Feeds
 from topos.graph.parameters import Parameters
 from topos.payload import TensorType
-from topos.runtimes.grade.distance import FAR, largest_distance, same_bits
+from topos.runtimes.grade.distance import FAR, largest_distance, relative_difference, same_bits
 
 __all__ = ["Grade", "ResultGrade", "grade", "graded"]
 
@@ -18,6 +18,8 @@ class ResultGrade(NamedTuple):
     """One result: whether its bits are the oracle's, else how many units in the last place off.
 
     `distance` treats a subnormal as zero on both sides, since most compilers flush them.
+    `relative` is the largest difference beside the largest magnitude of the oracle's result; it
+    tells a rounding error from a wrong number where terms cancel and small results remain.
     """
 
     symbol: Symbol
@@ -25,6 +27,7 @@ class ResultGrade(NamedTuple):
     type: TensorType
     bits_equal: bool
     distance: int
+    relative: float
 
     def __str__(self) -> str:
         title = self.name or str(self.symbol)
@@ -77,5 +80,6 @@ def graded(plan: Plan, runtime: str, run: Run, oracle: Run) -> Grade:
         ours, theirs = oracle.of(port.symbol).numpy(), run.of(port.symbol).numpy()
         equal = same_bits(ours, theirs)
         distance = 0 if equal else largest_distance(ours, theirs, flushed=True)
-        results.append(ResultGrade(*port, equal, distance))
+        relative = 0.0 if equal else relative_difference(ours, theirs)
+        results.append(ResultGrade(*port, equal, distance, relative))
     return Grade(runtime, tuple(results))

@@ -15,7 +15,7 @@ class Layer(NamedTuple):
 def test_every_value_of_a_nested_structure_becomes_its_symbol() -> None:
     tape = Tape()
     x, y = tape.input(shape=()), tape.input(shape=())
-    tree = {
+    tree: dict[object, object] = {
         "layer": Layer(x, [y, 3]),
         "pair": (x, {"deep": [[y]]}),
         1: "text",

@@ -11,6 +11,7 @@ import pytest
 from tests.exact import exactly, holds, same_runs
 from topos import Network, Tape, bool_, f32, f64, i32
 from topos.errors import PhaseError, SymbolError
+from topos.graph.network import Feeds
 
 ONCE = "a network reopens once: its history is linear"
 
@@ -26,7 +27,7 @@ def small() -> Network:
 def test_a_pickled_network_runs_to_the_same_bits() -> None:
     network = small()
     twin = pickle.loads(pickle.dumps(network))
-    feeds = {"x": [[0.1, -0.2]]}
+    feeds: Feeds = {"x": [[0.1, -0.2]]}
     assert same_runs(twin.forward(None, feeds), network.forward(None, feeds))
     assert twin.describe() == network.describe()
     assert [port.name for port in twin.entry(["loss"]).lower().signature().arguments] == ["w", "x"]

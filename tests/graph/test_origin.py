@@ -43,7 +43,7 @@ def test_an_operator_is_located_where_its_expression_begins() -> None:
         "x * 2.0",
         "-x + x * 2.0",
         "x.exp(",
-        "x.exp(",
+        "tanh()",
         "y",
     ]
     assert last.symbol.position == 7

@@ -135,12 +135,13 @@ def test_names_find_values_and_are_taken_once() -> None:
     assert tape.value("y").symbol == y.symbol
     assert tape.value(y.symbol).symbol == y.symbol
     message = "the name 'x' is already taken"
-    for action in (
+    actions: list[Callable[[], object]] = [
         lambda: y.named("x"),
         lambda: tape.leaf(1.0, name="x"),
         lambda: tape.parameter(1.0, name="x"),
         lambda: tape.input(shape=(), name="x"),
-    ):
+    ]
+    for action in actions:
         with pytest.raises(SymbolError, match=exactly(message)):
             action()
     assert length(tape) == 2
@@ -173,7 +174,7 @@ def test_a_failed_source_takes_no_name() -> None:
 
 def test_equal_literals_are_recorded_once_and_different_bits_apart() -> None:
     tape = Tape()
-    x = tape.input(shape=(2,))
+    x = tape.input([0.0, 0.0])
     numbers: list[Any] = [0.0, -0.0, math.nan, math.inf, 1, 1.5, np.float32(-0.0), np.float32(0.0)]
     wanted = np.array([float(number) for number in numbers], np.float32)
     filled = [x.fill(number) for number in numbers]

@@ -44,7 +44,7 @@ def test_rank_zero_and_empty_values_change_shape() -> None:
     ("shape", "message"),
     [
         ((2, 2), "reshape cannot turn (2, 3) into (2, 2)"),
-        ((-1, 2), "a shape needs extents of zero or more, got (-1, 2)"),
+        ((-1, 2), "a shape needs extents of zero or more, none inferred, got (-1, 2)"),
         ((6.0,), "a shape needs integers, got (6.0,)"),
         ("6", "a shape needs integers, got '6'"),
     ],

@@ -23,7 +23,7 @@ def test_a_shape_is_a_tuple_of_python_integers() -> None:
 @pytest.mark.parametrize(
     ("extents", "message"),
     [
-        ((2, -1), "a shape needs extents of zero or more, got (2, -1)"),
+        ((2, -1), "a shape needs extents of zero or more, none inferred, got (2, -1)"),
         ((2.0,), "a shape needs integers, got (2.0,)"),
         ("22", "a shape needs integers, got '22'"),
         (None, "a shape needs integers, got None"),

@@ -10,7 +10,7 @@ import tempfile
 from timing import report
 
 ROUNDS = 25
-HEAVY = ("jax", "jaxlib", "iree", "lark", "mpmath")
+HEAVY = ("jax", "jaxlib", "iree", "lark")
 
 
 def interpreter(code: str, cache: str) -> str:

@@ -16,7 +16,7 @@ from topos.graph import Network, Symbol
 from topos.graph.network import Feeds
 from topos.graph.node import node_at
 from topos.graph.parameters import Parameters
-from topos.op import Input, Parameter
+from topos.op import Array, Input, Parameter
 from topos.reading import Tensor
 
 if TYPE_CHECKING:
@@ -63,6 +63,14 @@ class Plan:
         if not self.backward:
             return Run(self.network, values, None)
         return Run(self.network, {index: values[index] for index in self._results}, values)
+
+    def arguments(
+        self, parameters: Parameters | None = None, feeds: Feeds | None = None
+    ) -> tuple[Array, ...]:
+        """Returns the arrays that the emitted `@main` takes, in its order, each checked."""
+        positions = [*self._sources_of(Parameter), *self._sources_of(Input)]
+        payloads = source_payloads(self.network, positions, parameters, feeds or {}, copy=False)
+        return tuple(payloads[index] for index in positions)
 
     def signature(self) -> Signature:
         """Returns what the plan takes and answers, in the order of the emitted `@main`."""

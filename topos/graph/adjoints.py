@@ -62,14 +62,21 @@ def differentiate(tape: Tape, target: int, wrt: Sequence[int]) -> Adjoints:
     relevant = _dependents(columns, wrt, target)
     seed = Value(tape, target).fill(1.0)
     gradients = reverse(columns, lambda index: Value(tape, index), target, seed, relevant)
-    return Adjoints(
-        {
-            Symbol(columns.origin, index): (
-                gradients[index] if index in gradients else Value(tape, index).fill(0.0)
-            ).symbol
-            for index in wrt
-        }
-    )
+    roots = {}
+    for index in wrt:
+        gradient = gradients[index] if index in gradients else Value(tape, index).fill(0.0)
+        _name(tape, gradient, target, index)
+        roots[Symbol(columns.origin, index)] = gradient.symbol
+    return Adjoints(roots)
+
+
+def _name(tape: Tape, gradient: Value, target: int, wrt: int) -> None:
+    """Names `gradient` after what it is, where both have names and this one is free."""
+    labels = tape.columns.labels
+    if target in labels and wrt in labels and gradient.symbol.position not in labels:
+        name = f"d{labels[target]}/d{labels[wrt]}"
+        if name not in tape.columns.names:
+            gradient.named(name)
 
 
 def demand_differentiable(columns: Columns, target: int) -> None:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy.typing as npt
 
-from topos.errors import PhaseError
+from topos.errors import PhaseError, SymbolError
 from topos.graph.columns import Columns
 from topos.graph.node import Node, node_at
 from topos.graph.parameters import Parameters
@@ -23,7 +23,9 @@ if TYPE_CHECKING:
 __all__ = ["Network"]
 
 Reference = Symbol | str
-Feeds = Mapping[Reference, npt.ArrayLike | Tensor]
+Payload = npt.ArrayLike | Tensor
+# A mapping's key type is invariant, so each way to write feeds is named.
+Feeds = Mapping[str, Payload] | Mapping[Symbol, Payload] | Mapping[Reference, Payload]
 
 
 class Network:
@@ -60,6 +62,10 @@ class Network:
         # A door: the engine executes networks, and a network offers the way in.
         from topos.engine import BoundEntry, Entry, Numerics
 
+        for declared in (roots, observe):
+            # A symbol is a tuple and a name a sequence of letters: neither is meant.
+            if isinstance(declared, Symbol | str):
+                raise SymbolError(f"an entry takes sequences of symbols or names, got {declared!r}")
         symbols = tuple(map(self.symbol, roots)), tuple(map(self.symbol, observe))
         return BoundEntry(self, Entry(*symbols, backward, numerics or Numerics.FAST))
 

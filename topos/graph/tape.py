@@ -107,8 +107,13 @@ class Tape:
     def differentiate(
         self, target: Value | Symbol | str, wrt: Sequence[Value | Symbol | str]
     ) -> Adjoints:
-        """Records the gradients of the rank-0 `target` with respect to each of `wrt`."""
+        """Records the gradients of the rank-0 `target` with respect to each of `wrt`.
+
+        The gradient of a named target with respect to a named value is named too: `dloss/dw`.
+        """
         self._demand_open()
+        if isinstance(wrt, Value | Symbol | str):
+            raise SymbolError(f"differentiate takes a sequence of values to go by, got {wrt!r}")
         positions = [self.position(reference) for reference in wrt]
         return differentiate(self, self.position(target), positions)
 

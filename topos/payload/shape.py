@@ -22,7 +22,7 @@ def shape_of(extents: SupportsIndex | Sequence[SupportsIndex]) -> Shape:
     except TypeError:
         raise ShapeError(f"a shape needs integers, got {extents!r}") from None
     if any(extent < 0 for extent in shape):
-        raise ShapeError(f"a shape needs extents of zero or more, got {shape}")
+        raise ShapeError(f"a shape needs extents of zero or more, none inferred, got {shape}")
     return shape
 
 

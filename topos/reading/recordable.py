@@ -10,7 +10,7 @@ from typing import ClassVar, Final, Self, SupportsIndex
 from topos import op
 from topos.errors import ElementError
 from topos.op import Direction, MapOperation, Operation
-from topos.payload import Element, Shape, axes_of, axis_of, shape_of
+from topos.payload import Element, Shape, TensorType, axes_of, axis_of, shape_of
 
 __all__ = ["Recordable"]
 
@@ -63,7 +63,10 @@ class Recordable:
 
     @abstractmethod
     def fill(self, number: Number) -> Self:
-        """Returns a constant of this value's shape and element, rounded once."""
+        """Returns a constant of this value's shape and element, rounded once.
+
+        An integer fits every element; a float needs a floating one.
+        """
 
     @abstractmethod
     def iota(self, shape: Shape) -> Self:
@@ -78,6 +81,11 @@ class Recordable:
         raise ElementError(
             f"an operand must be a {type(self).__name__} or a number, got {type(other).__name__}"
         )
+
+    @property
+    def type(self) -> TensorType:
+        """The shape and the element."""
+        return TensorType(self.shape, self.element)
 
     def __add__(self, other: Self | Number) -> Self:
         return self.express(ADD, self, other if type(other) is type(self) else self.operand(other))

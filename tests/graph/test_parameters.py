@@ -1,0 +1,141 @@
+"""Parameters: immutable states that steps replace and that carry across a reopening."""
+
+from __future__ import annotations
+
+import pickle
+from typing import Any
+
+import numpy as np
+import pytest
+
+from tests.exact import exactly, holds, same
+from topos import Network, Parameters, Symbol, Tape, Tensor, f32
+from topos.errors import FeedError, ReadError, SymbolError
+
+
+def line() -> Network:
+    tape = Tape()
+    w = tape.parameter([1.0, 2.0], name="w")
+    b = tape.parameter(0.5, name="b")
+    x = tape.input([1.0, 1.0], name="x")
+    ((w * x).sum() + b).named("loss")
+    return tape.into_network()
+
+
+def test_the_initial_state_is_what_was_recorded() -> None:
+    parameters = line().parameters()
+    assert holds(parameters.of("w"), [1.0, 2.0], f32)
+    assert holds(parameters.of("b"), 0.5, f32)
+    assert len(parameters) == 2
+    assert repr(parameters) == "Parameters(w: f32[2], b: f32[])"
+    with pytest.raises(ReadError, match=exactly("%2 'x' has no entry in this Parameters")):
+        parameters.of("x")
+
+
+def test_a_step_applies_the_rule_and_leaves_the_old_state() -> None:
+    network = line()
+    parameters = network.parameters()
+    gradients = network.forward(parameters).backward("loss")
+    stepped = parameters.step(gradients, lambda w, g: w - 0.5 * g)
+    assert type(stepped) is Parameters
+    assert holds(stepped.of("w"), [0.5, 1.5], f32)
+    assert holds(stepped.of("b"), 0.0, f32)
+    assert holds(parameters.of("w"), [1.0, 2.0], f32)
+    assert holds(network.forward(stepped).of("loss"), 2.0, f32)
+    assert holds(network.forward().of("loss"), 3.5, f32)
+
+
+def test_a_step_may_tell_parameters_apart() -> None:
+    network = line()
+    parameters = network.parameters()
+    seen: list[Symbol] = []
+
+    def rule(symbol: Symbol, payload: Tensor, gradient: Tensor) -> Tensor:
+        seen.append(symbol)
+        return payload if symbol == network.symbol("b") else gradient
+
+    stepped = parameters.step_each(network.forward().backward("loss"), rule)
+    assert seen == list(parameters.symbols())
+    assert holds(stepped.of("w"), [1.0, 1.0], f32)
+    assert same(stepped.of("b"), parameters.of("b"))
+
+
+def test_a_rule_keeps_the_type() -> None:
+    network = line()
+    parameters, gradients = network.parameters(), network.forward().backward("loss")
+    with pytest.raises(FeedError, match=exactly("%0 'w' needs f32[2], got f32[]")):
+        parameters.step(gradients, lambda w, g: w.sum())
+    answers: list[tuple[Any, str]] = [(np.zeros(2), "ndarray"), (None, "NoneType"), (1.0, "float")]
+    for answer, kind in answers:
+
+        def rule(payload: Tensor, gradient: Tensor, answer: Any = answer) -> Tensor:
+            wrong: Tensor = answer
+            return wrong
+
+        message = f"%0 'w' needs a Tensor of f32[2], got {kind}"
+        with pytest.raises(FeedError, match=exactly(message)):
+            parameters.step(gradients, rule)
+
+
+def test_a_step_takes_gradients_of_the_same_recording() -> None:
+    gradients = line().forward().backward("loss")
+    with pytest.raises(SymbolError, match=exactly("the tables belong to different recordings")):
+        line().parameters().step(gradients, lambda w, g: w)
+
+
+def test_recorded_gradients_step_the_parameters_they_are_for() -> None:
+    tape = Tape()
+    w = tape.parameter([1.0, 2.0], name="w")
+    loss = (w * w).sum()
+    adjoints = tape.differentiate(loss, [w])
+    network = tape.into_network()
+    run = network.entry([loss.symbol, *adjoints.roots()]).lower().forward()
+    stepped = network.parameters().step(run.recorded_gradients(adjoints), lambda w, g: w - g)
+    assert holds(stepped.of("w"), [-1.0, -2.0], f32)
+
+
+def test_parameters_of_another_network_are_refused() -> None:
+    network = line()
+    for run in (network.forward, network.entry(["loss"]).lower().forward):
+        with pytest.raises(
+            SymbolError, match=exactly("the parameters belong to another recording")
+        ):
+            run(line().parameters())
+
+
+def test_parameters_that_lost_their_type_are_refused() -> None:
+    network = line()
+    spread = network.parameters().map(lambda own: own.sum())
+    for run in (network.forward, network.entry(["loss"]).lower().forward):
+        with pytest.raises(FeedError, match=exactly("%0 'w' needs f32[2], got f32[]")):
+            run(spread)
+
+
+def test_parameters_carry_to_a_network_that_grew() -> None:
+    network = line()
+    stepped = network.parameters().scale(2.0)
+    tape = network.into_tape()
+    extra = tape.parameter(10.0, name="extra")
+    (tape.value("loss") + extra).named("total")
+    grown = tape.into_network()
+    with pytest.raises(
+        FeedError,
+        match=exactly("%6 'extra' has no payload: carry the parameters to this network"),
+    ):
+        grown.forward(stepped)
+    carried = stepped.carried(grown)
+    assert holds(carried.of("extra"), 10.0, f32)
+    assert holds(grown.forward(carried).of("total"), 17.0, f32)
+    assert holds(network.forward(carried).of("loss"), 7.0, f32)
+    with pytest.raises(
+        SymbolError, match=exactly("parameters carry only to a network of the same recording")
+    ):
+        stepped.carried(line())
+
+
+def test_pickled_parameters_serve_the_network() -> None:
+    network = line()
+    twin = pickle.loads(pickle.dumps(network.parameters().scale(2.0)))
+    assert holds(network.forward(twin).of("loss"), 7.0, f32)
+    copy = pickle.loads(pickle.dumps(network))
+    assert holds(copy.forward(twin).of("loss"), 7.0, f32)
