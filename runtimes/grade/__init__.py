@@ -1,7 +1,7 @@
 """Judgement: every runtime held against the oracle's bits."""
 
 from topos.runtimes.grade.distance import FAR, largest_distance, same_bits
-from topos.runtimes.grade.envelope import ROWS, Envelope, envelope, subject
+from topos.runtimes.grade.envelope import ROWS, Envelope, Row, envelope, subject
 from topos.runtimes.grade.grade import Grade, ResultGrade, grade, graded
 
 __all__ = [
@@ -10,6 +10,7 @@ __all__ = [
     "Envelope",
     "Grade",
     "ResultGrade",
+    "Row",
     "envelope",
     "grade",
     "graded",

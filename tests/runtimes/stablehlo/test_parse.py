@@ -83,7 +83,8 @@ T = "tensor<2x3xf32>"
 PAIRS = (
     (
         f"stablehlo.transpose %a, dims = [1, 0] : ({T}) -> tensor<3x2xf32>",
-        f'"stablehlo.transpose"(%a) <{{permutation = array<i64: 1, 0>}}> : ({T}) -> tensor<3x2xf32>',
+        f'"stablehlo.transpose"(%a) <{{permutation = array<i64: 1, 0>}}> : ({T})'
+        " -> tensor<3x2xf32>",
     ),
     (
         f"stablehlo.broadcast_in_dim %a, dims = [] : (tensor<f32>) -> {T}",

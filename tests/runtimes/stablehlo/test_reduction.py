@@ -1,0 +1,131 @@
+"""Reductions: the tree of halves, the initial value once, any body."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from tests.runtimes.stablehlo.conftest import NAMES, Run
+
+HEAD = "%r = stablehlo.reduce(%a init: %b)"
+F = "tensor<f32>"
+
+
+def reduced(run: Run, name: str, array: Any, start: Any, axes: Any, shape: str) -> Any:
+    element = NAMES[array.dtype.name]
+    extents = "".join(f"{extent}x" for extent in array.shape)
+    types = f"(tensor<{extents}{element}>, tensor<{element}>) -> tensor<{shape}{element}>"
+    body = f"{HEAD} applies stablehlo.{name} across dimensions = {axes} : {types}"
+    return run(body, f"tensor<{shape}{element}>", array, np.array(start, array.dtype))
+
+
+CASES = (
+    ("add", np.int8, [[100, 100], [1, 2]], 1, [1], "2x", [-55, 4]),
+    ("add", np.uint16, [[1, 2], [3, 4]], 0, [0, 1], "", 10),
+    ("multiply", np.int32, [[2, 3], [4, 5]], 1, [0], "2x", [8, 15]),
+    ("maximum", np.int16, [[-3, -2], [-9, -1]], -2, [1], "2x", [-2, -1]),
+    ("minimum", np.float32, [[3.0, -0.0], [0.0, 5.0]], 9.0, [1], "2x", [-0.0, 0.0]),
+    ("maximum", np.float16, [[3.0, np.nan], [0.0, 5.0]], 1.0, [1], "2x", [np.nan, 5.0]),
+    ("add", np.float32, [[1.0, 2.0], [3.0, 4.0]], 0.0, [0], "2x", [4.0, 6.0]),
+    ("add", np.float32, [[1.0, 2.0], [3.0, 4.0]], 10.0, [1, 0], "", 20.0),
+    ("multiply", np.float64, [[1.5, 2.0]], 2.0, [1], "1x", [6.0]),
+    ("and", np.bool_, [[True, False], [True, True]], True, [1], "2x", [False, True]),
+    ("or", np.bool_, [[False, False], [True, False]], False, [1], "2x", [False, True]),
+    ("xor", np.int8, [[1, 3], [7, 7]], 0, [1], "2x", [2, 0]),
+    ("add", np.bool_, [[False, False], [True, False]], False, [1], "2x", [False, True]),
+    ("maximum", np.int32, [[], []], 5, [1], "2x", [5, 5]),
+    ("add", np.float32, [[], []], 5.0, [1], "2x", [5.0, 5.0]),
+    ("add", np.float32, [[1.0, 2.0]], 5.0, [], "1x2x", [[6.0, 7.0]]),
+)
+
+
+@pytest.mark.parametrize(("name", "dtype", "array", "start", "axes", "shape", "wanted"), CASES)
+def test_a_reduction_by_name(
+    run: Run, name: str, dtype: Any, array: Any, start: Any, axes: Any, shape: str, wanted: Any
+) -> None:
+    result = reduced(run, name, np.array(array, dtype), start, axes, shape)
+    assert result.tobytes() == np.array(wanted, dtype).tobytes()
+
+
+def test_floats_add_by_halves_and_the_start_last(run: Run) -> None:
+    one, tiny = np.float32(1), np.float32(2**-24)
+    array = np.array([one, tiny, -one, tiny, tiny], np.float32)
+    # ceil(5 / 2) = 3 leads: (1 + tiny) + (tiny + tiny), then -1 as the carried term.
+    wanted = ((one + tiny) + -one) + (tiny + tiny)
+    first = np.float32(array[0] + array[3]), np.float32(array[1] + array[4]), array[2]
+    tree = np.float32(np.float32(first[0] + first[2]) + first[1])
+    assert tree == wanted
+    assert reduced(run, "add", array, 0.0, [0], "").tobytes() == tree.tobytes()
+    assert reduced(run, "add", array, 0.25, [0], "") == np.float32(0.25) + tree
+
+
+def test_a_sum_over_zeros_takes_the_sign_of_its_start(run: Run) -> None:
+    array = np.array([-0.0, -0.0], np.float32)
+    assert np.signbit(reduced(run, "add", array, -0.0, [0], ""))
+    zero = "%b = stablehlo.constant dense<0.0> : tensor<f32>\n"
+    types = f": (tensor<2xf32>, {F}) -> {F}"
+    body = f"{zero}{HEAD} applies stablehlo.add across dimensions = [0] {types}"
+    assert not np.signbit(run(body, F, array))
+
+
+@pytest.mark.parametrize("element", ["f32", "bf16"])
+def test_a_body_rounds_at_every_step(run: Run, element: str) -> None:
+    import ml_dtypes
+
+    dtype = {"f32": np.float32, "bf16": ml_dtypes.bfloat16}[element]
+    array = np.array([256, 1, 1, 1], dtype)
+    # In bf16 256 + 1 rounds to 256, and 1 + 1 reaches 258.
+    wanted = {"f32": 259.0, "bf16": 258.0}[element]
+    assert float(reduced(run, "add", array, 0, [0], "")) == wanted
+
+
+REGION = (
+    f"{HEAD} across dimensions = [0] : (tensor<3xf32>, {F}) -> {F}\nreducer(%l: {F}, %m: {F}) {{\n"
+)
+
+
+@pytest.mark.parametrize(
+    ("lines", "wanted"),
+    [
+        (f"%0 = stablehlo.subtract %l, %m : {F}", 10.0 - ((1.0 - 3.0) - 2.0)),
+        (f"%0 = stablehlo.subtract %m, %l : {F}", (2.0 - (3.0 - 1.0)) - 10.0),
+        (f"%1 = stablehlo.abs %m : {F}\n%0 = stablehlo.add %l, %1 : {F}", 16.0),
+        (f"%1 = stablehlo.constant dense<2.0> : {F}\n%0 = stablehlo.minimum %1, %l : {F}", 2.0),
+        (f"%0 = stablehlo.constant dense<7.0> : {F}", 7.0),
+        (f"%1 = call @g(%l) : ({F}) -> {F}\n%0 = stablehlo.add %1, %m : {F}", 16.0),
+        (f"%0 = stablehlo.multiply %l, %c : {F}", 20.0),
+    ],
+)
+def test_a_reduction_by_any_body(run: Run, lines: str, wanted: float) -> None:
+    array, start = np.float32([1.0, 2.0, 3.0]), np.float32(10.0)
+    body = (
+        f"%c = stablehlo.constant dense<2.0> : {F}\n{REGION}{lines}\nstablehlo.return %0 : {F} }}"
+    )
+    after = f"return %r : {F} }}\nfunc.func @g(%x: {F}) -> {F} {{ return %x : {F} }}\n"
+    text = f"func.func @main(%a: tensor<3xf32>, %b: {F}) -> {F} {{\n{body}\n{after}"
+    from topos.runtimes.interpreter import run_text
+
+    (result,) = run_text(text, [array, start])
+    assert result == np.float32(wanted)
+
+
+def test_the_greatest_element_and_its_place(run: Run) -> None:
+    types = "(tensor<2x3xf32>, tensor<2x3xi32>, tensor<f32>, tensor<i32>)"
+    text = f"""
+    %i = stablehlo.iota dim = 1 : tensor<2x3xi32>
+    %z = stablehlo.constant dense<0> : tensor<i32>
+    %n = stablehlo.constant dense<0xFF800000> : tensor<f32>
+    %0:2 = stablehlo.reduce(%a init: %n), (%i init: %z) across dimensions = [1]
+      : {types} -> (tensor<2xf32>, tensor<2xi32>)
+     reducer(%x: tensor<f32>, %y: tensor<f32>) (%p: tensor<i32>, %q: tensor<i32>) {{
+      %1 = stablehlo.compare GE, %x, %y, FLOAT : (tensor<f32>, tensor<f32>) -> tensor<i1>
+      %2 = stablehlo.select %1, %x, %y : tensor<i1>, tensor<f32>
+      %3 = stablehlo.select %1, %p, %q : tensor<i1>, tensor<i32>
+      stablehlo.return %2, %3 : tensor<f32>, tensor<i32>
+    }}
+    %r = stablehlo.convert %0#1 : (tensor<2xi32>) -> tensor<2xi64>
+    """
+    array = np.float32([[1, 5, 2], [9, 3, 4]])
+    assert run(text, "tensor<2xi64>", array).tolist() == [1, 0]
