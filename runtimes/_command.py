@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from topos.engine import Numerics
-from topos.errors import ParseError, ToposError, UnavailableError
+from topos.errors import TextError, ToposError, UnavailableError
 from topos.runtimes import load as load_runtime
 from topos.runtimes._archive import load, save
 
@@ -37,10 +37,9 @@ def run(jobs: Iterable[Job], runtime: str, numerics: Numerics) -> int:
 
 def describe(path: str, error: ToposError) -> str:
     """Returns `error` told of `path`; one with a place as `path:line:column: reason`, then it."""
-    if not isinstance(error, ParseError):
+    if not isinstance(error, TextError) or not error.line:
         return f"{path}: {error}"
-    _, _, excerpt = str(error).rpartition(f": {error.reason}\n")
-    return f"{path}:{error.line}:{error.column}: {error.reason}\n{excerpt}"
+    return f"{path}:{error.line}:{error.column}: {error.reason}{error.excerpt()}"
 
 
 def _attempt(job: Job, runtime: str, numerics: Numerics) -> int:

@@ -61,8 +61,8 @@ class Fault(NamedTuple):
 
     def error(self) -> ParseError | VerifyError:
         """Returns the exception that tells this fault."""
-        place = ParseError(self.reason, self.line, self.column, self.source_line)
-        return VerifyError(str(place)) if self.verified else place
+        kind = VerifyError if self.verified else ParseError
+        return kind(self.reason, self.line, self.column, self.source_line)
 
 
 def read(ir: Binding, text: str) -> Binding | Fault:

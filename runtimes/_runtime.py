@@ -92,6 +92,7 @@ class Runtime(ABC):
     ) -> Executable:
         """Returns `text` compiled.
 
-        Raises `UnavailableError` where `status()` is not ready, `ParseError` or `CompileError`
-        where the text is refused, `UnsupportedError` where it names what this runtime lacks.
+        Raises `UnavailableError` where `status()` is not ready, `ParseError`, `VerifyError` or
+        `CompileError` where the text is refused, `UnsupportedError` where it names what this
+        runtime lacks.
         """

@@ -6,7 +6,7 @@ import argparse
 import sys
 from pathlib import Path
 
-from topos.errors import ParseError, UnavailableError
+from topos.errors import UnavailableError
 from topos.runtimes._command import DONE, FAILED, UNUSABLE, describe
 from topos.runtimes._mlir import Fault, read
 from topos.runtimes._packages import imported, installed
@@ -46,7 +46,7 @@ def _check(path: str) -> int:
     if fault is None:
         print(f"{path}: valid")
         return DONE
-    print(describe(path, ParseError(*fault[:4])), file=sys.stderr)
+    print(describe(path, fault.error()), file=sys.stderr)
     return FAILED
 
 

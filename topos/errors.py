@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Self
+
 __all__ = [
     "ArgumentError",
     "CompileError",
@@ -17,6 +19,7 @@ __all__ = [
     "ReadError",
     "ShapeError",
     "SymbolError",
+    "TextError",
     "ToposError",
     "UnavailableError",
     "UnsupportedError",
@@ -60,23 +63,45 @@ class EmitError(ToposError):
     """A plan that has no form in the target text."""
 
 
-class ParseError(ToposError, ValueError):
-    """Text that is not a module, told with line, column, the line itself and a caret.
+class TextError(ToposError, ValueError):
+    """A text that is refused, told with line, column, the line itself and a caret where known.
 
-    `line` and `column` count from one.
+    `line` and `column` count from one; a fault of the whole text has neither and both are zero.
     """
 
-    def __init__(self, reason: str, line: int, column: int, source_line: str) -> None:
+    def __init__(self, reason: str, line: int = 0, column: int = 0, source_line: str = "") -> None:
         self.reason, self.line, self.column, self.source_line = reason, line, column, source_line
+        super().__init__(f"{self._place()}{reason}{self.excerpt()}")
+
+    def excerpt(self) -> str:
+        """Returns the line with a caret under the column, on lines of their own."""
+        if not self.source_line:
+            return ""
         # A line of constants may be megabytes long; the window keeps the caret in sight.
-        start = max(0, column - 1 - 60)
-        window = source_line[start : start + 120]
-        super().__init__(
-            f"line {line}, column {column}: {reason}\n{window}\n{' ' * (column - 1 - start)}^"
-        )
+        start = max(0, self.column - 1 - 60)
+        window = self.source_line[start : start + 120]
+        return f"\n{window}\n{' ' * (self.column - 1 - start)}^"
+
+    def located(self, text: str) -> Self:
+        """Returns this error with its line taken from `text`, at its first word by default."""
+        lines = text.split("\n")
+        if self.source_line or not 0 < self.line <= len(lines):
+            return self
+        source_line = lines[self.line - 1]
+        column = self.column or len(source_line) - len(source_line.lstrip()) + 1
+        return type(self)(self.reason, self.line, column, source_line)
+
+    def _place(self) -> str:
+        if not self.line:
+            return ""
+        return f"line {self.line}, column {self.column}: " if self.column else f"line {self.line}: "
 
 
-class VerifyError(ToposError, ValueError):
+class ParseError(TextError):
+    """Text that is not a module."""
+
+
+class VerifyError(TextError):
     """A module that parses but breaks a rule of its operations."""
 
 

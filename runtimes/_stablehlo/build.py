@@ -36,7 +36,7 @@ def build(module: Module) -> Program:
     functions: dict[str, Function] = {}
     for function in module.functions:
         if function.name in functions:
-            raise VerifyError(f"line {function.line}: @{function.name} is defined twice")
+            raise VerifyError(f"@{function.name} is defined twice", function.line)
         functions[function.name] = function
     builder = _Builder(functions)
     for function in module.functions:
@@ -60,7 +60,7 @@ class _Builder:
         if name in self._built:
             return self._built[name]
         if name not in self._functions:
-            raise VerifyError(f"line {line}: func.call needs a function, got @{name}")
+            raise VerifyError(f"func.call needs a function, got @{name}", line)
         if name in self._open:
             raise UnsupportedError(f"line {line}: @{name} calls itself, which is not supported")
         self._open.append(name)
@@ -80,8 +80,9 @@ class _Builder:
         stated = tuple(checked(result.type, function.line) for result in function.results)
         if program.results != stated:
             raise VerifyError(
-                f"line {function.line}: @{function.name} results in {_shown(stated)},"
-                f" but returns {_shown(program.results)}"
+                f"@{function.name} results in {_shown(stated)},"
+                f" but returns {_shown(program.results)}",
+                function.line,
             )
         return program
 
@@ -102,8 +103,8 @@ class _Builder:
         returned = tuple(frame.types[slot] for slot in outputs)
         if end.operand_types is not None and end.operand_types != returned:
             raise VerifyError(
-                f"line {end.line}: {end.name} states {_shown(end.operand_types)},"
-                f" got {_shown(returned)}"
+                f"{end.name} states {_shown(end.operand_types)}, got {_shown(returned)}",
+                end.line,
             )
         return frame.program(outputs, elementwise)
 
@@ -111,11 +112,11 @@ class _Builder:
         """Adds one operation and returns whether it works element by element."""
         builder = OPERATIONS.get(operation.name)
         if builder is None and operation.name in _RETURNS:
-            raise VerifyError(f"line {operation.line}: {operation.name} ends its block too early")
+            raise VerifyError(f"{operation.name} ends its block too early", operation.line)
         if builder is None:
             raise UnsupportedError(f"line {operation.line}: {operation.name} is not supported")
         inputs = [frame.slot(name, operation) for name in operation.operands]
-        captures = [name for name in captured(operation.regions) if frame.holds(name)]
+        captures = _captures(frame, operation)
         site = self._site(frame, operation, inputs, captures)
         kernel = builder(site)
         first = len(frame.types)
@@ -135,14 +136,16 @@ class _Builder:
         operands = tuple([frame.types[slot] for slot in inputs])
         if operation.operand_types is not None and operation.operand_types != operands:
             raise VerifyError(
-                f"line {line}: {operation.name} states {_shown(operation.operand_types)},"
-                f" got {_shown(operands)}"
+                f"{operation.name} states {_shown(operation.operand_types)},"
+                f" got {_shown(operands)}",
+                line,
             )
         results = tuple([checked(type, line) for type in operation.result_types])
         if len(results) != len(operation.results):
             raise VerifyError(
-                f"line {line}: {operation.name} names {len(operation.results)} results"
-                f" and states {len(results)}"
+                f"{operation.name} names {len(operation.results)} results"
+                f" and states {len(results)}",
+                line,
             )
         outside = tuple(
             Parameter(name, frame.types[frame.slot(name, operation)], {}) for name in captures
@@ -158,10 +161,20 @@ class _Builder:
         )
 
 
+def _captures(frame: Frame, operation: Operation) -> list[str]:
+    """Returns the values that the regions of `operation` use from the frame, each once."""
+    names: dict[int, str] = {}
+    for name in captured(operation.regions):
+        # The first of several results goes by two names, of which this one defines both.
+        if frame.holds(name) and (name.endswith("#0") or frame.slot(name, operation) not in names):
+            names[frame.slot(name, operation)] = name
+    return list(names.values())
+
+
 def _end(block: Block, line: int) -> Operation:
     if not block.operations or block.operations[-1].name not in _RETURNS:
         last = block.operations[-1].line if block.operations else line
-        raise VerifyError(f"line {last}: a block ends in a return")
+        raise VerifyError("a block ends in a return", last)
     return block.operations[-1]
 
 

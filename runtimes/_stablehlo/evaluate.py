@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from topos.errors import ExecutionError, ParseError, UnsupportedError
+from topos.errors import ExecutionError, ParseError, UnsupportedError, VerifyError
 from topos.payload.kernels.subnormals import demand_subnormals
 from topos.runtimes._runtime import ArrayType, Executable, ModuleSignature
 from topos.runtimes._stablehlo.build import build
@@ -39,6 +39,8 @@ def compiled(text: str) -> Evaluation:
         if name in OPERATIONS or not name.startswith(("chlo.", "stablehlo.")):
             raise
         raise UnsupportedError(f"line {error.line}: {name} is not supported") from None
+    except VerifyError as error:
+        raise error.located(text) from None
     except MisreadError as error:
         raise placed(error, text) from None
     except RecursionError:

@@ -29,7 +29,7 @@ class Frame:
     def define(self, name: str, type: Tensor, line: int) -> int:
         """Returns the next slot, which `name` stands for from here on."""
         if name in self._slots:
-            raise VerifyError(f"line {line}: {name} is defined twice")
+            raise VerifyError(f"{name} is defined twice", line)
         slot = len(self.types)
         self.types.append(type)
         # An argument of a region may have no name; nothing then uses it.
@@ -49,7 +49,8 @@ class Frame:
             return self._slots[name]
         except KeyError:
             raise VerifyError(
-                f"line {operation.line}: {operation.name} uses {name}, which is not defined"
+                f"{operation.name} uses {name}, which is not defined",
+                operation.line,
             ) from None
 
     def holds(self, name: str) -> bool:

@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from topos.errors import UnsupportedError
+from topos.runtimes._stablehlo.aliases import Alias, resolved
 from topos.runtimes._stablehlo.syntax import (
     Attributes,
     Function,
@@ -19,12 +20,17 @@ from topos.runtimes._stablehlo.syntax import (
 __all__ = ["assemble"]
 
 
-def assemble(parts: Iterable[Module | Function | Operation | None]) -> Module:
+def assemble(parts: Iterable[Module | Function | Operation | Alias]) -> Module:
     """Returns the one module that `parts` hold, or a nameless one around their functions."""
     functions: list[Function] = []
     modules: list[Module] = []
+    aliases: dict[str, Any] = {}
     for part in parts:
         match part:
+            case Alias(name=name, value=value):
+                # A location is a string by now, and nothing reads where it leads.
+                if not isinstance(value, str):
+                    aliases[name] = value
             case Module():
                 modules.append(part)
             case Function():
@@ -35,11 +41,12 @@ def assemble(parts: Iterable[Module | Function | Operation | None]) -> Module:
                 functions.append(_function(part))
             case Operation():
                 raise UnsupportedError(f"line {part.line}: {part.name} outside a function")
-    if not modules:
-        return Module("", {}, tuple(functions))
-    if functions or len(modules) > 1:
+    if modules and (functions or len(modules) > 1):
         raise UnsupportedError("a module beside or inside another")
-    return modules[0]
+    module = modules[0] if modules else Module("", {}, tuple(functions))
+    if not aliases:
+        return module
+    return module._replace(functions=tuple(resolved(part, aliases) for part in module.functions))
 
 
 def _module(operation: Operation) -> Module:

@@ -49,7 +49,7 @@ class Site:
 
     def refuse(self, reason: str) -> NoReturn:
         """Raises `VerifyError` with the line, the operation and `reason`."""
-        raise VerifyError(f"line {self.operation.line}: {self.name} {reason}")
+        raise VerifyError(f"{self.name} {reason}", self.operation.line)
 
     def unsupported(self, reason: str) -> NoReturn:
         """Raises `UnsupportedError` with the line, the operation and `reason`."""

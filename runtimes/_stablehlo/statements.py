@@ -7,6 +7,7 @@ from typing import Any, Final
 
 from lark import Token
 
+from topos.runtimes._stablehlo.aliases import Alias
 from topos.runtimes._stablehlo.attributes import integer, symbol
 from topos.runtimes._stablehlo.forms import headed
 from topos.runtimes._stablehlo.misread import MisreadError
@@ -39,8 +40,8 @@ def _module(name: Token | None, attributes: Attributes | None, *rest: Any) -> Mo
     return module._replace(name=symbol(name) if name else "", attributes=attributes or {})
 
 
-def _alias(name: Token, value: Any) -> None:
-    return None
+def _alias(name: Token, value: Any) -> Alias:
+    return Alias(name.value, value)
 
 
 def _function(

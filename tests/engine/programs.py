@@ -1,4 +1,4 @@
-"""Random small programs over the vocabulary, drawn by hypothesis, for claims about every reading."""
+"""Random small programs over the vocabulary, drawn by hypothesis."""
 
 from __future__ import annotations
 

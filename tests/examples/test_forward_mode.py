@@ -11,7 +11,8 @@ import pytest
 
 from examples.forward_mode import Dual, DualError, jvp, replayed, surprise, tangent
 from tests.examples.commands import run
-from tests.samples import CASES, SAMPLES, Sample, title
+from tests.sample import Sample
+from tests.samples import CASES, SAMPLES, title
 from topos import Tape, Tensor, ToposError, Value, f64, i32
 from topos.compiler import DIFFERENTIABLE, OPERATIONS, Element
 

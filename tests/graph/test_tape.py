@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-import math
 import pickle
 import threading
 from collections.abc import Callable
-from typing import Any
 
-import numpy as np
 import pytest
 
 from tests.exact import exactly, holds, same
-from topos import Element, Network, Tape, Tensor, Value, bf16, bool_, f32, f64, i32, i64
+from topos import Element, Network, Tape, Tensor, Value, f32, f64, i32
 from topos.errors import (
-    ElementError,
     PhaseError,
     ShapeError,
     SymbolError,
@@ -160,42 +156,6 @@ def test_a_new_name_frees_the_old_one() -> None:
     assert network.symbol("x") == y.symbol
 
 
-def test_a_failed_source_takes_no_name() -> None:
-    tape = Tape()
-    with pytest.raises(ElementError):
-        tape.leaf("one", name="x")
-    with pytest.raises(ShapeError):
-        tape.input(shape=(-1,), name="x")
-    with pytest.raises(ShapeError):
-        tape.input(name="x")
-    assert length(tape) == 0
-    assert tape.leaf(1.0, name="x").symbol.position == 0
-
-
-def test_equal_literals_are_recorded_once_and_different_bits_apart() -> None:
-    tape = Tape()
-    x = tape.input([0.0, 0.0])
-    numbers: list[Any] = [0.0, -0.0, math.nan, math.inf, 1, 1.5, np.float32(-0.0), np.float32(0.0)]
-    wanted = np.array([float(number) for number in numbers], np.float32)
-    filled = [x.fill(number) for number in numbers]
-    assert filled[0].symbol == x.fill(0.0).symbol
-    assert filled[5].symbol == x.fill(1.5).symbol
-    symbols = [value.symbol for value in filled]
-    run = tape.into_network().forward()
-    for symbol, number in zip(symbols, wanted, strict=True):
-        assert holds(run.of(symbol), [number, number], f32)
-
-
-def test_a_literal_has_the_shape_and_element_of_what_stands_beside_it() -> None:
-    tape = Tape()
-    for element in (f64, bf16, i32, bool_):
-        constant = tape.input(shape=(2, 0), element=element).fill(1)
-        assert str(constant.type) == f"{element}[2, 0]"
-    long = tape.input(0, element=i64).fill(2**53 + 1).symbol
-    run = tape.into_network().entry([long]).interpret()
-    assert holds(run.of(long), 2**53 + 1, i64)
-
-
 def test_a_failed_expression_leaves_the_tape_as_it_was() -> None:
     tape = Tape()
     x, y = tape.input(shape=(2,)), tape.input(shape=(3,), element=i32)
@@ -218,47 +178,6 @@ def test_a_failed_expression_leaves_the_tape_as_it_was() -> None:
     total = (x + 1.0).sum().symbol
     network = tape.into_network()
     assert holds(network.entry([total]).interpret(None, {x.symbol: [1, 2]}).of(total), 5.0, f32)
-
-
-def test_payloads_bring_their_element_or_take_that_of_the_tape() -> None:
-    tape = Tape(element=f64)
-    assert tape.leaf(1.0).element is f64
-    assert tape.parameter([1, 2]).element is f64
-    assert tape.input([1, 2], element=i64).element is i64
-    assert tape.leaf(np.zeros(2, np.float32)).element is f32
-    assert tape.leaf(Tensor([1.0], bf16)).element is bf16
-    assert tape.input(shape=(1,)).element is f64
-    assert tape.input(shape=(1,), element=bool_).element is bool_
-    message = "a payload of f32 needs an array of float32, got float64"
-    with pytest.raises(ElementError, match=exactly(message)):
-        tape.leaf(np.zeros(2), element=f32)
-    with pytest.raises(
-        ElementError,
-        match=exactly("a payload of f32 needs an array of float32, got bfloat16"),
-    ):
-        tape.leaf(Tensor([1.0], bf16), element=f32)
-
-
-def test_a_value_is_no_payload() -> None:
-    tape = Tape()
-    x: Any = tape.input(shape=())
-    with pytest.raises(ElementError, match=r"a payload of f32 needs numbers, got Value\(%0, f32"):
-        tape.leaf(x)
-
-
-def test_an_input_has_a_default_or_a_shape() -> None:
-    tape = Tape()
-    assert tape.input(2.0).shape == ()
-    assert tape.input(shape=(2, 3)).shape == (2, 3)
-    assert tape.input(shape=()).shape == ()
-    with pytest.raises(
-        ShapeError, match=exactly("an input takes a default payload or a shape, got both")
-    ):
-        tape.input(1.0, shape=())
-    with pytest.raises(
-        ShapeError, match=exactly("an input takes a default payload or a shape, got neither")
-    ):
-        tape.input()
 
 
 def test_record_seals_and_detaches() -> None:

@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tests.samples import CASES, SAMPLES, Sample, title
+from tests.sample import Sample
+from tests.samples import CASES, SAMPLES, title
 from topos import Network, Run, Symbol, Tape, Tensor, Value, f64
 from topos.compiler import DIFFERENTIABLE, Element
 

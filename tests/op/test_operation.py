@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tests.samples import CASES, Sample, title
+from tests.sample import Sample
+from tests.samples import CASES, title
 from topos import Element, Tape, TensorType, f32
 from topos.compiler import OPERATIONS, Direction, MapOperation, Table
 from topos.op import Add, Compare, Leaf, Map, Narrow, Pad, Source, SumAlong

@@ -10,7 +10,8 @@ import numpy as np
 import pytest
 
 from tests.exact import exactly, same
-from tests.samples import CASES, Sample, title
+from tests.sample import Sample
+from tests.samples import CASES, title
 from topos import Element, Recordable, Tape, Value, f64, i64
 from topos.errors import ElementError, ShapeError
 

@@ -78,7 +78,7 @@ def test_every_result_is_an_array_of_its_own() -> None:
     %c = stablehlo.constant dense<1.0> : {T}
     %t = stablehlo.transpose %a, dims = [1, 0] : ({T}) -> tensor<3x2xf32>
     %s = stablehlo.slice %a [0:1, 0:3] : ({T}) -> tensor<1x3xf32>
-    %n = stablehlo.negate %a : {T}
+    %n = stablehlo.add %a, %c : {T}
     return %a, %c, %t, %s, %n, %n : {T}, {T}, tensor<3x2xf32>, tensor<1x3xf32>, {T}, {T}
     """
     executable = RUNTIME.compile(

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from tests.samples import CASES, SAMPLES, Sample, title
+from tests.sample import Sample
+from tests.samples import CASES, SAMPLES, title
 from topos import Plan, Symbol, Tape, runtimes
 from topos.compiler import ELEMENTS, Element
 from topos.runtimes.grade import envelope, grade, subject

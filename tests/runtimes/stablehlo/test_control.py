@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from tests.runtimes.stablehlo.conftest import Run
+from topos.errors import VerifyError
 from topos.runtimes.interpreter import run_text
 
 F = "tensor<f32>"
@@ -83,9 +84,23 @@ def test_a_barrier_passes_its_values(run: Run) -> None:
     assert run(f"{body} %0#1, %0 : {F}", F, np.float32(1), np.float32(5)) == 4.0
 
 
-def test_a_region_sees_nothing_that_comes_after_it(run: Run) -> None:
-    from topos.errors import VerifyError
+def test_a_region_sees_a_first_result_by_both_its_names(run: Run) -> None:
+    body = f"""
+    %0:2 = stablehlo.optimization_barrier %a, %b : {F}, {F}
+    %p = stablehlo.compare LT, %a, %b : ({F}, {F}) -> tensor<i1>
+    %r = "stablehlo.if"(%p) ({{
+      %1 = stablehlo.multiply %0#0, %0 : {F}
+      %2 = stablehlo.add %1, %0#1 : {F}
+      stablehlo.return %2 : {F}
+    }}, {{
+      stablehlo.return %0 : {F}
+    }}) : (tensor<i1>) -> {F}
+    """
+    assert run(body, F, np.float32(3), np.float32(5)) == 14.0
+    assert run(body, F, np.float32(3), np.float32(1)) == 3.0
 
+
+def test_a_region_sees_nothing_that_comes_after_it(run: Run) -> None:
     body = f"""
     %r = "stablehlo.if"(%a) ({{
       stablehlo.return %late : {F}
@@ -94,5 +109,7 @@ def test_a_region_sees_nothing_that_comes_after_it(run: Run) -> None:
     }}) : (tensor<i1>) -> {F}
     %late = stablehlo.negate %b : {F}
     """
-    with pytest.raises(VerifyError, match=r"^line 4: stablehlo.return uses %late, which is not"):
+    with pytest.raises(
+        VerifyError, match=r"^line 4, .*: stablehlo.return uses %late, which is not"
+    ):
         run(body, F, np.bool_(True), np.float32(1))

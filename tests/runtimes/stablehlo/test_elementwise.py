@@ -72,6 +72,12 @@ def test_arithmetic_of_floats(
     same(run(f"%r = {name} %a, %b : {type}", type, first, second), wanted)
 
 
+def test_the_number_below_a_half_rounds_to_zero(run: Run) -> None:
+    array = np.nextafter(np.array([0.5, -0.5]), 0)
+    result = run("%r = stablehlo.round_nearest_afz %a : tensor<2xf64>", "tensor<2xf64>", array)
+    same(result, [0.0, -0.0])
+
+
 @pytest.mark.parametrize("dtype", FLOATS, ids=lambda dtype: np.dtype(dtype).name)
 @pytest.mark.parametrize("name", ["add", "maximum", "divide", "power", "remainder"])
 def test_what_computes_a_nan_computes_the_canonical_one(run: Run, name: str, dtype: Any) -> None:
@@ -153,13 +159,16 @@ def test_a_comparison(run: Run, direction: str, dtype: Any) -> None:
 
 @pytest.mark.parametrize(
     ("kind", "wanted"),
-    [("FLOAT", [False, False, True, True]), ("TOTALORDER", [True, False, True, True])],
+    [
+        ("FLOAT", [False, False, True, True, True]),
+        ("TOTALORDER", [True, False, True, True, True]),
+    ],
 )
 def test_a_comparison_of_special_floats(run: Run, kind: str, wanted: list[bool]) -> None:
-    left, right = np.array([-0.0, NAN, -INF, 1.0]), np.array([0.0, 1.0, 1.0, 2.0])
-    type = "tensor<4xf64>"
-    body = f"%r = stablehlo.compare LT, %a, %b, {kind} : ({type}, {type}) -> tensor<4xi1>"
-    assert run(body, "tensor<4xi1>", left, right).tolist() == wanted
+    left, right = np.array([-0.0, NAN, -INF, 1.0, -2.0]), np.array([0.0, 1.0, 1.0, 2.0, -1.0])
+    type = "tensor<5xf64>"
+    body = f"%r = stablehlo.compare LT, %a, %b, {kind} : ({type}, {type}) -> tensor<5xi1>"
+    assert run(body, "tensor<5xi1>", left, right).tolist() == wanted
 
 
 def test_select_keeps_bits(run: Run) -> None:
@@ -179,7 +188,11 @@ def test_clamp_takes_scalar_bounds_and_whole_ones(run: Run) -> None:
     body = f"%r = stablehlo.clamp %a, %b, %c : {types}"
     assert run(body, "tensor<3xf32>", low, array, high).tolist() == [-1.0, 0.5, 1.0]
     body = "%r = stablehlo.clamp %a, %b, %c : tensor<3xi8>"
-    lows, values, highs = np.int8([0, 0, 0]), np.int8([-3, 2, 9]), np.int8([5, 1, 5])
+    lows, values, highs = (
+        np.array([0, 0, 0], np.int8),
+        np.array([-3, 2, 9], np.int8),
+        np.array([5, 1, 5], np.int8),
+    )
     assert run(body, "tensor<3xi8>", lows, values, highs).tolist() == [0, 1, 5]
 
 

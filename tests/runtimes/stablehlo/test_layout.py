@@ -11,7 +11,7 @@ from tests.runtimes.stablehlo.conftest import Run
 
 M = np.arange(6, dtype=np.int32).reshape(2, 3)
 T = "tensor<2x3xi32>"
-CASES = (
+CASES: tuple[Any, ...] = (
     (f"reshape %a : ({T}) -> tensor<3x2xi32>", "3x2", [[0, 1], [2, 3], [4, 5]]),
     (f"transpose %a, dims = [1, 0] : ({T}) -> tensor<3x2xi32>", "3x2", [[0, 3], [1, 4], [2, 5]]),
     (f"reverse %a, dims = [1] : {T}", "2x3", [[2, 1, 0], [5, 4, 3]]),
@@ -45,10 +45,10 @@ def test_a_layout(run: Run, line: str, shape: str, wanted: Any) -> None:
 
 def test_an_extent_of_one_is_repeated(run: Run) -> None:
     body = "%r = stablehlo.broadcast_in_dim %a, dims = [0, 1] : (tensor<1x2xi8>) -> tensor<3x2xi8>"
-    assert run(body, "tensor<3x2xi8>", np.int8([[4, 5]])).tolist() == [[4, 5]] * 3
+    assert run(body, "tensor<3x2xi8>", np.array([[4, 5]], np.int8)).tolist() == [[4, 5]] * 3
 
 
-PADS = (
+PADS: tuple[Any, ...] = (
     ((1, 2, 0), 6, [9, 1, 2, 3, 9, 9]),
     ((0, 0, 1), 5, [1, 9, 2, 9, 3]),
     ((-1, 0, 0), 2, [2, 3]),
@@ -68,7 +68,7 @@ def test_a_pad_spreads_and_cuts(run: Run, padding: Any, extent: int, wanted: Any
         f"%r = stablehlo.pad %a, %b, low = [{low}], high = [{high}], interior = [{interior}]"
         f" : (tensor<3xi32>, tensor<i32>) -> tensor<{extent}xi32>"
     )
-    result = run(body, f"tensor<{extent}xi32>", np.int32([1, 2, 3]), np.int32(9))
+    result = run(body, f"tensor<{extent}xi32>", np.array([1, 2, 3], np.int32), np.int32(9))
     assert result.tolist() == wanted
 
 
@@ -105,6 +105,6 @@ def test_a_dynamic_update_writes_inside(run: Run, index: int, wanted: list[int])
         " : (tensor<3xi8>, tensor<2xi8>, tensor<i64>) -> tensor<3xi8>"
     )
     array = np.arange(3, dtype=np.int8)
-    result = run(body, "tensor<3xi8>", array, np.int8([7, 8]), np.int64(index))
+    result = run(body, "tensor<3xi8>", array, np.array([7, 8], np.int8), np.int64(index))
     assert result.tolist() == wanted
     assert array.tolist() == [0, 1, 2]

@@ -242,6 +242,30 @@ def test_the_generic_form_of_a_module_is_its_pretty_form() -> None:
         assert one == other
 
 
+def test_an_alias_stands_for_its_attribute_or_its_type() -> None:
+    text = """
+    #axes = array<i64: 1, 0>
+    #all = {k = [#axes, #other]}
+    !matrix = tensor<2x3xf32>
+    func.func @main(%a: !matrix) -> !matrix {
+      %0 = "x.y"(%a) ({
+        %1 = stablehlo.negate %a : !matrix
+        stablehlo.return %1 : !matrix
+      }) {permutation = #axes, all = #all} : (!matrix) -> tuple<!matrix>
+      return %a : !matrix
+    }
+    """
+    (function,) = parse(text).functions
+    assert (function.arguments[0].type, function.results[0].type) == (M, M)
+    assert function.body is not None
+    operation, end = function.body.blocks[0].operations
+    assert operation.attributes["permutation"] == (1, 0)
+    assert operation.attributes["all"] == {"k": ((1, 0), ("#other",))}
+    assert (operation.operand_types, operation.result_types) == ((M,), (TupleType((M,)),))
+    assert operation.regions[0].blocks[0].operations[0].result_types == (M,)
+    assert end.operand_types == (M,)
+
+
 def test_types_are_written_as_they_were_read() -> None:
     for text in ("tensor<f32>", "tensor<2x?x3xi8>", "tensor<3xcomplex<f32>>", "tensor<2xf32, #a>"):
         (type,) = only(f"%0 = stablehlo.negate %a : {text}").result_types

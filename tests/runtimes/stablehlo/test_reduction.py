@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
+import ml_dtypes
 import numpy as np
 import pytest
 
 from tests.runtimes.stablehlo.conftest import NAMES, Run
+from topos.runtimes.interpreter import run_text
 
 HEAD = "%r = stablehlo.reduce(%a init: %b)"
 F = "tensor<f32>"
@@ -21,7 +23,7 @@ def reduced(run: Run, name: str, array: Any, start: Any, axes: Any, shape: str) 
     return run(body, f"tensor<{shape}{element}>", array, np.array(start, array.dtype))
 
 
-CASES = (
+CASES: tuple[Any, ...] = (
     ("add", np.int8, [[100, 100], [1, 2]], 1, [1], "2x", [-55, 4]),
     ("add", np.uint16, [[1, 2], [3, 4]], 0, [0, 1], "", 10),
     ("multiply", np.int32, [[2, 3], [4, 5]], 1, [0], "2x", [8, 15]),
@@ -50,30 +52,26 @@ def test_a_reduction_by_name(
 
 
 def test_floats_add_by_halves_and_the_start_last(run: Run) -> None:
-    one, tiny = np.float32(1), np.float32(2**-24)
-    array = np.array([one, tiny, -one, tiny, tiny], np.float32)
-    # ceil(5 / 2) = 3 leads: (1 + tiny) + (tiny + tiny), then -1 as the carried term.
-    wanted = ((one + tiny) + -one) + (tiny + tiny)
-    first = np.float32(array[0] + array[3]), np.float32(array[1] + array[4]), array[2]
-    tree = np.float32(np.float32(first[0] + first[2]) + first[1])
-    assert tree == wanted
+    tiny = 2.0**-24
+    array = np.array([1.0, tiny, tiny, -1.0, tiny], np.float32)
+    # ceil(5 / 2) = 3 terms lead: 1 + -1, tiny + tiny, and tiny, carried. Of these two lead:
+    # 0 + tiny, and 2 tiny, carried. From left to right only the last tiny would be left.
+    tree = np.float32(3 * tiny)
     assert reduced(run, "add", array, 0.0, [0], "").tobytes() == tree.tobytes()
-    assert reduced(run, "add", array, 0.25, [0], "") == np.float32(0.25) + tree
+    assert reduced(run, "add", array, tiny, [0], "") == np.float32(4 * tiny)
 
 
-def test_a_sum_over_zeros_takes_the_sign_of_its_start(run: Run) -> None:
-    array = np.array([-0.0, -0.0], np.float32)
-    assert np.signbit(reduced(run, "add", array, -0.0, [0], ""))
-    zero = "%b = stablehlo.constant dense<0.0> : tensor<f32>\n"
+@pytest.mark.parametrize("start", ["0.0", "-0.0", "5.0"])
+def test_a_start_that_is_a_constant_is_added_too(run: Run, start: str) -> None:
     types = f": (tensor<2xf32>, {F}) -> {F}"
-    body = f"{zero}{HEAD} applies stablehlo.add across dimensions = [0] {types}"
-    assert not np.signbit(run(body, F, array))
+    body = f"%b = stablehlo.constant dense<{start}> : {F}\n{HEAD} applies stablehlo.add"
+    for array in (np.array([-0.0, -0.0], np.float32), np.array([1.0, 2.0], np.float32)):
+        result = run(f"{body} across dimensions = [0] {types}", F, array)
+        assert result.tobytes() == (np.float32(start) + (array[0] + array[1])).tobytes()
 
 
 @pytest.mark.parametrize("element", ["f32", "bf16"])
 def test_a_body_rounds_at_every_step(run: Run, element: str) -> None:
-    import ml_dtypes
-
     dtype = {"f32": np.float32, "bf16": ml_dtypes.bfloat16}[element]
     array = np.array([256, 1, 1, 1], dtype)
     # In bf16 256 + 1 rounds to 256, and 1 + 1 reaches 258.
@@ -98,17 +96,32 @@ REGION = (
         (f"%0 = stablehlo.multiply %l, %c : {F}", 20.0),
     ],
 )
-def test_a_reduction_by_any_body(run: Run, lines: str, wanted: float) -> None:
-    array, start = np.float32([1.0, 2.0, 3.0]), np.float32(10.0)
+def test_a_reduction_by_any_body(lines: str, wanted: float) -> None:
+    array, start = np.array([1.0, 2.0, 3.0], np.float32), np.float32(10.0)
     body = (
         f"%c = stablehlo.constant dense<2.0> : {F}\n{REGION}{lines}\nstablehlo.return %0 : {F} }}"
     )
     after = f"return %r : {F} }}\nfunc.func @g(%x: {F}) -> {F} {{ return %x : {F} }}\n"
     text = f"func.func @main(%a: tensor<3xf32>, %b: {F}) -> {F} {{\n{body}\n{after}"
-    from topos.runtimes.interpreter import run_text
-
     (result,) = run_text(text, [array, start])
     assert result == np.float32(wanted)
+
+
+def test_a_body_with_a_branch_runs_element_by_element(run: Run) -> None:
+    body = f"""
+    {HEAD} across dimensions = [0] : (tensor<4xf32>, {F}) -> {F}
+     reducer(%l: {F}, %m: {F}) {{
+      %p = stablehlo.compare LT, %l, %m : ({F}, {F}) -> tensor<i1>
+      %0 = "stablehlo.if"(%p) ({{
+        stablehlo.return %m : {F}
+      }}, {{
+        stablehlo.return %l : {F}
+      }}) : (tensor<i1>) -> {F}
+      stablehlo.return %0 : {F}
+    }}
+    """
+    array = np.array([1.0, 4.0, 3.0, 2.0], np.float32)
+    assert run(body, F, array, np.float32(0)) == 4.0
 
 
 def test_the_greatest_element_and_its_place(run: Run) -> None:
@@ -127,5 +140,5 @@ def test_the_greatest_element_and_its_place(run: Run) -> None:
     }}
     %r = stablehlo.convert %0#1 : (tensor<2xi32>) -> tensor<2xi64>
     """
-    array = np.float32([[1, 5, 2], [9, 3, 4]])
+    array = np.array([[1, 5, 2], [9, 3, 4]], np.float32)
     assert run(text, "tensor<2xi64>", array).tolist() == [1, 0]

@@ -67,6 +67,14 @@ def test_batches_run_along_both(run: Run) -> None:
     assert result.tolist() == [M[0, 2], M[1, 0], M[2, 1], M[3, 2]]
 
 
+def test_batches_are_counted_without_the_index_vector(run: Run) -> None:
+    numbers = "collapsed_slice_dims = [1], operand_batching_dims = [0],"
+    numbers += " start_indices_batching_dims = [1], start_index_map = [1], index_vector_dim = 0"
+    indices = np.array([[2, 0, 1, 2]], np.int32)
+    result = gathered(run, numbers, "1, 1", M, indices, (4,))
+    assert result.tolist() == [M[0, 2], M[1, 0], M[2, 1], M[3, 2]]
+
+
 ROWS = "update_window_dims = [1], inserted_window_dims = [0], scatter_dims_to_operand_dims = [0],"
 ROWS += " index_vector_dim = 1"
 CELLS = "inserted_window_dims = [0], scatter_dims_to_operand_dims = [0], index_vector_dim = 1"
@@ -100,21 +108,29 @@ def test_updates_add_up_and_those_outside_are_dropped(run: Run) -> None:
 
 def test_a_window_that_reaches_out_is_dropped_where_it_does(run: Run) -> None:
     numbers = "update_window_dims = [1], scatter_dims_to_operand_dims = [0], index_vector_dim = 1"
-    array, updates = np.zeros(4, np.float32), np.float32([[1, 2], [3, 4]])
-    result = scattered(run, numbers, ADD, array, np.int64([3, -1]), updates)
+    array, updates = np.zeros(4, np.float32), np.array([[1, 2], [3, 4]], np.float32)
+    result = scattered(run, numbers, ADD, array, np.array([3, -1], np.int64), updates)
     assert result.tolist() == [4.0, 0.0, 0.0, 1.0]
 
 
 def test_updates_add_in_their_order(run: Run) -> None:
     tiny = np.float32(2**-24)
-    updates = np.array([tiny, tiny, -1, 1], np.float32)
-    array, indices = np.float32([1.0]), np.zeros(4, np.int32)
-    result = scattered(run, CELLS, ADD, array, indices, updates)
-    total = array[0]
-    for update in updates:
-        total = np.float32(total + update)
-    assert result[0] == total == 1.0
-    assert scattered(run, CELLS, ADD, array, indices, updates[::-1])[0] == 1.0 + 2 * tiny
+    updates = np.array([-1, tiny, tiny], np.float32)
+    array, indices = np.array([1.0], np.float32), np.zeros(3, np.int32)
+    assert scattered(run, CELLS, ADD, array, indices, updates)[0] == 2 * tiny
+    # Each of the two is lost beside the one before that is taken away.
+    assert scattered(run, CELLS, ADD, array, indices, updates[::-1])[0] == 0.0
+
+
+def test_many_updates_of_a_few_places_keep_their_order(run: Run) -> None:
+    random = np.random.default_rng(3)
+    places = random.integers(0, 5, 500).astype(np.int32)
+    updates = random.standard_normal(500).astype(np.float32)
+    wanted = np.zeros(5, np.float32)
+    for place, update in zip(places, updates, strict=True):
+        wanted[place] += update
+    result = scattered(run, CELLS, ADD, np.zeros(5, np.float32), places, updates)
+    assert result.tobytes() == wanted.tobytes()
 
 
 @pytest.mark.parametrize(
@@ -128,12 +144,12 @@ def test_updates_add_in_their_order(run: Run) -> None:
     ],
 )
 def test_a_scatter_by_any_body(run: Run, line: str, wanted: list[float]) -> None:
-    array, updates = np.float32([10, 20, 30]), np.float32([1, 2, 3])
-    result = scattered(run, CELLS, line, array, np.int32([0, 0, 2]), updates)
+    array, updates = np.array([10, 20, 30], np.float32), np.array([1, 2, 3], np.float32)
+    result = scattered(run, CELLS, line, array, np.array([0, 0, 2], np.int32), updates)
     assert result.tolist() == wanted
 
 
 def test_integers_scatter_and_wrap(run: Run) -> None:
-    array, updates = np.int8([100, 0]), np.int8([100, 1])
-    result = scattered(run, CELLS, ADD, array, np.int64([0, 1]), updates, "i8")
+    array, updates = np.array([100, 0], np.int8), np.array([100, 1], np.int8)
+    result = scattered(run, CELLS, ADD, array, np.array([0, 1], np.int64), updates, "i8")
     assert result.tolist() == [-56, 1]

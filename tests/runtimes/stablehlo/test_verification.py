@@ -194,7 +194,21 @@ UNKNOWN = (
 def test_a_module_that_breaks_a_rule(text: str, message: str) -> None:
     with pytest.raises(VerifyError) as caught:
         RUNTIME.compile(text)
-    assert str(caught.value) == message
+    error = caught.value
+    assert (f"line {error.line}: {error.reason}" if error.line else error.reason) == message
+
+
+def test_a_broken_rule_is_shown_with_its_line_and_a_caret() -> None:
+    text = (
+        "func.func @main(%a: tensor<2xf32>) {\n  %0 = stablehlo.negate %b : tensor<2xf32>\nreturn }"
+    )
+    with pytest.raises(VerifyError) as caught:
+        RUNTIME.compile(text)
+    assert str(caught.value) == (
+        "line 2, column 3: stablehlo.negate uses %b, which is not defined\n"
+        "  %0 = stablehlo.negate %b : tensor<2xf32>\n"
+        "  ^"
+    )
 
 
 @pytest.mark.parametrize(("text", "message"), UNKNOWN)

@@ -1,0 +1,124 @@
+"""Runs: what may be read, what a scan answers, and what was not declared."""
+
+from __future__ import annotations
+
+import pickle
+import re
+
+import pytest
+
+from tests.exact import exactly, holds, same, same_runs
+from topos import Network, Numerics, Symbol, Tape, f32
+from topos.errors import PostureError, ReadError, SymbolError
+
+
+def cubes() -> Network:
+    tape = Tape()
+    w = tape.parameter(2.0, name="w")
+    square = (w * w).named("square")
+    (square * w).named("cube")
+    (w + 1.0).named("other")
+    return tape.into_network()
+
+
+def test_only_declared_values_are_read() -> None:
+    network = cubes()
+    for run in (
+        network.entry(["cube"], observe=["other"]).interpret(),
+        network.entry(["cube"], observe=["other"]).lower().forward(),
+    ):
+        assert holds(run.of("cube"), 8.0, f32)
+        assert holds(run.of("other"), 3.0, f32)
+        message = "%1 'square' was not declared: make it a root or observe it"
+        with pytest.raises(ReadError, match=exactly(message)):
+            run.of("square")
+        with pytest.raises(SymbolError, match=exactly("no value is named 'sphere'")):
+            run.of("sphere")
+        with pytest.raises(SymbolError, match=re.escape("belongs to another recording")):
+            run.of(Symbol(1, 0))
+
+
+def test_the_oracle_of_a_whole_network_answers_everything() -> None:
+    network = cubes()
+    run = network.forward()
+    assert sorted(run.symbols()) == [node.symbol for node in network.nodes()]
+    assert repr(network.entry(["cube"]).interpret()) == "Run(%2: f32[])"
+
+
+def test_an_entry_has_roots() -> None:
+    with pytest.raises(ReadError, match=exactly("an entry needs one root or more, got none")):
+        cubes().entry([])
+    with pytest.raises(SymbolError, match=exactly("no value is named 'sphere'")):
+        cubes().entry(["sphere"])
+    with pytest.raises(SymbolError, match=exactly("no value is named 'sphere'")):
+        cubes().entry(["cube"], observe=["sphere"])
+
+
+def test_an_entry_states_its_posture() -> None:
+    entry = cubes().entry(["cube"], observe=["w"], backward=True, numerics=Numerics.EXACT).entry
+    assert [symbol.position for symbol in entry.results()] == [2, 0]
+    assert (entry.backward, entry.numerics) == (True, Numerics.EXACT)
+    assert cubes().entry(["cube"]).entry.numerics is Numerics.FAST
+    assert repr(cubes().entry(["cube"])) == "BoundEntry(Network(5 nodes), roots=[%2])"
+
+
+@pytest.mark.parametrize("numerics", Numerics)
+def test_numerics_are_a_choice(numerics: Numerics) -> None:
+    entry = cubes().entry(["cube"], numerics=numerics)
+    assert same_runs(entry.lower().forward(), entry.interpret())
+    assert entry.lower().numerics is numerics
+
+
+def test_a_forward_only_run_has_no_backward() -> None:
+    entry = cubes().entry(["cube"])
+    message = "backward needs an entry lowered with backward=True, got a forward-only one"
+    for run in (entry.interpret(), entry.lower().forward()):
+        with pytest.raises(PostureError, match=exactly(message)):
+            run.backward("cube")
+        assert holds(run.of("cube"), 8.0, f32)
+
+
+def test_a_target_is_declared() -> None:
+    entry = cubes().entry(["cube"], backward=True)
+    message = "%1 'square' was not declared: a backward target is a root or observed"
+    for run in (entry.interpret(), entry.lower().forward()):
+        with pytest.raises(ReadError, match=exactly(message)):
+            run.backward("square")
+        assert holds(run.backward("cube").of("w"), 12.0, f32)
+
+
+def test_every_declared_target_is_scanned_alike_by_plan_and_oracle() -> None:
+    network = cubes()
+    entry = network.entry(["other"], observe=["cube", "square"], backward=True)
+    oracle = network.forward()
+    for run in (entry.interpret(), entry.lower().forward()):
+        for target, slope in [("cube", 12.0), ("square", 4.0), ("other", 1.0)]:
+            assert holds(run.backward(target).of("w"), slope, f32)
+            assert same(run.backward(target).of("w"), oracle.backward(target).of("w"))
+
+
+def test_a_scan_answers_for_the_nodes_up_to_its_target() -> None:
+    run = cubes().forward()
+    field = run.backward("square")
+    assert [symbol.position for symbol in field.symbols()] == [0, 1]
+    with pytest.raises(ReadError, match=exactly("%2 'cube' has no entry in this Field")):
+        field.of("cube")
+
+
+def test_recorded_gradients_are_read_as_a_field() -> None:
+    tape = Tape()
+    w, v = tape.parameter(2.0, name="w"), tape.parameter(3.0, name="v")
+    adjoints = tape.differentiate(w * v, [v, w])
+    network = tape.into_network()
+    field = network.entry(adjoints.roots()).lower().forward().recorded_gradients(adjoints)
+    assert holds(field.of("w"), 3.0, f32)
+    assert holds(field.of("v"), 2.0, f32)
+    with pytest.raises(ReadError, match=re.escape("was not declared: make it a root")):
+        network.entry(["w"]).lower().forward().recorded_gradients(adjoints)
+
+
+def test_a_pickled_run_is_read_and_scanned_alike() -> None:
+    run = cubes().entry(["cube"], backward=True).lower().forward()
+    twin = pickle.loads(pickle.dumps(run))
+    assert same_runs(twin, run)
+    assert holds(twin.backward("cube").of("w"), 12.0, f32)
