@@ -85,6 +85,25 @@ def test_a_nan_has_the_bits_of_the_oracle(
 
 @pytest.mark.parametrize("element", DIFFERENTIABLE, ids=str)
 @pytest.mark.parametrize("formula", ARISING.values(), ids=ARISING)
+def test_a_nan_that_arose_is_computed_with_as_the_oracle_does(
+    formula: Callable[[Value], Value], element: Element
+) -> None:
+    # A negated NaN has its sign set, and a computing operation clears it again.
+    followed: list[Callable[[Value], Value]] = [
+        lambda x: -formula(x) + 1.0,
+        lambda x: -formula(x) * 2.0,
+        lambda x: 1.0 / -formula(x),
+        lambda x: formula(x) - -formula(x),
+    ]
+    for program in followed:
+        network, result = network_of(program, element)
+        feeds = {network.symbol("x"): Tensor([[0.0, INF], [-1.0, 1.0]], element)}
+        entry = network.entry([result])
+        assert same_runs(entry.lower().forward(None, feeds), entry.interpret(None, feeds))
+
+
+@pytest.mark.parametrize("element", DIFFERENTIABLE, ids=str)
+@pytest.mark.parametrize("formula", ARISING.values(), ids=ARISING)
 def test_ordinary_numbers_have_the_bits_of_the_oracle(
     formula: Callable[[Value], Value], element: Element
 ) -> None:

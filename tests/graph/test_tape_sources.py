@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -13,6 +14,7 @@ from topos import Tape, Tensor, bf16, bool_, f32, f64, i32, i64
 from topos.errors import (
     ElementError,
     ShapeError,
+    SymbolError,
 )
 
 
@@ -73,6 +75,40 @@ def test_payloads_bring_their_element_or_take_that_of_the_tape() -> None:
         match=exactly("a payload of f32 needs an array of float32, got bfloat16"),
     ):
         tape.leaf(Tensor([1.0], bf16), element=f32)
+
+
+@pytest.mark.parametrize("element", [np.float32, "f32", np.dtype("f4")], ids=repr)
+def test_a_dtype_is_no_element(element: Any) -> None:
+    tape = Tape()
+    message = f"an element is an Element such as f32, got {element!r}"
+    actions: list[Callable[[], object]] = [
+        lambda: Tape(element=element),
+        lambda: tape.leaf(1.0, element=element, name="x"),
+        lambda: tape.parameter(np.zeros(2, np.float32), element=element),
+        lambda: tape.input(shape=(2,), element=element),
+    ]
+    for action in actions:
+        with pytest.raises(ElementError, match=exactly(message)):
+            action()
+    x = tape.input(shape=(2,), name="x")
+    message = f"convert needs an Element such as f32, got {element!r}"
+    with pytest.raises(ElementError, match=exactly(message)):
+        x.convert(element)
+    assert length(tape) == 1
+
+
+@pytest.mark.parametrize("name", [3, ("x",), ["x"]], ids=repr)
+def test_a_name_is_text(name: Any) -> None:
+    tape = Tape()
+    x = tape.leaf(1.0)
+    actions: list[Callable[[], object]] = [
+        lambda: tape.leaf(1.0, name=name),
+        lambda: x.named(name),
+    ]
+    for action in actions:
+        with pytest.raises(SymbolError, match=exactly(f"a name is text, got {name!r}")):
+            action()
+    assert length(tape) == 1
 
 
 def test_a_value_is_no_payload() -> None:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Never
 
 import numpy.typing as npt
 
-from topos.errors import PhaseError, ShapeError, SymbolError, ToposError
+from topos.errors import ElementError, PhaseError, ShapeError, SymbolError, ToposError
 from topos.graph.adjoints import Adjoints, differentiate
 from topos.graph.columns import Columns, Form
 from topos.graph.detach import detach
@@ -39,6 +39,7 @@ class Tape:
         self._open(Columns(locations=locations), element)
 
     def _open(self, columns: Columns, element: Element) -> None:
+        _demand_element(element)
         self.columns = columns
         self.element = element
         self._owner: int | None = get_ident()
@@ -96,6 +97,8 @@ class Tape:
             return self._source(Input, payload, name, element)
         if shape is None:
             raise ShapeError("an input takes a default payload or a shape, got neither")
+        if element is not None:
+            _demand_element(element)
         declared = TensorType(shape_of(shape), element or self.element)
         return self._append_source(Input(declared, None), name)
 
@@ -174,8 +177,7 @@ class Tape:
     def name(self, index: int, name: str) -> None:
         """Calls the node at `index` by `name`, which no other node may have."""
         self._demand_open()
-        if self.columns.names.get(name, index) != index:
-            raise SymbolError(f"the name {name!r} is already taken")
+        self._demand_free(name, index)
         self.columns.names.pop(self.columns.labels.get(index, name), None)
         self.columns.names[name] = index
         self.columns.labels[index] = name
@@ -193,13 +195,15 @@ class Tape:
     ) -> Value:
         if isinstance(payload, Tensor):
             element, payload = element or payload.element, payload.numpy()
+        if element is not None:
+            _demand_element(element)
         array, own = stored(payload, self.element, element)
         return self._append_source(kind(TensorType(array.shape, own), array), name)
 
     def _append_source(self, source: Source, name: str | None) -> Value:
         self._demand_open()
-        if name is not None and name in self.columns.names:
-            raise SymbolError(f"the name {name!r} is already taken")
+        if name is not None:
+            self._demand_free(name, len(self.columns.forms))
         value = Value(self, self.append(source, ()))
         return value if name is None else value.named(name)
 
@@ -217,6 +221,12 @@ class Tape:
             self._known[(operation, *types)] = form
         return form
 
+    def _demand_free(self, name: str, index: int) -> None:
+        if not isinstance(name, str):
+            raise SymbolError(f"a name is text, got {name!r}")
+        if self.columns.names.get(name, index) != index:
+            raise SymbolError(f"the name {name!r} is already taken")
+
     def _demand_open(self) -> None:
         if self._owner is None:
             raise PhaseError("the tape is sealed: its values are dead, symbols name what they were")
@@ -229,3 +239,8 @@ class Tape:
     def __repr__(self) -> str:
         phase = "sealed" if self._owner is None else "open"
         return f"Tape({phase}, {len(self.columns.forms)} nodes, {self.element})"
+
+
+def _demand_element(element: object) -> None:
+    if not isinstance(element, Element):
+        raise ElementError(f"an element is an Element such as f32, got {element!r}")

@@ -96,6 +96,8 @@ class Convert(Operation):
     def infer(self, *operands: TensorType) -> TensorType:
         if len(operands) != 1:
             raise ShapeError(f"convert takes 1 operand, got {len(operands)}")
+        if not isinstance(self.element, Element):
+            raise ElementError(f"convert needs an Element such as f32, got {self.element!r}")
         return TensorType(operands[0].shape, self.element)
 
     def infer_shape(self, *operands: Shape) -> Shape:
