@@ -18,8 +18,8 @@ __all__ = ["CompiledPlan", "compile_plan"]
 class CompiledPlan:
     """A plan whose emitted module a runtime executes; it is forward-only."""
 
-    def __init__(self, plan: Plan, executable: Executable) -> None:
-        self.plan, self.executable = plan, executable
+    def __init__(self, plan: Plan, runtime: str, executable: Executable) -> None:
+        self.plan, self.runtime, self.executable = plan, runtime, executable
         self._results = plan.signature().results
 
     def forward(self, parameters: Parameters | None = None, feeds: Feeds | None = None) -> Run:
@@ -31,6 +31,9 @@ class CompiledPlan:
         }
         return Run(self.plan.network, values, None)
 
+    def __repr__(self) -> str:
+        return f"CompiledPlan({self.runtime}, {self.plan.signature()})"
+
 
 def compile_plan(
     plan: Plan, runtime: str, numerics: Numerics, options: Mapping[str, Any] | None
@@ -38,4 +41,4 @@ def compile_plan(
     """Returns `plan` emitted and compiled by the runtime called `runtime`."""
     adapter = load(runtime)
     executable = adapter.compile(plan.emit_stablehlo(), numerics=numerics, options=options)
-    return CompiledPlan(plan, executable)
+    return CompiledPlan(plan, runtime, executable)

@@ -68,6 +68,9 @@ class Executable(ABC):
                 raise ArgumentError(f"argument {position} must be {wanted}, got {got}")
         return self.execute(arrays)
 
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self.signature})"
+
     @abstractmethod
     def execute(self, arguments: list[Array]) -> tuple[Array, ...]:
         """Returns the results for arguments that already fit `signature`."""

@@ -33,7 +33,9 @@ class ResultGrade(NamedTuple):
         title = self.name or str(self.symbol)
         if self.bits_equal:
             return f"{title}: bits equal"
-        return f"{title}: {'beyond measure' if self.distance >= FAR else f'{self.distance} ULP'}"
+        if self.distance >= FAR:
+            return f"{title}: beyond measure"
+        return f"{title}: {self.distance} ULP, {self.relative:.1g} of the largest"
 
 
 class Grade(NamedTuple):

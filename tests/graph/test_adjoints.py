@@ -46,7 +46,8 @@ def test_wrt_may_be_values_symbols_names_and_inner_nodes() -> None:
     x = tape.parameter(3.0, name="x")
     y = x * x
     adjoints = tape.differentiate(y * y, ["x", x.symbol, y])
-    assert adjoints.wrt() == (x.symbol, y.symbol)
+    assert adjoints.wrt() == (x.symbol, x.symbol, y.symbol)
+    assert len(adjoints.roots()) == 3
     run = tape.into_network().entry(adjoints.roots()).interpret()
     assert holds(run.of(adjoints.of(x.symbol)), 108.0, f32)
     assert holds(run.of(adjoints.of(y.symbol)), 18.0, f32)
@@ -245,3 +246,10 @@ def test_the_gradient_of_a_softmax_sums_to_zero() -> None:
     softmax(x, 0).narrow(0, 1, 1).sum().named("loss")
     gradient = tape.into_network().forward().backward("loss").of("x")
     assert abs(float(Tensor(gradient).sum())) < 1e-16
+
+
+def test_a_shared_literal_is_not_named_after_a_gradient() -> None:
+    tape = Tape()
+    x, y = tape.parameter(1.0, name="x"), tape.parameter(1.0, name="y")
+    tape.differentiate((x + y).named("loss"), [x, y])
+    assert not [name for name in tape.columns.names if name.startswith("d")]

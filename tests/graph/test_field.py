@@ -66,6 +66,8 @@ def test_a_table_pairs_with_one_of_the_same_recording_that_has_its_entries() -> 
     network = tape.into_network()
     table = network.forward().backward("loss")
     assert holds(table.of("v"), 0.0, f32)
+    assert holds(table.of("late"), 0.0, f32)
+    table = Field(network.columns, {0: table.of("w"), 1: table.of("v")})
     with pytest.raises(ReadError, match=exactly("%4 'late' has no entry in the other table")):
         network.parameters().zip(table, lambda own, other: own)
 

@@ -128,14 +128,17 @@ def test_broadcast_along_stands_new_axes_where_it_is_told() -> None:
 
 def test_broadcast_along_needs_one_extent_an_axis() -> None:
     x = Tape().input(shape=(2,))
-    message = "broadcast_along needs one extent an axis, got axes (0, 1) and extents (3,)"
-    with pytest.raises(ShapeError, match=exactly(message)):
+    needs = "broadcast_along needs distinct axes with one extent each, got"
+    with pytest.raises(ShapeError, match=exactly(f"{needs} axes (0, 1) and extents (3,)")):
         x.broadcast_along((0, 1), (3,))
-    with pytest.raises(
-        ShapeError,
-        match=exactly("broadcast_along needs one extent an axis, got axes (0,) and extents (3, 4)"),
-    ):
+    with pytest.raises(ShapeError, match=exactly(f"{needs} axes (0,) and extents (3, 4)")):
         x.express(BroadcastAlong((0,), (3, 4)), x)
+    with pytest.raises(ShapeError, match=exactly(f"{needs} axes (0, 0) and extents (3, 4)")):
+        x.broadcast_along((0, 0), (3, 4))
+
+
+def test_broadcast_along_pairs_extents_with_axes() -> None:
+    assert Tape().input(shape=(3,)).broadcast_along((2, 0), (5, 4)).shape == (4, 3, 5)
 
 
 def test_lines_of_describe_show_axes_and_extents() -> None:

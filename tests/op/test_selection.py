@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -112,3 +114,8 @@ def test_lines_of_describe_show_axis_and_extent() -> None:
         "%2 = gather(axis=0) %0 %1 : f32[2]",
         "%3 = scatter(axis=0, extent=3) %2 %1 : f32[3]",
     ]
+
+
+def test_a_negative_axis_of_scatter_counts_in_the_result() -> None:
+    x: Any = Tape().input(shape=(3, 2))
+    assert x.scatter(x.tape.leaf([0, 1], element=i32), -1, 5).shape == (3, 5)

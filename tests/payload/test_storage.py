@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from tests.exact import exactly
-from topos import Element, bf16, bool_, f16, f32, f64, i32, i64
+from topos import Element, Tensor, bf16, bool_, f16, f32, f64, i32, i64
 from topos.compiler import ELEMENTS
 from topos.errors import ElementError
 from topos.payload.storage import frozen, iota, literal, stored
@@ -115,3 +115,24 @@ def test_frozen_is_the_same_array() -> None:
     array = np.zeros(2)
     assert frozen(array) is array
     assert not array.flags.writeable
+
+
+def test_a_literal_and_a_payload_round_once() -> None:
+    above = 1 + 2.0**-8 + 2.0**-30
+    assert float(literal(above, bf16)) == 1 + 2.0**-7
+    assert float(Tensor(above, bf16)) == 1 + 2.0**-7
+
+
+def test_an_integer_payload_fits() -> None:
+    for number, element in [(2**40, i32), (2**63, i64)]:
+        with pytest.raises(ElementError):
+            Tensor(number, element)
+
+
+def test_an_empty_list_is_of_any_element() -> None:
+    assert Tensor([], i64).shape == (0,)
+
+
+def test_a_huge_literal_is_refused() -> None:
+    with pytest.raises(ElementError, match=r"^a literal of i64 must fit it, got 1000"):
+        literal(10**400, f32)

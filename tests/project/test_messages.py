@@ -125,7 +125,7 @@ RECORDING = [
     Bad(
         "floats_alone",
         errors.ElementError,
-        "map needs a floating element, got i32",
+        "map needs f64, f32, f16 or bf16, got i32",
         lambda r: r.count.exp(),
     ),
     Bad(

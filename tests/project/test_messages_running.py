@@ -81,7 +81,7 @@ RUNNING = [
     Bad(
         "value_as_root",
         errors.SymbolError,
-        "a value is referred to by a Symbol or a name, got Value",
+        "a value is referred to by a Symbol or a name, got Value: take its symbol",
         lambda n: n.entry([sealed_value()]),
     ),
     Bad(
@@ -107,7 +107,7 @@ RUNNING = [
     Bad(
         "forward_only",
         errors.PostureError,
-        "backward needs an entry lowered with backward=True, got a forward-only one",
+        "backward needs an entry with backward=True, got a forward-only or compiled one",
         lambda n: n.entry(["loss"]).lower().forward(None, {"x": [1, 2]}).backward("loss"),
     ),
     Bad(

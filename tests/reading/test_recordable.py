@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tests.exact import exactly, same
+from tests.exact import exactly, holds, same
 from tests.sample import Sample
 from tests.samples import CASES, title
-from topos import Element, Recordable, Tape, Value, f64, i64
-from topos.errors import ElementError, ShapeError
+from topos import Element, Recordable, Tape, Tensor, Value, bool_, f32, f64, i32, i64
+from topos.errors import ElementError, PhaseError, ShapeError, ToposError
 
 
 @pytest.mark.parametrize(("sample", "element"), CASES, ids=title)
@@ -83,3 +83,56 @@ def test_nothing_is_promoted_or_broadcast() -> None:
         message = f"add needs equal elements, got f32 and {element}"
         with pytest.raises(ElementError, match=exactly(message)):
             row + tape.input(shape=(3,), element=element)
+
+
+@pytest.mark.parametrize(
+    "action",
+    [
+        lambda x: x.narrow(0, 1.5, 2),
+        lambda x: x.unfold(0, 2.0, 1),
+        lambda x: x.pad((1.0,), (0,)),
+        lambda x: x.pad(1, 1),
+        lambda x: x.reshape((4, 1)).fold(0, 1, 4.0),
+        lambda x: x.scatter(x.tape.leaf([0] * 4, element=i32), 0, 3.0),
+    ],
+)
+def test_static_parameters_are_integers(action: Any) -> None:
+    with pytest.raises(ShapeError):
+        action(Tape().input(shape=(4,)))
+
+
+def test_a_number_is_no_matrix_list_or_index() -> None:
+    tape = Tape()
+    x: Any = tape.input(shape=(2, 2))
+    count: Any = tape.input(shape=(2, 2), element=i64)
+    with pytest.raises(ElementError, match=r"^an operand must be a Value, got float$"):
+        x @ 2.0
+    with pytest.raises(ElementError, match=r"^an operand must be a Value, got float$"):
+        x.concatenate([1.0], 0)
+    with pytest.raises(ElementError, match=r"^an operand must be a Value, got int$"):
+        count.gather(0, 0)
+
+
+def test_a_number_is_not_compared_by_identity() -> None:
+    x: Any = Tape().input(shape=(2, 2))
+    with pytest.raises(ElementError, match=r"^== compares identities"):
+        assert x == 0.0
+    assert x == x
+    assert x in [x]
+
+
+def test_numpy_finds_no_numbers_in_a_value() -> None:
+    x: Any = Tape().input(shape=(2, 2))
+    for function in (np.mean, np.asarray, np.transpose):
+        with pytest.raises(PhaseError, match=r"^a recorded value has no numbers for numpy"):
+            function(x)
+
+
+def test_select_fills_a_number_beside_the_other_branch() -> None:
+    mask, x = Tensor([1, 0], bool_), Tensor([5.0, 5.0])
+    assert holds(mask.select(x, 0.0), [5.0, 0.0], f32)
+
+
+def test_a_recorded_value_is_neither_true_nor_false() -> None:
+    with pytest.raises(ToposError):
+        bool(Tape().input(shape=()))

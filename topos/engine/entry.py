@@ -60,13 +60,16 @@ class BoundEntry:
         return Plan(self.network, results, entry.backward, entry.numerics)
 
     def __repr__(self) -> str:
-        return f"BoundEntry({self.network!r}, roots={list(self.entry.roots)})"
+        labels = self.network.columns.labels
+        results = (labels.get(at.position, str(at)) for at in self.entry.results())
+        posture = ", backward" if self.entry.backward else ""
+        return f"BoundEntry({', '.join(results)}; {self.entry.numerics.value}{posture})"
 
 
 def forward(network: Network, parameters: Parameters | None, feeds: Feeds) -> Run:
     """Returns a run of every node of `network` by the oracle; every value may be read."""
     values = _evaluate(network, list(range(network.length)), parameters, feeds)
-    return Run(network, values, values)
+    return Run(network, dict(sorted(values.items())), values)
 
 
 def _evaluate(

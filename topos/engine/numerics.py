@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from enum import Enum
 
+from topos.errors import PostureError
+
 __all__ = ["Numerics"]
 
 
@@ -12,3 +14,11 @@ class Numerics(Enum):
 
     EXACT = "exact"
     FAST = "fast"
+
+    @classmethod
+    def of(cls, posture: Numerics | str) -> Numerics:
+        """Returns the posture that a member or its value names; raises `PostureError`."""
+        try:
+            return cls(posture)
+        except ValueError:
+            raise PostureError(f"numerics are 'exact' or 'fast', got {posture!r}") from None

@@ -88,7 +88,7 @@ class Plan:
         self,
         runtime: str,
         *,
-        numerics: Numerics | None = None,
+        numerics: Numerics | str | None = None,
         options: Mapping[str, Any] | None = None,
     ) -> CompiledPlan:
         """Returns the emitted module compiled by the runtime of that name, numerics as the plan's.
@@ -98,7 +98,7 @@ class Plan:
         # A door: runtimes execute the text of plans.
         from topos.runtimes._compiled import compile_plan
 
-        return compile_plan(self, runtime, numerics or self.numerics, options)
+        return compile_plan(self, runtime, Numerics.of(numerics or self.numerics), options)
 
     def describe(self) -> str:
         """Returns the plan as text: its signature, then one line a node with what it frees."""

@@ -43,12 +43,13 @@ class Run:
     def backward(self, target: Symbol | str) -> Field:
         """Returns the gradients of the rank-0 `target` by the engine's reverse scan.
 
-        The field has an entry for each floating node up to `target`: zeros where the target does
-        not depend on it. Raises `PostureError` where the run kept nothing to scan.
+        The field has an entry for each floating node up to `target` and each floating source:
+        zeros where the target does not depend on it. Raises `PostureError` where the run kept
+        nothing to scan.
         """
         if self._retained is None:
             raise PostureError(
-                "backward needs an entry lowered with backward=True, got a forward-only one"
+                "backward needs an entry with backward=True, got a forward-only or compiled one"
             )
         columns, index = self._network.columns, self._network.symbol(target).position
         if index not in self._values:
@@ -57,20 +58,26 @@ class Run:
         demand_differentiable(columns, index)
         seed = self._values[index].fill(1.0)
         gradients = reverse(columns, self._reading, index, seed)
-        for node in range(index):
+        for node in range(self._network.length):
             type = columns.forms[node].type
+            if node > index and columns.operands[node]:
+                continue
             if node not in gradients and type.element.differentiable:
                 gradients[node] = Tensor(0.0, type.element).broadcast(type.shape)
         return Field(columns, gradients)
 
     def recorded_gradients(self, adjoints: Adjoints) -> Field:
         """Returns recorded gradients, which this run read, as a field over what they are for."""
+        if not isinstance(adjoints, Adjoints):
+            kind = type(adjoints).__name__
+            raise ReadError(f"recorded gradients are read by their Adjoints, got {kind}")
         gradients = {symbol.position: self.of(adjoints.of(symbol)) for symbol in adjoints.wrt()}
         return Field(self._network.columns, gradients)
 
     def symbols(self) -> tuple[Symbol, ...]:
-        """Returns the symbols of the readable values."""
-        return tuple(Symbol(self._network.columns.origin, index) for index in self._values)
+        """Returns the symbols of the readable values, in the order of the entry's results."""
+        origin = self._network.columns.origin
+        return tuple(Symbol(origin, index) for index in self._values)
 
     def _reading(self, index: int) -> Tensor:
         assert self._retained is not None
@@ -79,7 +86,12 @@ class Run:
         return Unretained(self._network.columns.forms[index].type) if held is None else held  # type: ignore[return-value]
 
     def __repr__(self) -> str:
-        return f"Run({', '.join(f'{symbol}: {self.of(symbol).type}' for symbol in self.symbols())})"
+        labels = self._network.columns.labels
+        entries = (
+            f"{labels.get(index, f'%{index}')}: {value.type}"
+            for index, value in self._values.items()
+        )
+        return f"Run({', '.join(entries)})"
 
 
 class Unretained(Recordable):

@@ -61,6 +61,8 @@ def fed_arrays(network: Network, feeds: Feeds, *, copy: bool) -> dict[int, Array
         index = columns.resolve(reference, network.length)
         if not isinstance(columns.forms[index].operation, Input):
             raise FeedError(f"{columns.title(index)} is not an input and cannot be fed")
+        if index in fed:
+            raise FeedError(f"{columns.title(index)} is fed twice, by name and by symbol")
         fed[index] = _fitted(columns, index, payload, copy)
     return fed
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from topos.errors import ElementError, ShapeError, SymbolError
@@ -20,30 +20,37 @@ __all__ = ["Adjoints", "demand_differentiable", "differentiate"]
 class Adjoints:
     """One gradient symbol for each `wrt`, in its order, of one recorded differentiation."""
 
-    __slots__ = ("_gradients",)
+    __slots__ = ("_columns", "_gradients", "_wrt")
 
-    def __init__(self, gradients: dict[Symbol, Symbol]) -> None:
-        self._gradients = gradients
+    def __init__(
+        self, columns: Columns, wrt: Sequence[Symbol], gradients: Mapping[Symbol, Symbol]
+    ) -> None:
+        self._columns, self._wrt, self._gradients = columns, tuple(wrt), dict(gradients)
 
     def roots(self) -> tuple[Symbol, ...]:
         """Returns the gradients' symbols, in the order of `wrt`."""
-        return tuple(self._gradients.values())
+        return tuple(self._gradients[symbol] for symbol in self._wrt)
 
     def wrt(self) -> tuple[Symbol, ...]:
         """Returns the symbols that the target was differentiated with respect to."""
-        return tuple(self._gradients)
+        return self._wrt
 
-    def of(self, reference: Symbol | Value) -> Symbol:
+    def of(self, reference: Symbol | Value | str) -> Symbol:
         """Returns the symbol of the gradient with respect to `reference`."""
         symbol = reference.symbol if isinstance(reference, Value) else reference
+        position = self._columns.resolve(symbol, len(self._columns.forms))
         try:
-            return self._gradients[symbol]
+            return self._gradients[Symbol(self._columns.origin, position)]
         except KeyError:
-            raise SymbolError(f"{symbol} is not among the values differentiated for") from None
+            title = self._columns.title(position)
+            raise SymbolError(f"{title} is not among the values differentiated for") from None
 
     def __repr__(self) -> str:
-        pairs = ", ".join(f"d/d{wrt}: {root}" for wrt, root in self._gradients.items())
-        return f"Adjoints({pairs})"
+        labels = self._columns.labels
+        pairs = (
+            f"d/d{labels.get(at.position, at)}: {root}" for at, root in self._gradients.items()
+        )
+        return f"Adjoints({', '.join(pairs)})"
 
 
 def differentiate(tape: Tape, target: int, wrt: Sequence[int]) -> Adjoints:
@@ -67,13 +74,17 @@ def differentiate(tape: Tape, target: int, wrt: Sequence[int]) -> Adjoints:
         gradient = gradients[index] if index in gradients else Value(tape, index).fill(0.0)
         _name(tape, gradient, target, index)
         roots[Symbol(columns.origin, index)] = gradient.symbol
-    return Adjoints(roots)
+    return Adjoints(columns, [Symbol(columns.origin, index) for index in wrt], roots)
 
 
 def _name(tape: Tape, gradient: Value, target: int, wrt: int) -> None:
     """Names `gradient` after what it is, where both have names and this one is free."""
     labels = tape.columns.labels
-    if target in labels and wrt in labels and gradient.symbol.position not in labels:
+    position = gradient.symbol.position
+    # A constant may be shared with other expressions and is nobody's gradient alone.
+    if not tape.columns.operands[position]:
+        return
+    if target in labels and wrt in labels and position not in labels:
         name = f"d{labels[target]}/d{labels[wrt]}"
         if name not in tape.columns.names:
             gradient.named(name)

@@ -78,7 +78,8 @@ class Columns:
             return index
         if not isinstance(reference, Symbol):
             kind = type(reference).__name__
-            raise SymbolError(f"a value is referred to by a Symbol or a name, got {kind}")
+            hint = ": take its symbol" if hasattr(reference, "symbol") else ""
+            raise SymbolError(f"a value is referred to by a Symbol or a name, got {kind}{hint}")
         if reference.origin != self.origin:
             raise SymbolError(f"symbol {reference} belongs to another recording")
         if reference.position >= length:

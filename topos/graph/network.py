@@ -53,11 +53,11 @@ class Network:
         *,
         observe: Sequence[Reference] = (),
         backward: bool = False,
-        numerics: Numerics | None = None,
+        numerics: Numerics | str = "fast",
     ) -> BoundEntry:
         """Returns an entry: the declared roots and observes of a run, its memory and numerics.
 
-        With `backward` a run keeps what `Run.backward` reads. The default numerics are fast.
+        With `backward` a run keeps what `Run.backward` reads.
         """
         # A door: the engine executes networks, and a network offers the way in.
         from topos.engine import BoundEntry, Entry, Numerics
@@ -67,7 +67,7 @@ class Network:
             if isinstance(declared, Symbol | str):
                 raise SymbolError(f"an entry takes sequences of symbols or names, got {declared!r}")
         symbols = tuple(map(self.symbol, roots)), tuple(map(self.symbol, observe))
-        return BoundEntry(self, Entry(*symbols, backward, numerics or Numerics.FAST))
+        return BoundEntry(self, Entry(*symbols, backward, Numerics.of(numerics)))
 
     def forward(self, parameters: Parameters | None = None, feeds: Feeds | None = None) -> Run:
         """Returns a run of every node by the oracle, exact by construction."""

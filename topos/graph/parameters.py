@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from topos.errors import SymbolError
+from topos.errors import FeedError, SymbolError
 from topos.graph.field import Field, demand_type
 from topos.graph.symbol import Symbol
 from topos.reading import Tensor
@@ -32,6 +32,8 @@ class Parameters(Field):
 
         Raises `FeedError` where a rule changes a payload's shape or element.
         """
+        if not isinstance(gradients, Field):
+            raise FeedError(f"a step needs gradients, then a rule, got {type(gradients).__name__}")
         stepped = {}
         for symbol, payload in self.items():
             gradient = gradients._partner(self, symbol.position)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from threading import get_ident
 from typing import TYPE_CHECKING, Any, Never
 
@@ -45,6 +46,7 @@ class Tape:
         self._owner: int | None = get_ident()
         self._known: dict[tuple[Any, ...], Form] = {}
         self._constants: dict[tuple[Any, ...], int] = {}
+        self._tentative: int | None = None
 
     @classmethod
     def record(
@@ -167,6 +169,16 @@ class Tape:
         self._constants[key] = self._append_source(Leaf(type, spread), None)._index
         return self._constants[key]
 
+    @contextmanager
+    def tentative(self) -> Iterator[None]:
+        """Marks a constant recorded in this context as part of the expression that follows.
+
+        Where that expression is refused, the constant goes with it, and nothing half stays.
+        """
+        length = len(self.columns.forms)
+        yield
+        self._tentative = length if len(self.columns.forms) > length else None
+
     def positions(self, shape: Shape) -> int:
         """Returns the position of the i64 constant of row-major positions in `shape`."""
         key = ("iota", shape)
@@ -198,6 +210,12 @@ class Tape:
         if element is not None:
             _demand_element(element)
         array, own = stored(payload, self.element, element)
+        if element is None and own.differentiable and own is not self.element:
+            # numpy makes f64 where nobody asked for it; the first operation would tell too late.
+            raise ElementError(
+                f"a floating array needs element={self.element}, the tape's, or an element of its"
+                f" own named, got {own}"
+            )
         return self._append_source(kind(TensorType(array.shape, own), array), name)
 
     def _append_source(self, source: Source, name: str | None) -> Value:
@@ -216,16 +234,27 @@ class Tape:
             if columns.locations is not None:
                 for position in positions:
                     error.add_note(f"operand {columns.title(position)}")
+            if self._tentative == len(columns.forms) - 1:
+                self._withdraw(self._tentative)
             raise
         if not isinstance(operation, Source):
             self._known[(operation, *types)] = form
         return form
 
     def _demand_free(self, name: str, index: int) -> None:
-        if not isinstance(name, str):
-            raise SymbolError(f"a name is text, got {name!r}")
+        if not isinstance(name, str) or not name:
+            raise SymbolError(f"a name is text of one letter or more, got {name!r}")
         if self.columns.names.get(name, index) != index:
             raise SymbolError(f"the name {name!r} is already taken")
+
+    def _withdraw(self, index: int) -> None:
+        """Removes the constant at `index`, the last node, which nothing refers to."""
+        columns = self.columns
+        del columns.forms[index], columns.operands[index]
+        if columns.locations is not None:
+            del columns.locations[index]
+        self._constants = {key: at for key, at in self._constants.items() if at != index}
+        self._tentative = None
 
     def _demand_open(self) -> None:
         if self._owner is None:

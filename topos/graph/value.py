@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, Never, Self
 
+from topos.errors import PhaseError
 from topos.graph.symbol import Symbol
 from topos.op import Operation
 from topos.payload import Element, Shape, TensorType
@@ -60,6 +61,18 @@ class Value(Recordable):
         """Returns this value, from here on known as `name` to feeds, reads and `describe`."""
         self._tape.name(self._index, name)
         return self
+
+    def __bool__(self) -> Never:
+        raise PhaseError("a recorded value is neither true nor false: record a select instead")
+
+    def __array__(self, *_arguments: object, **_options: object) -> Never:
+        raise PhaseError("a recorded value has no numbers for numpy: use its methods instead")
+
+    def operand(self, other: Self | Number) -> Self:
+        if type(other) is type(self):
+            return other
+        with self._tape.tentative():
+            return super().operand(other)
 
     def __repr__(self) -> str:
         return f"Value(%{self._index}, {self.type})"

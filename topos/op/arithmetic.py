@@ -175,6 +175,7 @@ class Power(Operation):
     __slots__ = ()
     name: ClassVar[str] = "power"
     arity: ClassVar[int | None] = 2
+    domain: ClassVar[Domain] = Domain.BUILT_IN
 
     def compute(self, *operands: Array) -> Array:
         return kernels.power.power(*operands)

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from enum import Enum
 from typing import ClassVar, Final
 
-from topos.op.operation import Array, Cotangents, Operation, R, Reads
+from topos.op.operation import Array, Cotangents, Domain, Operation, R, Reads
 from topos.payload import kernels
 
 __all__ = ["Map", "MapOperation"]
@@ -53,6 +53,7 @@ class Map(Operation):
 
     name: ClassVar[str] = "map"
     arity: ClassVar[int | None] = 1
+    domain: ClassVar[Domain] = Domain.BUILT_IN
 
     def compute(self, *operands: Array) -> Array:
         kernel: Callable[..., Array] = getattr(kernels.maps, self.function.value)

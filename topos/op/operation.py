@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Never, TypeVar, dat
 import numpy.typing as npt
 
 from topos.errors import ElementError, ShapeError
-from topos.payload import Element, Shape, TensorType, kernels
+from topos.payload import DIFFERENTIABLE, Element, Shape, TensorType, kernels
 
 if TYPE_CHECKING:
     from topos.reading import Recordable
@@ -24,6 +24,7 @@ Cotangents = tuple[R | None, ...]
 class Domain(Enum):
     """The elements an operation takes."""
 
+    BUILT_IN = "f64, f32, f16 or bf16"
     FLOATS = "a floating element"
     NUMBERS = "a numeric element"
     ANY = "any element"
@@ -32,6 +33,8 @@ class Domain(Enum):
         """Returns whether `element` belongs to this domain."""
         if self is Domain.ANY:
             return True
+        if self is Domain.BUILT_IN:
+            return element in DIFFERENTIABLE
         return element.differentiable or (self is Domain.NUMBERS and element.dtype.kind != "b")
 
 

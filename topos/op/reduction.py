@@ -88,10 +88,10 @@ class BroadcastAlong(Operation):
     introduces_nan: ClassVar[bool] = False
 
     def infer_shape(self, *operands: Shape) -> Shape:
-        if len(self.axes) != len(self.extents):
+        if len(self.axes) != len(self.extents) or list(self.axes) != sorted(set(self.axes)):
             raise ShapeError(
-                f"broadcast_along needs one extent an axis, got axes {self.axes}"
-                f" and extents {self.extents}"
+                "broadcast_along needs distinct axes with one extent each,"
+                f" got axes {self.axes} and extents {self.extents}"
             )
         shape = list(operands[0])
         for axis, extent in zip(self.axes, self.extents, strict=True):

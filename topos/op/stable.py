@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import ClassVar
 
 from topos.errors import ShapeError
-from topos.op.operation import Array, Cotangents, Operation, R, Reads
+from topos.op.operation import Array, Cotangents, Domain, Operation, R, Reads
 from topos.payload import Shape, kernels, without
 
 __all__ = ["LogSoftmax", "LogSumExp"]
@@ -20,6 +20,7 @@ class LogSoftmax(Operation):
 
     name: ClassVar[str] = "log_softmax"
     arity: ClassVar[int | None] = 1
+    domain: ClassVar[Domain] = Domain.BUILT_IN
 
     def infer_shape(self, *operands: Shape) -> Shape:
         return _filled(self.name, operands[0], self.axis)
@@ -44,6 +45,7 @@ class LogSumExp(Operation):
 
     name: ClassVar[str] = "log_sum_exp"
     arity: ClassVar[int | None] = 1
+    domain: ClassVar[Domain] = Domain.BUILT_IN
 
     def infer_shape(self, *operands: Shape) -> Shape:
         return without(_filled(self.name, operands[0], self.axis), (self.axis,))

@@ -14,7 +14,7 @@ from topos.payload.element import (
     i32,
     i64,
 )
-from topos.payload.shape import Shape, axes_of, axis_of, shape_of, size, without
+from topos.payload.shape import Shape, axes_of, axis_of, integers, shape_of, size, without
 
 __all__ = [
     "DIFFERENTIABLE",
@@ -32,6 +32,7 @@ __all__ = [
     "f64",
     "i32",
     "i64",
+    "integers",
     "shape_of",
     "size",
     "without",

@@ -9,7 +9,7 @@ from typing import SupportsIndex
 
 from topos.errors import ShapeError
 
-__all__ = ["Shape", "axes_of", "axis_of", "shape_of", "size", "without"]
+__all__ = ["Shape", "axes_of", "axis_of", "integers", "shape_of", "size", "without"]
 
 Shape = tuple[int, ...]
 
@@ -24,6 +24,14 @@ def shape_of(extents: SupportsIndex | Sequence[SupportsIndex]) -> Shape:
     if any(extent < 0 for extent in shape):
         raise ShapeError(f"a shape needs extents of zero or more, none inferred, got {shape}")
     return shape
+
+
+def integers(operation: str, numbers: Sequence[SupportsIndex]) -> tuple[int, ...]:
+    """Returns the static parameters `numbers` of an operation; raises `ShapeError` for others."""
+    try:
+        return tuple(operator.index(number) for number in numbers)
+    except TypeError:
+        raise ShapeError(f"{operation} needs integers, got {numbers!r}") from None
 
 
 def size(shape: Shape) -> int:

@@ -9,7 +9,8 @@ import numpy as np
 import numpy.typing as npt
 
 from topos.errors import ElementError
-from topos.payload.element import Element, element_of
+from topos.payload import kernels
+from topos.payload.element import Element, element_of, i64
 from topos.payload.shape import Shape
 
 __all__ = ["frozen", "iota", "literal", "stored"]
@@ -38,25 +39,34 @@ def stored(
 def _from_python(payload: npt.ArrayLike, element: Element) -> Array:
     try:
         array = np.array(payload)
-        if array.dtype.kind not in "fiub" or (array.dtype.kind == "f" and not _is_float(element)):
-            raise TypeError
-        # The cast of one Python float to a 16-bit float may warn of overflow to infinity.
-        with np.errstate(all="ignore"):
-            return frozen(array.astype(element.dtype))
     except (TypeError, ValueError):
         raise ElementError(f"a payload of {element} needs numbers, got {payload!r}") from None
+    if array.size == 0:
+        return frozen(array.astype(element.dtype))
+    if array.dtype.kind not in "fiub" or (array.dtype.kind == "f" and not _is_float(element)):
+        raise ElementError(f"a payload of {element} needs numbers, got {payload!r}")
+    if element.dtype.kind == "i":
+        _demand_fit("a payload", element, int(array.min()), int(array.max()))
+    return frozen(kernels.conversion.convert(array, element.dtype))
 
 
 def literal(number: float | int, element: Element) -> Array:
     """Returns a rank-0 array of `number` rounded once to `element`."""
-    if not isinstance(number, numbers.Integral) and not _is_float(element):
-        raise ElementError(f"a literal beside {element} must be an integer, got {number!r}")
-    if element.dtype.kind == "i":
-        limits = np.iinfo(element.dtype)
-        if not limits.min <= number <= limits.max:
-            raise ElementError(f"a literal of {element} must fit it, got {number!r}")
-    with np.errstate(all="ignore"):
-        return frozen(np.asarray(number).astype(element.dtype))
+    if not isinstance(number, numbers.Integral):
+        if not _is_float(element):
+            raise ElementError(f"a literal beside {element} must be an integer, got {number!r}")
+        return frozen(kernels.conversion.convert(np.asarray(number, np.float64), element.dtype))
+    # An integer is exact as an i64, and a larger one is no literal of any element.
+    limit = element if element.dtype.kind == "i" else i64
+    _demand_fit("a literal", limit, int(number), int(number))
+    return frozen(kernels.conversion.convert(np.asarray(number, np.int64), element.dtype))
+
+
+def _demand_fit(what: str, element: Element, least: int, greatest: int) -> None:
+    limits = np.iinfo(element.dtype)
+    if least < limits.min or greatest > limits.max:
+        got = least if least < limits.min else greatest
+        raise ElementError(f"{what} of {element} must fit it, got {got}")
 
 
 def iota(shape: Shape) -> Array:

@@ -10,7 +10,7 @@ from typing import ClassVar, Final, Self, SupportsIndex
 from topos import op
 from topos.errors import ElementError
 from topos.op import Direction, MapOperation, Operation
-from topos.payload import Element, Shape, TensorType, axes_of, axis_of, shape_of
+from topos.payload import Element, Shape, TensorType, axes_of, axis_of, integers, shape_of
 
 __all__ = ["Recordable"]
 
@@ -47,6 +47,14 @@ class Recordable:
     # Without this, `numpy_scalar * value` would spread the value over an array of objects.
     __array_ufunc__: ClassVar[None] = None
 
+    def __eq__(self, other: object) -> bool:
+        # Two readings are equal where they are one object; a number would be silently unequal.
+        if isinstance(other, Real):
+            raise ElementError("== compares identities: record a comparison with equal")
+        return self is other
+
+    __hash__ = object.__hash__
+
     @property
     @abstractmethod
     def shape(self) -> Shape:
@@ -78,9 +86,15 @@ class Recordable:
             return other
         if isinstance(other, Real):
             return self.fill(other)
-        raise ElementError(
-            f"an operand must be a {type(self).__name__} or a number, got {type(other).__name__}"
-        )
+        kind = type(self).__name__
+        raise ElementError(f"an operand must be a {kind} or a number, got {type(other).__name__}")
+
+    def value(self, other: Self | Number) -> Self:
+        """Returns `other`, an operand that no number can stand for."""
+        if isinstance(other, type(self)):
+            return other
+        kind = type(self).__name__
+        raise ElementError(f"an operand must be a {kind}, got {type(other).__name__}")
 
     @property
     def type(self) -> TensorType:
@@ -121,7 +135,7 @@ class Recordable:
         return self.express(NEG, self)
 
     def __matmul__(self, other: Self) -> Self:
-        return self.express(MATMUL, self, self.operand(other))
+        return self.express(MATMUL, self, self.value(other))
 
     def maximum(self, other: Self | Number) -> Self:
         """Returns the elementwise maximum; a tie's gradient goes to this value."""
@@ -203,9 +217,16 @@ class Recordable:
         """Returns the bool mask of `self >= other`."""
         return self.express(COMPARISONS[Direction.GREATER_EQUAL], self, self.operand(other))
 
-    def select(self, on_true: Self, on_false: Self) -> Self:
-        """Returns `on_true` where this bool mask holds, else `on_false`."""
-        return self.express(SELECT, self, self.operand(on_true), self.operand(on_false))
+    def select(self, on_true: Self | Number, on_false: Self | Number) -> Self:
+        """Returns `on_true` where this bool mask holds, else `on_false`.
+
+        A number stands for a constant of the other branch's element.
+        """
+        if isinstance(on_true, Real):
+            other = self.value(on_false)
+            return self.express(SELECT, self, other.operand(on_true), other)
+        value = self.value(on_true)
+        return self.express(SELECT, self, value, value.operand(on_false))
 
     def convert(self, element: Element) -> Self:
         """Returns this value in another element, rounded once."""
@@ -245,47 +266,55 @@ class Recordable:
     ) -> Self:
         """Returns this value repeated along new axes that stand at `axes` of the result."""
         lengths = shape_of(extents)
-        places = axes_of("broadcast_along", axes, len(self.shape) + len(lengths))
+        rank = len(self.shape) + len(lengths)
+        places = tuple(axis_of("broadcast_along", axis, rank) for axis in axes)
+        if len(places) == len(lengths) > 0:
+            places, lengths = zip(*sorted(zip(places, lengths, strict=True)), strict=True)
         return self.express(op.BroadcastAlong(places, lengths), self)
 
     def narrow(self, axis: SupportsIndex, start: int, extent: int) -> Self:
         """Returns `extent` slices along `axis`, from `start` on."""
-        place, starts, extents = axis_of("narrow", axis, len(self.shape)), [], []
-        for position, whole in enumerate(self.shape):
-            starts.append(start if position == place else 0)
-            extents.append(extent if position == place else whole)
+        place = axis_of("narrow", axis, len(self.shape))
+        starts, extents = [0] * len(self.shape), list(self.shape)
+        starts[place], extents[place] = start, extent
         return self.box(starts, extents)
 
     def box(self, starts: Sequence[int], extents: Sequence[int]) -> Self:
         """Returns the box of `extents` that begins at `starts`, one of each an axis."""
-        return self.express(op.Narrow(tuple(starts), tuple(extents)), self)
+        return self.express(
+            op.Narrow(integers("narrow", starts), integers("narrow", extents)), self
+        )
 
     def pad(self, low: Sequence[int], high: Sequence[int]) -> Self:
         """Returns this value with `low` zeros before and `high` zeros after, for each axis."""
-        return self.express(op.Pad(tuple(low), tuple(high)), self)
+        return self.express(op.Pad(integers("pad", low), integers("pad", high)), self)
 
     def concatenate(self, others: Sequence[Self], axis: SupportsIndex) -> Self:
         """Returns this value followed by `others` along `axis`."""
         place = axis_of("concatenate", axis, len(self.shape))
-        return self.express(op.Concatenate(place), self, *map(self.operand, others))
+        return self.express(op.Concatenate(place), self, *map(self.value, others))
 
     def unfold(self, axis: SupportsIndex, size: int, step: int) -> Self:
         """Returns the windows of `size` every `step` along `axis`, their elements a last axis."""
-        return self.express(op.Unfold(axis_of("unfold", axis, len(self.shape)), size, step), self)
+        place, sizes = axis_of("unfold", axis, len(self.shape)), integers("unfold", (size, step))
+        return self.express(op.Unfold(place, *sizes), self)
 
     def fold(self, axis: SupportsIndex, step: int, extent: int) -> Self:
         """Returns windows added where `unfold` took them from, along an axis of `extent`."""
-        return self.express(op.Fold(axis_of("fold", axis, len(self.shape)), step, extent), self)
+        place, sizes = axis_of("fold", axis, len(self.shape)), integers("fold", (step, extent))
+        return self.express(op.Fold(place, *sizes), self)
 
     def gather(self, indices: Self, axis: SupportsIndex) -> Self:
         """Returns the slices along `axis` that `indices` name, clamped to the ends."""
         place = axis_of("gather", axis, len(self.shape))
-        return self.express(op.Gather(place), self, self.operand(indices))
+        return self.express(op.Gather(place), self, self.value(indices))
 
     def scatter(self, indices: Self, axis: SupportsIndex, extent: int) -> Self:
         """Returns zeros with an axis of `extent`, to which these slices are added by `indices`."""
-        place = axis_of("scatter", axis, len(self.shape) + 1)
-        return self.express(op.Scatter(place, extent), self, self.operand(indices))
+        rank = len(self.shape) - len(self.value(indices).shape) + 1
+        place = axis_of("scatter", axis, rank)
+        (length,) = integers("scatter", (extent,))
+        return self.express(op.Scatter(place, length), self, indices)
 
     def log_softmax(self, axis: SupportsIndex) -> Self:
         """Returns the logarithm of the softmax along `axis`."""

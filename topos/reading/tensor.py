@@ -91,6 +91,9 @@ class Tensor(Recordable):
     def __reduce__(self) -> Any:
         return type(self), (np.array(self._array), self._element)
 
+    def __format__(self, specification: str) -> str:
+        return format(self.item(), specification) if specification else str(self)
+
     def __repr__(self) -> str:
         numbers = np.array2string(self._array, threshold=12, separator=", ", prefix="Tensor(")
         return f"Tensor({numbers}, {self.type})"

@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from topos.payload.element import bf16, f16, f32, f64
 
-__all__ = ["LAYOUTS", "Array", "FloatLayout", "canonical"]
+__all__ = ["LAYOUTS", "Array", "FloatLayout", "canonical", "is_float"]
 
 Array = npt.NDArray[Any]
 
@@ -40,11 +40,16 @@ LAYOUTS: Final[dict[np.dtype[Any], FloatLayout]] = {
 }
 
 
+def is_float(dtype: np.dtype[Any]) -> bool:
+    """Returns whether `dtype` is a floating format, of numpy or of an extension such as float8."""
+    return dtype in LAYOUTS or (dtype.kind in "fV" and "float" in dtype.name)
+
+
 def canonical(array: Array) -> Array:
     """Returns `array` with every NaN replaced, in place, by the canonical quiet NaN.
 
     The canonical NaN has a clear sign and only the quiet bit set: 7ff8..., 7fc00000, 7fc0, 7e00
-    (SEMANTICS rule 4). Arrays of integers and truth values are returned as they are.
+    (rule 4 of the oracle). Arrays of integers and truth values are returned as they are.
     """
     layout = LAYOUTS.get(array.dtype)
     if layout is None:

@@ -6,15 +6,16 @@ from typing import Any
 
 import numpy as np
 
-from topos.payload.kernels.canonical import LAYOUTS, Array, canonical
+from topos.payload.kernels.canonical import Array, canonical, is_float
 
 __all__ = ["convert", "promoted", "rounded"]
 
 
 def promoted(array: Array) -> Array:
-    """Returns `array` in the format it computes in: float32 for the 16-bit floats, else its own."""
+    """Returns `array` in the format it computes in: float32 for shorter floats, else its own."""
     array = np.asarray(array)
-    return array.astype(np.float32) if array.dtype.itemsize == 2 else array
+    short = array.dtype.itemsize < 4 and is_float(array.dtype)
+    return array.astype(np.float32) if short else array
 
 
 def rounded(array: Array, dtype: np.dtype[Any]) -> Array:
@@ -38,16 +39,16 @@ def convert(array: Array, dtype: Any) -> Array:
     array, target = np.asarray(array), np.dtype(dtype)
     if target == np.bool_:
         return np.asarray(promoted(array) != 0)
-    if target in LAYOUTS:
+    if is_float(target):
         return _to_float(array, target)
-    if array.dtype in LAYOUTS:
+    if is_float(array.dtype):
         return _truncated(promoted(array).astype(np.float64), target)
     return array.astype(target)
 
 
 def _to_float(array: Array, target: np.dtype[Any]) -> Array:
     value = promoted(array)
-    if target.itemsize == 2 and value.dtype != np.float32:
+    if target.itemsize < 4 and value.dtype != np.float32:
         value = _odd(value)
     return canonical(value.astype(target))
 
@@ -81,7 +82,7 @@ def _sticky(array: Array) -> Array:
 def _truncated(array: Array, target: np.dtype[Any]) -> Array:
     limits = np.iinfo(target)
     # Both ends are powers of two, so float64 holds them exactly; the upper one is exclusive.
-    below, above = array < float(limits.min), array >= -float(limits.min)
+    below, above = array < float(limits.min), array >= 2.0 ** int(limits.max).bit_length()
     inside = ~(below | above | np.isnan(array))
     result = np.where(inside, array, 0).astype(target)
     result[below], result[above] = limits.min, limits.max

@@ -24,6 +24,10 @@ from topos.payload.kernels import (
     maps_narrow,
     maps_root,
     maps_wide,
+    refined_circular,
+    refined_expansion,
+    refined_exponential,
+    refined_logarithm,
 )
 from topos.payload.kernels.canonical import Array, canonical
 from topos.payload.kernels.rounding import BINARY32, BINARY64, FORMATS, Format
@@ -46,21 +50,52 @@ __all__ = [
 class _Map(NamedTuple):
     exact: exact.ExactMap
     approximate: maps_narrow.Approximation
-    bracket: maps_wide.Bracket
+    quick: maps_wide.Bracket
+    refined: maps_wide.Bracket
 
 
-_EXP: Final = _Map(exact.EXP, np.exp, maps_exponential.bracket_exp)
-_EXPM1: Final = _Map(exact.EXPM1, np.expm1, maps_exponential.bracket_expm1)
-_LN: Final = _Map(exact.LN, np.log, maps_logarithm.bracket_ln)
-_LOG1P: Final = _Map(exact.LOG1P, np.log1p, maps_logarithm.bracket_log1p)
-_TANH: Final = _Map(exact.TANH, np.tanh, maps_expansion.bracket_tanh)
-_LOGISTIC: Final = _Map(
-    exact.LOGISTIC, maps_approximate.approximate_logistic, maps_exponential.bracket_logistic
+_EXP: Final = _Map(exact.EXP, np.exp, maps_exponential.bracket_exp, refined_exponential.refined_exp)
+_EXPM1: Final = _Map(
+    exact.EXPM1, np.expm1, maps_exponential.bracket_expm1, refined_exponential.refined_expm1
 )
-_SIN: Final = _Map(exact.SIN, maps_approximate.approximate_sin, maps_circular.bracket_sin)
-_COS: Final = _Map(exact.COS, maps_approximate.approximate_cos, maps_circular.bracket_cos)
-_ERF: Final = _Map(exact.ERF, maps_approximate.approximate_erf, maps_expansion.bracket_erf)
-_RSQRT: Final = _Map(exact.RSQRT, maps_approximate.approximate_rsqrt, maps_root.bracket_rsqrt)
+_LN: Final = _Map(exact.LN, np.log, maps_logarithm.bracket_ln, refined_logarithm.refined_ln)
+_LOG1P: Final = _Map(
+    exact.LOG1P, np.log1p, maps_logarithm.bracket_log1p, refined_logarithm.refined_log1p
+)
+_TANH: Final = _Map(
+    exact.TANH, np.tanh, maps_expansion.bracket_tanh, refined_exponential.refined_tanh
+)
+_LOGISTIC: Final = _Map(
+    exact.LOGISTIC,
+    maps_approximate.approximate_logistic,
+    maps_exponential.bracket_logistic,
+    refined_exponential.refined_logistic,
+)
+_SIN: Final = _Map(
+    exact.SIN,
+    maps_approximate.approximate_sin,
+    maps_circular.bracket_sin,
+    refined_circular.refined_sin,
+)
+_COS: Final = _Map(
+    exact.COS,
+    maps_approximate.approximate_cos,
+    maps_circular.bracket_cos,
+    refined_circular.refined_cos,
+)
+_ERF: Final = _Map(
+    exact.ERF,
+    maps_approximate.approximate_erf,
+    maps_expansion.bracket_erf,
+    refined_expansion.refined_erf,
+)
+# Its one bracket is within 2**-98 already.
+_RSQRT: Final = _Map(
+    exact.RSQRT,
+    maps_approximate.approximate_rsqrt,
+    maps_root.bracket_rsqrt,
+    maps_root.bracket_rsqrt,
+)
 
 
 def exp(values: npt.ArrayLike) -> Array:
@@ -144,5 +179,5 @@ def _flat(each: _Map, flat: Array, target: Format) -> Array:
     if target is BINARY32:
         return maps_narrow.single(each.exact, each.approximate, flat)
     if target is BINARY64:
-        return maps_wide.double(each.exact, each.bracket, flat)
+        return maps_wide.double(each.exact, each.quick, each.refined, flat)
     return maps_narrow.table(each.exact, each.approximate, target).take(flat.view(np.uint16))

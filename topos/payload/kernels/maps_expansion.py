@@ -6,7 +6,8 @@ import numpy as np
 
 from topos.payload.kernels.canonical import Array
 from topos.payload.kernels.double_double import fast_two_sum, halves
-from topos.payload.kernels.maps_wide import Enclosure, Ends, ends, identity_where
+from topos.payload.kernels.maps_wide import Enclosure, Ends, ends, identity_where, patch
+from topos.payload.kernels.refined_expansion import small_erf
 from topos.payload.kernels.tables_expansion import (
     CENTERS_PER_UNIT,
     DEGREE,
@@ -26,12 +27,11 @@ def bracket_tanh(values: Array) -> Ends:
 
 
 def bracket_erf(values: Array) -> Ends:
-    """Encloses erf by its expansions; below 2**-900 in magnitude it stays open."""
+    """Encloses erf by its expansions; below 2**-900 in magnitude it may be subnormal."""
     low, high = _odd(values, erf_expansions())
     tiny = np.abs(values) < 2.0**-900
     if tiny.any():
-        low[tiny] = values[tiny]
-        high[tiny] = np.where(values[tiny] == 0.0, values[tiny], 1.0)
+        patch((low, high), tiny, small_erf(values[tiny]))
     return low, high
 
 

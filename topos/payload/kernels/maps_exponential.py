@@ -8,7 +8,14 @@ import numpy as np
 
 from topos.payload.kernels.canonical import Array
 from topos.payload.kernels.double_double import fast_two_sum, quotient, two_product, two_sum
-from topos.payload.kernels.maps_wide import Enclosure, Ends, ends, identity_where
+from topos.payload.kernels.maps_wide import (
+    Enclosure,
+    Ends,
+    ends,
+    identity_where,
+    patch,
+    scaled_ends,
+)
 from topos.payload.kernels.tables import exponential_table
 
 __all__ = [
@@ -18,6 +25,7 @@ __all__ = [
     "bracket_logistic",
     "exponential_parts",
     "scaled",
+    "small_exp",
     "small_expm1",
 ]
 
@@ -60,15 +68,20 @@ def scaled(values: Array, power: Array) -> Array:
 
 
 def bracket_exp(values: Array) -> Ends:
-    """Encloses e**x; results below 2**-1019 stay open, or are zero below -746."""
+    """Encloses e**x."""
     head, tail, power = exponential_parts(np.minimum(np.maximum(values, -706.0), 711.0))
     low, high = ends(head, tail, head * EXPONENTIAL_ERROR)
     low, high = scaled(low, power), scaled(high, power)
     small = values < -706.0
     if small.any():
-        low[small] = 0.0
-        high[small] = np.where(values[small] < -746.0, 0.0, 1.0)
+        patch((low, high), small, small_exp(values[small]))
     return low, high
+
+
+def small_exp(values: Array) -> Ends:
+    """Encloses e**x for x < -706, which may be subnormal; below -746 it is zero."""
+    head, tail, power = exponential_parts(np.maximum(values, -746.0))
+    return scaled_ends(Enclosure(head, tail, head * EXPONENTIAL_ERROR), power)
 
 
 def bracket_expm1(values: Array) -> Ends:
@@ -120,6 +133,6 @@ def bracket_logistic(values: Array) -> Ends:
     low, high = scaled(low, power), scaled(high, power)
     small = values < -706.0
     if small.any():
-        low[small] = 0.0
-        high[small] = np.where(values[small] < -746.0, 0.0, 1.0)
+        # E is below 2**-1018 of 1 here.
+        patch((low, high), small, small_exp(values[small]))
     return low, high

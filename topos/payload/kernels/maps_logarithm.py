@@ -9,7 +9,7 @@ from topos.payload.kernels.double_double import fast_two_sum, two_sum
 from topos.payload.kernels.maps_wide import Enclosure, Ends, ends
 from topos.payload.kernels.tables import logarithm_table
 
-__all__ = ["bracket_ln", "bracket_log1p", "logarithm_parts"]
+__all__ = ["bracket_ln", "bracket_log1p", "logarithm_parts", "raised_subnormals"]
 
 _FRACTION = (1 << 52) - 1
 _ONE = 0x3FF << 52
@@ -17,8 +17,8 @@ _SMALLEST = 2.0**-1022
 _LARGEST = np.finfo(np.float64).max
 
 
-def logarithm_parts(values: Array, rest: Array | None = None) -> Enclosure:
-    """Encloses ln(x + rest) for normal x > 0 and |rest| at most half a unit of x's last place.
+def logarithm_parts(values: Array, rest: Array | None = None, lift: Array | int = 0) -> Enclosure:
+    """Encloses ln((x + rest) / 2**lift) for normal x > 0 and |rest| at most half a unit of it.
 
     x = m 2**e and ln x = e ln2 - ln c + ln(1 + r) with r = m c - 1 exactly, which has 53 bits
     since c has 12 and |r| < 2**-11. The sum of the heads is exact, zero or larger than |r|.
@@ -29,7 +29,7 @@ def logarithm_parts(values: Array, rest: Array | None = None) -> Enclosure:
     table = logarithm_table()
     bits = values.view(np.int64)
     # Adding at the turn carries into the exponent: from there on the logarithm is that of m/2.
-    exponent = ((bits + ((2048 - table.turn) << 41)) >> 52) - 1023
+    exponent = ((bits + ((2048 - table.turn) << 41)) >> 52) - (1023 + lift)
     count = exponent.astype(np.float64)
     index = (bits >> 41) & 2047
     fraction = (bits & _FRACTION) | _ONE
@@ -55,23 +55,28 @@ def _moved(near: Array, rest: Array, reciprocal: Array, bits: Array) -> tuple[Ar
 
 
 def _patched(values: Array, limit: float, inside: Array, low: Array, high: Array) -> Ends:
-    """Writes the lanes outside the normal range; `limit` is where the logarithm is -inf."""
+    """Writes the lanes outside the domain; `limit` is where the logarithm is -inf."""
     outside = np.flatnonzero(~inside)
     argument = values[outside]
-    low[outside] = np.where(argument == np.inf, np.inf, np.where(argument < limit, np.nan, 0.0))
+    low[outside] = np.where(argument == np.inf, np.inf, np.nan)
     low[outside[argument == limit]] = -np.inf
-    low[outside[argument != argument]] = np.nan
     high[outside] = low[outside]
-    high[outside[argument - limit > 0.0]] += 1.0
     return low, high
 
 
+def raised_subnormals(values: Array) -> tuple[Array, Array]:
+    """Returns values * 2**lift, normal, and lift: 54 where a number is subnormal, 0 elsewhere."""
+    subnormal = values < _SMALLEST
+    return np.where(subnormal, values * 2.0**54, values), np.where(subnormal, 54, 0)
+
+
 def bracket_ln(values: Array) -> Ends:
-    """Encloses ln x; subnormal arguments stay open."""
-    inside = (values >= _SMALLEST) & (values <= _LARGEST)
-    if inside.all():
+    """Encloses ln x."""
+    if ((values >= _SMALLEST) & (values <= _LARGEST)).all():
         return ends(*logarithm_parts(values))
-    low, high = ends(*logarithm_parts(np.where(inside, values, 2.0)))
+    inside = (values > 0.0) & (values <= _LARGEST)
+    argument, lift = raised_subnormals(np.where(inside, values, 2.0))
+    low, high = ends(*logarithm_parts(argument, lift=lift))
     return _patched(values, 0.0, inside, low, high)
 
 

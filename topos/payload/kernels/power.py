@@ -10,9 +10,9 @@ import numpy.typing as npt
 from topos.errors import ElementError
 from topos.payload.kernels.canonical import Array, canonical
 from topos.payload.kernels.maps_narrow import narrowed
-from topos.payload.kernels.maps_wide import CHUNK, Ends
+from topos.payload.kernels.maps_wide import CHUNK, Ends, refine
 from topos.payload.kernels.power_exact import power_each
-from topos.payload.kernels.power_wide import bracket_power
+from topos.payload.kernels.power_wide import bracket_power, refined_power
 from topos.payload.kernels.rounding import BINARY32, BINARY64, FORMATS, Format
 
 __all__ = ["power"]
@@ -77,11 +77,13 @@ def _bracket(bases: Array, exponents: Array, target: Format) -> Ends:
 
 def _settle(bases: Array, exponents: Array, result: Array, lanes: Array, target: Format) -> None:
     """Writes the final bits of the lanes that no enclosure decided."""
-    base, exponent = bases[lanes].astype(np.float64), exponents[lanes].astype(np.float64)
     # Libraries differ in whether a signalling NaN has these powers; the standard says 1.
-    one = (base == 1.0) | (exponent == 0.0)
+    one = (bases[lanes] == 1.0) | (exponents[lanes] == 0.0)
     result[lanes[one]] = 1.0
     canonical(result)
-    rest = np.flatnonzero(result[lanes] == result[lanes])
-    if rest.size:
-        result[lanes[rest]] = power_each(base[rest], exponent[rest], target)
+    lanes = lanes[result[lanes] == result[lanes]]
+    if target is BINARY64:
+        lanes = refine(refined_power, (bases, exponents), result, lanes)
+    if lanes.size:
+        base, exponent = bases[lanes].astype(np.float64), exponents[lanes].astype(np.float64)
+        result[lanes] = power_each(base, exponent, target)

@@ -8,7 +8,7 @@ from typing import Final
 
 import numpy as np
 
-from topos.payload.kernels.canonical import LAYOUTS, Array
+from topos.payload.kernels.canonical import Array, is_float
 from topos.payload.kernels.conversion import promoted, rounded
 
 __all__ = ["matmul"]
@@ -26,11 +26,11 @@ def matmul(left: Array, right: Array) -> Array:
     """Returns `[..., m, k]` times `[..., k, n]` as `[..., m, n]`; leading axes are equal.
 
     Each element starts at +0 and adds, for k ascending, the rounded product, with one rounding
-    for each addition (SEMANTICS rule 6); no fused multiply-add, no library product. The 16-bit
+    for each addition (rule 6 of the oracle); no fused multiply-add, no library product. The 16-bit
     floats accumulate in float32 and round once at the end. Integers wrap.
     """
     left, right = np.asarray(left), np.asarray(right)
-    if left.dtype not in LAYOUTS:
+    if not is_float(left.dtype):
         # Addition modulo a power of two has no order, so any product of integers has the bits.
         return np.asarray(np.matmul(left, right))
     (rows, depth), columns = left.shape[-2:], right.shape[-1]

@@ -8,7 +8,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from topos.payload.kernels.canonical import LAYOUTS, Array
+from topos.payload.kernels.canonical import Array, is_float
 from topos.payload.kernels.conversion import promoted, rounded
 from topos.payload.shape import without
 
@@ -26,11 +26,11 @@ def sum(array: Array, axes: tuple[int, ...]) -> Array:
 
     The reduced axes, ascending, flatten to one of n terms. While n > 1, with h = ceil(n / 2),
     term i + h is added to term i and the first h remain; the last one is added to +0
-    (SEMANTICS rule 7). An empty sum is +0. The 16-bit floats accumulate in float32 and round
+    (rule 7 of the oracle). An empty sum is +0. The 16-bit floats accumulate in float32 and round
     once. Integers wrap.
     """
     array = np.asarray(array)
-    if array.dtype not in LAYOUTS:
+    if not is_float(array.dtype):
         # Addition modulo a power of two has no order.
         return np.asarray(np.add.reduce(array, axis=axes, dtype=array.dtype))
     terms = _terms_first(_evenly_halved(promoted(array), axes), axes)
@@ -148,7 +148,7 @@ def _extreme(
     elements = promoted(array)
     start = _end(elements.dtype, greatest)
     result = np.asarray(choose.reduce(elements, axis=axes, initial=start))
-    if array.dtype not in LAYOUTS:
+    if not is_float(array.dtype):
         return result
     zero = result == 0
     if np.count_nonzero(zero):

@@ -31,7 +31,7 @@ def scatter(updates: Array, indices: Array, axis: int, extent: int) -> Array:
     """Returns `updates` added up at `indices` along an axis of `extent`: the adjoint of `gather`.
 
     The axes of `indices` stand at `axis` in `updates`. Each element starts at +0 and adds its
-    updates in row-major order (SEMANTICS rule 8), with the indices clamped as in `gather`; the
+    updates in row-major order (rule 8 of the oracle), with the indices clamped as in `gather`; the
     16-bit floats accumulate in float32 and round once. Integers wrap.
     """
     before, after = updates.shape[:axis], updates.shape[axis + np.ndim(indices) :]

@@ -15,7 +15,7 @@ __all__ = ["log_softmax", "log_sum_exp"]
 def log_sum_exp(array: Array, axis: int) -> Array:
     """Returns `m + ln(sum(exp(array - m)))` along `axis`, which the result lacks.
 
-    m is the maximum, or 0 where that is infinite (SEMANTICS rule 9); the sum is the tree of
+    m is the maximum, or 0 where that is infinite (rule 9 of the oracle); the sum is the tree of
     halves. The 16-bit floats compute in float32 throughout and round once.
     """
     elements = promoted(array)

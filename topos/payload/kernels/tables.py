@@ -30,11 +30,14 @@ __all__ = [
     "LogarithmTable",
     "circle_table",
     "exponential_table",
+    "logarithm_entries",
     "logarithm_table",
     "parts",
+    "sine_of_step",
 ]
 
 PLACES: Final = 192
+_TURN: Final = 848
 
 
 def parts(entry: int, *bits: int) -> tuple[float, ...]:
@@ -101,17 +104,22 @@ class LogarithmTable(NamedTuple):
 @functools.cache
 def logarithm_table() -> LogarithmTable:
     """Returns the table; |m c - 1| is below 2**-11 in every interval."""
-    turn = 848
-    two = natural_log_of_two(PLACES)
-    entries = []
-    for i in range(2048):
-        numerator = round(4096 * 4096 / (4097 + 2 * i))
-        numerator = {0: 4096, 2047: 2048}.get(i, numerator)
-        doubled = numerator * 2 if i >= turn else numerator
-        entry = -logarithm(doubled << (PLACES - 12), PLACES) if doubled != 4096 else 0
-        entries.append((numerator / 4096, *_on_grid(entry)))
-    reciprocal, head, tail = _columns(entries)
-    return LogarithmTable(reciprocal, head, tail, turn, _on_grid(two))
+    pairs = [_on_grid(entry) for entry in logarithm_entries()]
+    head, tail = _columns(pairs)
+    reciprocal = np.array([numerator / 4096 for numerator in _numerators()])
+    return LogarithmTable(reciprocal, head, tail, _TURN, _on_grid(natural_log_of_two(PLACES)))
+
+
+def _numerators() -> list[int]:
+    inner = [round(4096 * 4096 / (4097 + 2 * i)) for i in range(1, 2047)]
+    return [4096, *inner, 2048]
+
+
+@functools.cache
+def logarithm_entries() -> tuple[int, ...]:
+    """Returns the fixed-point -ln c, or -ln 2c from the turn on, of all intervals."""
+    doubled = [n * 2 if i >= _TURN else n for i, n in enumerate(_numerators())]
+    return tuple(-logarithm(n << (PLACES - 12), PLACES) if n != 4096 else 0 for n in doubled)
 
 
 def _on_grid(entry: int) -> tuple[float, float]:
@@ -137,7 +145,7 @@ class CircleTable(NamedTuple):
 def circle_table() -> CircleTable:
     """Returns the table of the sines of all multiples of pi/256."""
     half = half_pi(PLACES + 8)
-    first = [_sine_of_step(half, i) for i in range(129)]
+    first = [sine_of_step(half, i) for i in range(129)]
     quarter = [*first, *first[127:0:-1]]
     entries = [*quarter, *(-entry for entry in quarter)]
     step = parts(shifted(half, -15), 26, 26, 26, 53)
@@ -146,7 +154,8 @@ def circle_table() -> CircleTable:
     return CircleTable(head, tail, head + tail, step, 1.0 / sum(step))
 
 
-def _sine_of_step(half: int, index: int) -> int:
+def sine_of_step(half: int, index: int) -> int:
+    """Returns the fixed-point sine of index pi/256, up to 128, from pi/2 with 8 more places."""
     if index > 64:
         return cosine(shifted(half * (128 - index), -15), PLACES)
     return sine(shifted(half * index, -15), PLACES)

@@ -12,7 +12,14 @@ from topos.payload.kernels.canonical import Array
 from topos.payload.kernels.exact_series import error_integral, exponential, half_pi, shifted
 from topos.payload.kernels.tables import PLACES, parts
 
-__all__ = ["CENTERS_PER_UNIT", "DEGREE", "Expansions", "erf_expansions", "tanh_expansions"]
+__all__ = [
+    "CENTERS_PER_UNIT",
+    "DEGREE",
+    "Expansions",
+    "erf_about",
+    "erf_expansions",
+    "tanh_expansions",
+]
 
 CENTERS_PER_UNIT: Final = 64
 DEGREE: Final = 9
@@ -36,7 +43,7 @@ class Expansions(NamedTuple):
 @functools.cache
 def erf_expansions() -> Expansions:
     """Returns the expansions of erf up to 6."""
-    return _expansions([_erf_about(i) for i in range(6 * CENTERS_PER_UNIT + 1)])
+    return _expansions([erf_about(i, DEGREE) for i in range(6 * CENTERS_PER_UNIT + 1)])
 
 
 @functools.cache
@@ -54,8 +61,8 @@ def _expansions(columns: list[list[int]]) -> Expansions:
     return Expansions(np.array(rows), np.array(tails), np.array(heads), np.array(rests), last)
 
 
-def _erf_about(center: int) -> list[int]:
-    """Returns the fixed-point coefficients about center / 64.
+def erf_about(center: int, degree: int) -> list[int]:
+    """Returns the fixed-point coefficients about center / 64, up to a degree.
 
     The derivative g(h) = 2/sqrt(pi) exp(-(c + h)**2) satisfies g' = -2 (c + h) g, a recurrence
     for its coefficients; those of erf are theirs, integrated.
@@ -65,7 +72,7 @@ def _erf_about(center: int) -> list[int]:
     root = math.isqrt((1 << 3 * PLACES + 1) // half_pi(PLACES))
     weight = shifted(scaled * root, power - PLACES)
     slopes = [weight, shifted(-2 * point * weight, -PLACES)]
-    for order in range(2, DEGREE):
+    for order in range(2, degree):
         falling = shifted(point * slopes[-1], -PLACES) + slopes[-2]
         slopes.append(-2 * falling // order)
     value = shifted(error_integral(point, PLACES) * weight, -PLACES)

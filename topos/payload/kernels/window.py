@@ -33,7 +33,7 @@ def fold(array: Array, axis: int, step: int, extent: int) -> Array:
 
     `axis` counts the windows and the trailing axis runs through each. Element `j + step * i`
     starts at +0 and adds element j of window i for j ascending; the 16-bit floats accumulate in
-    float32 and round once (SEMANTICS rule 8).
+    float32 and round once (rule 8 of the oracle).
     """
     windows, size = array.shape[axis], array.shape[-1]
     kept = array.shape[:-1]

@@ -1,0 +1,248 @@
+"""Refined brackets hold the exact result to about 2**-100 and decide all but midpoints."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import gmpy2
+import numpy as np
+import numpy.typing as npt
+import pytest
+
+from topos.payload.kernels import (
+    maps_circular,
+    maps_expansion,
+    maps_exponential,
+    maps_logarithm,
+    power_wide,
+    refined_circular,
+    refined_expansion,
+    refined_exponential,
+    refined_logarithm,
+)
+from topos.payload.kernels.maps_wide import Bracket, Enclosure, refine
+
+Array = npt.NDArray[Any]
+
+
+def logistic(value: Any) -> Any:
+    return 1 / (1 + gmpy2.exp(-value))
+
+
+class Phases(NamedTuple):
+    truth: Callable[[Any], Any]
+    quick: Bracket
+    refined: Bracket
+    lowest: float
+    highest: float
+
+
+PHASES: dict[str, Phases] = {
+    "exp": Phases(
+        gmpy2.exp, maps_exponential.bracket_exp, refined_exponential.refined_exp, -745.0, 709.0
+    ),
+    "expm1": Phases(
+        gmpy2.expm1, maps_exponential.bracket_expm1, refined_exponential.refined_expm1, -1.0, 3.0
+    ),
+    "logistic": Phases(
+        logistic,
+        maps_exponential.bracket_logistic,
+        refined_exponential.refined_logistic,
+        -745.0,
+        30.0,
+    ),
+    "tanh": Phases(
+        gmpy2.tanh, maps_expansion.bracket_tanh, refined_exponential.refined_tanh, -10.0, 10.0
+    ),
+    "ln": Phases(gmpy2.log, maps_logarithm.bracket_ln, refined_logarithm.refined_ln, 0.0, 3.0),
+    "log1p": Phases(
+        gmpy2.log1p, maps_logarithm.bracket_log1p, refined_logarithm.refined_log1p, -0.9, 3.0
+    ),
+    "sin": Phases(
+        gmpy2.sin, maps_circular.bracket_sin, refined_circular.refined_sin, -1000.0, 1000.0
+    ),
+    "cos": Phases(
+        gmpy2.cos, maps_circular.bracket_cos, refined_circular.refined_cos, -1000.0, 1000.0
+    ),
+    "erf": Phases(gmpy2.erf, maps_expansion.bracket_erf, refined_expansion.refined_erf, -5.0, 5.0),
+}
+every_map = pytest.mark.parametrize("name", PHASES)
+
+
+def open_lanes(bracket: Callable[..., tuple[Array, Array]], *arguments: Array) -> Array:
+    with np.errstate(all="ignore"):
+        low, high = bracket(*arguments)
+    return np.flatnonzero(low != high)
+
+
+def rounded(truth: Callable[[Any], Any], values: Array) -> Array:
+    """Returns what the truth, known to 300 bits, rounds to, subnormal or not."""
+    results = []
+    for value in values.tolist():
+        with gmpy2.context(precision=300):
+            exact = truth(gmpy2.mpfr(value))
+        with gmpy2.ieee(64):
+            results.append(float(gmpy2.mul(exact, 1)))
+    return np.array(results)
+
+
+def misses(
+    truth: Callable[[Any], Any], values: Array, enclosure: Enclosure, power: Array | int = 0
+) -> Array:
+    """Returns |exact result - head - tail| / error with 300 bits."""
+    scales = np.broadcast_to(power, values.shape).tolist()
+    rows = zip(values.tolist(), *(each.tolist() for each in enclosure), scales, strict=True)
+    found = []
+    with gmpy2.context(precision=300):
+        for value, head, tail, error, scale in rows:
+            exact = truth(gmpy2.mpfr(value)) / gmpy2.exp2(scale)
+            found.append(float(abs((exact - head) - tail) / error))
+    return np.array(found)
+
+
+def spread(count: int, seed: int, reach: float, smallest: int) -> Array:
+    """Returns evenly spread numbers, and numbers of every magnitude from 2**smallest on."""
+    generator = np.random.default_rng(seed)
+    scales = np.ldexp(generator.choice([-1.0, 1.0], count), generator.integers(smallest, 0, count))
+    small = generator.uniform(1.0, 2.0, count) * scales
+    return np.concatenate([generator.uniform(-reach, reach, count), small[np.abs(small) <= reach]])
+
+
+@every_map
+def test_lanes_of_the_first_phase_are_all_decided_by_the_second(name: str) -> None:
+    truth, quick, refined, lowest, highest = PHASES[name]
+    values = np.random.default_rng(1).uniform(lowest, highest, 400_000)
+    values = values[open_lanes(quick, values)]
+    assert values.size >= 10
+    low, high = refined(values)
+    assert low.tobytes() == high.tobytes()
+    assert low.tobytes() == rounded(truth, values).tobytes()
+
+
+def test_lanes_of_a_power_are_all_decided_by_the_second() -> None:
+    generator = np.random.default_rng(2)
+    bases = generator.uniform(0.0, 8.0, 200_000)
+    exponents = generator.uniform(-300.0, 300.0, 200_000)
+    lanes = open_lanes(power_wide.bracket_power, bases, exponents)
+    bases, exponents = bases[lanes], exponents[lanes]
+    assert bases.size >= 100
+    with np.errstate(all="ignore"):
+        low, high = power_wide.refined_power(bases, exponents)
+    assert low.tobytes() == high.tobytes()
+    with gmpy2.ieee(64):
+        pairs = zip(bases.tolist(), exponents.tolist(), strict=True)
+        expected = np.array([float(gmpy2.mpfr(x) ** gmpy2.mpfr(y)) for x, y in pairs])
+    assert low.tobytes() == expected.tobytes()
+
+
+@every_map
+def test_a_refined_bracket_alone_is_correctly_rounded(name: str) -> None:
+    truth, _, refined, lowest, highest = PHASES[name]
+    generator = np.random.default_rng(3)
+    values = generator.uniform(lowest, highest, 3000)
+    scales = np.ldexp(1.0, generator.integers(-25, 0, 3000))
+    values = np.concatenate([values, values * scales])
+    low, high = refined(values)
+    assert low.tobytes() == high.tobytes()
+    assert low.tobytes() == rounded(truth, values).tobytes()
+
+
+def test_exponentials_are_within_their_error() -> None:
+    values = spread(3000, 4, 740.0, -60)
+    (head, tail), power = refined_exponential.exponential_pair(values)
+    error = head * refined_exponential.REFINED_EXPONENTIAL_ERROR
+    assert misses(gmpy2.exp, values, Enclosure(head, tail, error), power).max() <= 0.8
+
+
+def test_exponentials_of_a_sum_are_within_their_error() -> None:
+    values = spread(2000, 5, 740.0, -20)
+    rest = np.random.default_rng(6).uniform(-(2.0**-41), 2.0**-41, values.size)
+    (head, tail), power = refined_exponential.exponential_pair(values, rest)
+    error = head * refined_exponential.REFINED_EXPONENTIAL_ERROR
+    with gmpy2.context(precision=300):
+        sums = dict(zip(values.tolist(), rest.tolist(), strict=True))
+        found = misses(
+            lambda x: gmpy2.exp(x + sums[float(x)]), values, Enclosure(head, tail, error), power
+        )
+    assert found.max() <= 0.8
+
+
+def test_exponentials_less_one_are_within_their_error() -> None:
+    values = spread(3000, 7, 45.0, -50)
+    enclosure, power = refined_exponential.expm1_pair(values)
+    assert misses(gmpy2.expm1, values, enclosure, power).max() <= 0.8
+    # Near zero, where the difference cancels, the error stays small to the result.
+    small = np.abs(values) < 0.1
+    assert np.all(enclosure.error[small] <= 2.0**-89 * np.abs(enclosure.head[small]))
+
+
+def test_logarithms_are_within_their_error() -> None:
+    generator = np.random.default_rng(8)
+    exponents = generator.integers(-1022, 1024, 3000)
+    wide = np.ldexp(generator.uniform(1.0, 2.0, 3000), exponents)
+    near_one = 1.0 + spread(3000, 9, 0.75, -50)
+    values = np.concatenate([wide, near_one[near_one != 1.0]])
+    head, tail = refined_logarithm.logarithm_pair(values, None, 0)
+    error = np.abs(head) * refined_logarithm.REFINED_LOGARITHM_ERROR
+    assert misses(gmpy2.log, values, Enclosure(head, tail, error)).max() <= 0.8
+
+
+def test_logarithms_of_subnormal_numbers_are_within_their_error() -> None:
+    values = np.random.default_rng(16).integers(1, 1 << 52, 2000).view(np.float64)
+    argument, lift = maps_logarithm.raised_subnormals(values)
+    head, tail = refined_logarithm.logarithm_pair(argument, None, lift)
+    error = np.abs(head) * refined_logarithm.REFINED_LOGARITHM_ERROR
+    assert misses(gmpy2.log, values, Enclosure(head, tail, error)).max() <= 0.8
+
+
+def test_logarithms_of_one_and_a_number_are_within_their_error() -> None:
+    values = np.maximum(spread(4000, 10, 40.0, -54), -1.0 + 2.0**-30)
+    total = 1.0 + values
+    rest = values - (total - 1.0)
+    rest = np.where(np.abs(values) > 1.0, 1.0 - (total - values), rest)
+    head, tail = refined_logarithm.logarithm_pair(total, rest, 0)
+    error = np.abs(head) * refined_logarithm.REFINED_LOGARITHM_ERROR
+    assert misses(gmpy2.log1p, values, Enclosure(head, tail, error)).max() <= 0.8
+
+
+@pytest.mark.parametrize(("name", "turn"), [("sin", 0), ("cos", 128)])
+def test_circular_maps_are_within_their_error(name: str, turn: int) -> None:
+    generator = np.random.default_rng(11)
+    huge = np.ldexp(generator.uniform(-2.0, 2.0, 3000), generator.integers(0, 1023, 3000))
+    quarters = np.arange(1, 1000) * (np.pi / 2)
+    values = np.concatenate([spread(2000, 12, 900.0, -27), huge, quarters])
+    enclosure = refined_circular.refined_circular(values, turn)
+    assert misses(PHASES[name].truth, values, enclosure).max() <= 0.8
+
+
+def test_error_functions_are_within_their_error() -> None:
+    values = np.abs(spread(3000, 13, 6.0, -200))
+    assert misses(gmpy2.erf, values, refined_expansion.refined_expansion(values)).max() <= 0.8
+
+
+def test_powers_are_within_their_error() -> None:
+    generator = np.random.default_rng(14)
+    bases = np.concatenate([generator.uniform(0.3, 3.0, 2000), 1.0 + spread(1000, 15, 0.5, -40)])
+    exponents = generator.uniform(-550.0, 550.0, bases.size)
+    enclosure, power = power_wide.refined_enclosed_power(bases, exponents, 0)
+    pairs = dict(zip(bases.tolist(), exponents.tolist(), strict=True))
+    found = misses(lambda x: x ** pairs[float(x)], bases, enclosure, power)
+    assert found.max() <= 0.8
+
+
+def test_what_the_second_phase_leaves_open_is_returned_untouched() -> None:
+    # e**(2**-53) is 2**-107 above a midpoint, e**0.5 far from one.
+    values = np.array([0.5, 2.0**-53] * 10)
+    result = np.full(20, -1.0)
+    left = refine(refined_exponential.refined_exp, (values,), result, np.arange(20))
+    assert left.tolist() == list(range(1, 20, 2))
+    assert result[::2].tobytes() == rounded(gmpy2.exp, values[::2]).tobytes()
+
+
+def test_few_lanes_skip_the_second_phase() -> None:
+    def never(_: Array) -> tuple[Array, Array]:
+        raise AssertionError
+
+    result = np.zeros(3)
+    assert refine(never, (np.ones(3),), result, np.arange(3)).tolist() == [0, 1, 2]

@@ -1,0 +1,148 @@
+"""The oracle's kernels beside numpy's own functions, on one thread, as a Markdown table.
+
+A figure is the time of a kernel by the time of the numpy function that it stands for, both the
+best of interleaved rounds. A backend that is not installed leaves its column empty.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable
+from types import ModuleType
+from typing import Any, Final, NamedTuple
+
+# What numpy and its BLAS read when they are first imported.
+SETTING: Final = {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"}
+TUNING: Final = ("OPENBLAS_CORETYPE", "OPENBLAS_L2_SIZE", "NPY_DISABLE_CPU_FEATURES")
+if any(os.environ.get(name) != value for name, value in SETTING.items()) or any(
+    name in os.environ for name in TUNING
+):
+    kept = {name: value for name, value in os.environ.items() if name not in TUNING}
+    os.execve(sys.executable, [sys.executable, *sys.argv], {**kept, **SETTING})
+
+import ml_dtypes  # noqa: E402  # numpy must find the environment set.
+import numpy as np  # noqa: E402  # See above.
+import numpy.typing as npt  # noqa: E402  # See above.
+from timing import interleaved  # noqa: E402  # See above.
+
+from topos import reference  # noqa: E402  # See above.
+
+Array = npt.NDArray[Any]
+Call = Callable[[], object]
+
+COUNT: Final = 1_000_000
+ROUNDS: Final = 50
+# Modules with the families of topos.reference: product, reduction, maps, arithmetic.
+BACKENDS: Final[dict[str, ModuleType]] = {"numpy": reference}
+COLUMNS: Final = ("numpy", "numba")
+
+
+class Task(NamedTuple):
+    """A row: what it is, the limit of each column, numpy's call, and the kernel's."""
+
+    what: str
+    limits: tuple[float, float]
+    rival: Call
+    kernel: Callable[[ModuleType], object]
+
+
+def uniform(low: float, high: float, shape: Any, dtype: Any) -> Array:
+    """Returns random numbers of an interval."""
+    return np.random.default_rng(0).uniform(low, high, shape).astype(dtype)
+
+
+def product(what: str, limits: tuple[float, float], shapes: Any, dtype: Any) -> Task:
+    """Returns the task of a matrix product."""
+    left, right = (uniform(-1.0, 1.0, shape, dtype) for shape in shapes)
+    return Task(
+        what,
+        limits,
+        lambda: np.matmul(left, right),
+        lambda kernels: kernels.product.matmul(left, right),
+    )
+
+
+def total(what: str, limits: tuple[float, float], shape: Any, axes: tuple[int, ...]) -> Task:
+    """Returns the task of a float32 sum."""
+    array = uniform(-1.0, 1.0, shape, np.float32)
+    return Task(
+        what,
+        limits,
+        lambda: np.sum(array, axes),
+        lambda kernels: kernels.reduction.sum(array, axes),
+    )
+
+
+def mapped(name: str, rival: Callable[[Array], Array], dtype: Any) -> Task:
+    """Returns the task of a map."""
+    narrow = dtype == np.float32
+    array = uniform(0.0 if name == "ln" else -8.0, 8.0, COUNT, dtype)
+    return Task(
+        f"{'f32' if narrow else 'f64'} {name} against numpy",
+        (12.0, 10.0) if narrow else (70.0, 20.0),
+        lambda: rival(array),
+        lambda kernels: getattr(kernels.maps, name)(array),
+    )
+
+
+def combined(name: str, rival: Callable[[Array, Array], Array]) -> Task:
+    """Returns the task of bfloat16 arithmetic against float32's."""
+    left, right = uniform(-1.0, 1.0, (2, COUNT), np.float32)
+    narrow_left, narrow_right = left.astype(ml_dtypes.bfloat16), right.astype(ml_dtypes.bfloat16)
+    return Task(
+        f"bf16 {name} against f32",
+        (6.0, 6.0),
+        lambda: rival(left, right),
+        lambda kernels: getattr(kernels.arithmetic, name)(narrow_left, narrow_right),
+    )
+
+
+def logistic(array: Array) -> Array:
+    """Returns the logistic function as one writes it with numpy."""
+    result: Array = 1 / (1 + np.exp(-array))
+    return result
+
+
+def tasks() -> list[Task]:
+    """Returns the rows of the table."""
+    square, plane = ((512, 512), (512, 512)), (1024, 1024)
+    maps = {"exp": np.exp, "ln": np.log, "tanh": np.tanh}
+    return [
+        product("f32 product 512 against np.matmul", (22.0, 2.2), square, np.float32),
+        product("f64 product 512 against np.matmul", (22.0, 1.8), square, np.float64),
+        product(
+            "f32 25088x72 @ 72x16 against np.matmul",
+            (12.0, 3.0),
+            ((25088, 72), (72, 16)),
+            np.float32,
+        ),
+        total("f32 sum, all, against np.sum", (1.3, 2.0), (COUNT,), (0,)),
+        total("f32 sum along axis 0 of [1024, 1024]", (4.0, 3.0), plane, (0,)),
+        total("f32 sum along axis 1 of [1024, 1024]", (4.0, 3.0), plane, (1,)),
+        *(mapped(name, rival, np.float32) for name, rival in maps.items()),
+        mapped("logistic", logistic, np.float32),
+        *(mapped(name, rival, np.float64) for name, rival in maps.items()),
+        combined("add", np.add),
+        combined("multiply", np.multiply),
+    ]
+
+
+def row(task: Task) -> str:
+    """Measures a task with every backend and returns its row."""
+    calls = {
+        name: lambda kernels=kernels: task.kernel(kernels) for name, kernels in BACKENDS.items()
+    }
+    best = interleaved({"rival": task.rival, **calls}, ROUNDS)
+    cells = []
+    for column, limit in zip(COLUMNS, task.limits, strict=True):
+        ratio = best[column] / best["rival"] if column in best else None
+        cells.append(f"{'' if ratio is None else f'{ratio:.1f}x'} | {limit:g}x")
+    return f"| {task.what} | {' | '.join(cells)} |"
+
+
+if __name__ == "__main__":
+    print("| what | " + " | ".join(f"{name} | at most" for name in COLUMNS) + " |")
+    print("|---|" + "---|---|" * len(COLUMNS))
+    for each in tasks():
+        print(row(each), flush=True)
