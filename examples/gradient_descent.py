@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 from typing import Any
 
 import topos
@@ -30,6 +31,7 @@ def line(tape: Tape) -> dict[str, Any]:
 
 def main() -> int:
     """Prints the descent, the emitted module, and its result beside the oracle's."""
+    argparse.ArgumentParser(description=__doc__).parse_args()
     network, names = Tape.record(line, element=topos.f64)
     print(network.describe())
 

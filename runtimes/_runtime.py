@@ -9,6 +9,7 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from topos.backend import Status
 from topos.engine import Numerics
 from topos.errors import ArgumentError
 from topos.payload import Shape
@@ -37,13 +38,6 @@ class ModuleSignature(NamedTuple):
     def __str__(self) -> str:
         arguments, results = (", ".join(map(str, types)) for types in self)
         return f"({arguments}) -> ({results})"
-
-
-class Status(NamedTuple):
-    """Whether a runtime is ready on this machine, with its version or the reason it is not."""
-
-    ready: bool
-    detail: str
 
 
 class Executable(ABC):

@@ -5,6 +5,7 @@ Review the difference as code: it is the contract that tests/emit/test_golden.py
 
 from __future__ import annotations
 
+import argparse
 import sys
 from pathlib import Path
 
@@ -15,14 +16,25 @@ from tests.programs import PROGRAMS  # noqa: E402  # The checkout's root must be
 
 
 def main() -> int:
-    """Writes one file a program and returns the exit status."""
+    """Writes one file a program, or with `--check` none, and returns the exit status."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument(
+        "--check", action="store_true", help="write nothing; exit with 1 if a file would change"
+    )
+    chosen = parser.parse_args()
+    stale = False
     for name, program in PROGRAMS.items():
         path = ROOT / "tests" / "golden" / f"{name}.mlir"
         text = program().emit_stablehlo()
-        changed = not path.exists() or path.read_text() != text
-        path.write_text(text)
-        print(f"{'changed' if changed else 'same':<8}{path.relative_to(ROOT)}")
-    return 0
+        same = path.exists() and path.read_text(encoding="utf-8") == text
+        if not same and not chosen.check:
+            path.write_text(text, encoding="utf-8")
+        stale |= not same
+        verdict = "same" if same else "stale" if chosen.check else "changed"
+        print(f"{verdict:<8}{path.relative_to(ROOT)}")
+    return int(stale and chosen.check)
 
 
 if __name__ == "__main__":

@@ -6,7 +6,7 @@ import argparse
 import sys
 from collections.abc import Sequence
 
-from topos import runtimes
+from topos import backend, runtimes
 
 __all__ = ["main"]
 
@@ -17,18 +17,18 @@ def main(arguments: Sequence[str] | None = None) -> int:
         prog="topos", description="An autodiff compiler stack: record once, read many ways."
     )
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
-    status = commands.add_parser("status", help="print which runtimes are ready, or why not")
+    status = commands.add_parser("status", help="print what is ready here, or why not")
     status.set_defaults(run=_status)
     chosen = parser.parse_args(arguments)
     return int(chosen.run())
 
 
 def _status() -> int:
-    answers = runtimes.status()
-    width = max(map(len, answers))
-    for name, answer in answers.items():
-        state = "ready" if answer.ready else "not ready"
-        print(f"{name:<{width}}  {state:<9}  {answer.detail}")
+    kinds = {"runtime": runtimes.status(), "backend": {"numba": backend.numba.status()}}
+    for kind, answers in kinds.items():
+        for name, answer in answers.items():
+            state = "ready" if answer.ready else "not ready"
+            print(f"{kind}  {name:<11}  {state:<9}  {answer.detail}")
     return 0
 
 

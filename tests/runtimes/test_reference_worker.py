@@ -8,6 +8,7 @@ import subprocess
 import sys
 import threading
 import time
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -46,6 +47,17 @@ func.func @main(%a: tensor<f32>) -> tensor<f32> {
 }
 """
 ONES = np.ones(4, np.float32)
+
+
+@pytest.fixture(scope="module", autouse=True)
+def interruptible() -> Iterator[None]:
+    """Handles SIGINT as a terminal's process does, here and in the processes started here.
+
+    A parent may have had it ignored (`nohup` in the background does), which children inherit.
+    """
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
 
 
 @pytest.fixture(scope="module")

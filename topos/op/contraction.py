@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import ClassVar
 
 import numpy as np
 
+from topos import backend
 from topos.errors import ShapeError
 from topos.op.operation import Array, Cotangents, Domain, Operation, R, Reads
-from topos.payload import Shape, kernels
+from topos.payload import Shape, TensorType, kernels
 
 __all__ = ["MatMul", "Transpose"]
 
@@ -34,6 +35,10 @@ class MatMul(Operation):
 
     def compute(self, *operands: Array) -> Array:
         return kernels.product.matmul(*operands)
+
+    def specialize(self, *operands: TensorType) -> Callable[..., Array]:
+        dtype = operands[0].element.dtype
+        return kernels.clean.guarded(backend.numba.served(kernels.product.matmul, dtype))
 
     def reads(self) -> Reads:
         return Reads(operands=(0, 1))

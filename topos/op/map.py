@@ -7,8 +7,9 @@ from collections.abc import Callable, Sequence
 from enum import Enum
 from typing import ClassVar, Final
 
+from topos import backend
 from topos.op.operation import Array, Cotangents, Domain, Operation, R, Reads
-from topos.payload import kernels
+from topos.payload import TensorType, kernels
 
 __all__ = ["Map", "MapOperation"]
 
@@ -58,6 +59,10 @@ class Map(Operation):
     def compute(self, *operands: Array) -> Array:
         kernel: Callable[..., Array] = getattr(kernels.maps, self.function.value)
         return kernel(*operands)
+
+    def specialize(self, *operands: TensorType) -> Callable[..., Array]:
+        kernel: Callable[..., Array] = getattr(kernels.maps, self.function.value)
+        return kernels.clean.guarded(backend.numba.served(kernel, operands[0].element.dtype))
 
     def reads(self) -> Reads:
         return _READS[self.function]

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 from typing import ClassVar
 
 import numpy as np
 
+from topos import backend
 from topos.errors import ShapeError
 from topos.op.operation import Array, Cotangents, Domain, Operation, R, Reads
-from topos.payload import Shape, kernels, size, without
+from topos.payload import Shape, TensorType, kernels, size, without
 
 __all__ = ["Broadcast", "BroadcastAlong", "MaxAlong", "Sum", "SumAlong"]
 
@@ -27,6 +29,9 @@ class Sum(Operation):
 
     def compute(self, *operands: Array) -> Array:
         return kernels.reduction.sum(operands[0], tuple(range(operands[0].ndim)))
+
+    def specialize(self, *operands: TensorType) -> Callable[..., Array]:
+        return _summing(operands[0], tuple(range(len(operands[0].shape))))
 
     def backward(self, operands: Sequence[R], output: R, gradient: R) -> Cotangents[R]:
         return (gradient.broadcast(operands[0].shape),)
@@ -70,6 +75,9 @@ class SumAlong(Operation):
 
     def compute(self, *operands: Array) -> Array:
         return kernels.reduction.sum(operands[0], self.axes)
+
+    def specialize(self, *operands: TensorType) -> Callable[..., Array]:
+        return _summing(operands[0], self.axes)
 
     def backward(self, operands: Sequence[R], output: R, gradient: R) -> Cotangents[R]:
         return (gradient.broadcast_along(self.axes, _extents(operands[0].shape, self.axes)),)
@@ -142,6 +150,12 @@ class MaxAlong(Operation):
         chosen = attained.minimum(candidate.equal(first))
         spread = gradient.broadcast_along(axes, extents)
         return (chosen.select(spread, spread.fill(0.0)),)
+
+
+def _summing(operand: TensorType, axes: tuple[int, ...]) -> Callable[..., Array]:
+    """Returns the sum over `axes` for operands of this type that hold no NaN."""
+    kernel = backend.numba.served(kernels.reduction.sum, operand.element.dtype)
+    return kernels.clean.guarded(partial(kernel, axes=axes))
 
 
 def _extents(shape: Shape, axes: tuple[int, ...]) -> Shape:

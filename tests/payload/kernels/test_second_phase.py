@@ -240,6 +240,17 @@ def test_what_the_second_phase_leaves_open_is_returned_untouched() -> None:
     assert result[::2].tobytes() == rounded(gmpy2.exp, values[::2]).tobytes()
 
 
+def test_logistics_that_are_all_but_midpoints_are_decided_near_zero() -> None:
+    # Odd multiples of half a unit of the result, powers of two, and their neighbours.
+    halves = np.ldexp(np.arange(1.0, 2.0**22, 4098.0), -53)
+    near = np.concatenate([halves, np.ldexp(1.0, np.arange(-62, -25))])
+    values = np.concatenate([near, np.nextafter(near, 0.0), np.nextafter(near, 1.0)])
+    values = np.concatenate([values, -values])
+    low, high = refined_exponential.refined_logistic(values)
+    assert low.tobytes() == high.tobytes()
+    assert low.tobytes() == rounded(logistic, values).tobytes()
+
+
 def test_few_lanes_skip_the_second_phase() -> None:
     def never(_: Array) -> tuple[Array, Array]:
         raise AssertionError

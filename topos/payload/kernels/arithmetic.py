@@ -1,4 +1,9 @@
-"""Elementwise arithmetic: the IEEE operations, one rounding each."""
+"""Elementwise arithmetic: the IEEE operations, one rounding each.
+
+Operands have one dtype and shapes that broadcast. Floats round to nearest, ties to even, and
+keep subnormal numbers; a NaN result is the canonical one. The 16-bit floats compute in float32
+and round once more.
+"""
 
 from __future__ import annotations
 
@@ -99,5 +104,5 @@ def minimum(left: Array, right: Array) -> Array:
 
 @np.errstate(all="ignore")
 def step(left: Array, threshold: Array) -> Array:
-    """Returns 1 where `left >= threshold`, else 0, in the operands' own dtype."""
+    """Returns 1 where `left >= threshold`, 0 elsewhere and at NaN, in the operands' own dtype."""
     return np.asarray(promoted(left) >= promoted(threshold)).astype(left.dtype)

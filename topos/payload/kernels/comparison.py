@@ -1,4 +1,7 @@
-"""Comparisons of numbers to truth values, and selection by them."""
+"""Comparisons of numbers to truth values, and selection by them.
+
+Operands have one dtype and shapes that broadcast. -0 equals +0.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +23,7 @@ __all__ = [
 
 @np.errstate(all="ignore")
 def equal(left: Array, right: Array) -> Array:
-    """Returns `left == right`; -0 equals +0, NaN equals nothing."""
+    """Returns `left == right`; NaN equals nothing, itself included."""
     return np.asarray(np.equal(promoted(left), promoted(right)))
 
 

@@ -99,57 +99,60 @@ _RSQRT: Final = _Map(
 
 
 def exp(values: npt.ArrayLike) -> Array:
-    """Returns e**x; +0 at -inf."""
+    """Returns e**x, correctly rounded; +0 at -inf."""
     return _mapped(_EXP, values)
 
 
 def expm1(values: npt.ArrayLike) -> Array:
-    """Returns e**x - 1; -1 at -inf, and a zero keeps its sign."""
+    """Returns e**x - 1, correctly rounded; -1 at -inf, and a zero keeps its sign."""
     return _mapped(_EXPM1, values)
 
 
 def ln(values: npt.ArrayLike) -> Array:
-    """Returns the natural logarithm; -inf at both zeros, NaN below them."""
+    """Returns the natural logarithm, correctly rounded; -inf at both zeros, NaN below them."""
     return _mapped(_LN, values)
 
 
 def log1p(values: npt.ArrayLike) -> Array:
-    """Returns ln(1 + x); -inf at -1, NaN below it, and a zero keeps its sign."""
+    """Returns ln(1 + x), correctly rounded; -inf at -1, NaN below, and a zero keeps its sign."""
     return _mapped(_LOG1P, values)
 
 
 def tanh(values: npt.ArrayLike) -> Array:
-    """Returns the hyperbolic tangent; a zero keeps its sign."""
+    """Returns the hyperbolic tangent, correctly rounded; a zero keeps its sign."""
     return _mapped(_TANH, values)
 
 
 def logistic(values: npt.ArrayLike) -> Array:
-    """Returns 1 / (1 + e**-x); +0 at -inf."""
+    """Returns 1 / (1 + e**-x), correctly rounded as a whole; +0 at -inf."""
     return _mapped(_LOGISTIC, values)
 
 
 def sin(values: npt.ArrayLike) -> Array:
-    """Returns the sine; NaN at both infinities, and a zero keeps its sign."""
+    """Returns the sine, correctly rounded; NaN at both infinities, and a zero keeps its sign."""
     return _mapped(_SIN, values)
 
 
 def cos(values: npt.ArrayLike) -> Array:
-    """Returns the cosine; NaN at both infinities."""
+    """Returns the cosine, correctly rounded; NaN at both infinities."""
     return _mapped(_COS, values)
 
 
 def erf(values: npt.ArrayLike) -> Array:
-    """Returns the error function 2/sqrt(pi) times the integral of e**(-t*t) from 0 to x."""
+    """Returns the error function, correctly rounded; a zero keeps its sign.
+
+    It is 2/sqrt(pi) times the integral of e**(-t*t) from 0 to x.
+    """
     return _mapped(_ERF, values)
 
 
 def rsqrt(values: npt.ArrayLike) -> Array:
-    """Returns 1 / sqrt(x); -inf at -0, +inf at +0, NaN below, +0 at +inf."""
+    """Returns 1 / sqrt(x), correctly rounded as a whole; -inf at -0, NaN below, +0 at +inf."""
     return _mapped(_RSQRT, values)
 
 
 def sqrt(values: npt.ArrayLike) -> Array:
-    """Returns the square root; -0 at -0, NaN below."""
+    """Returns the square root, correctly rounded; -0 at -0, NaN below."""
     array = np.asarray(values)
     target = _format("sqrt", array)
     with np.errstate(all="ignore"):

@@ -66,28 +66,29 @@ def circular(values: Array, turn: int) -> Enclosure:
     near, lost = two_sum(values - count * first, count * -second)
     near, more = two_sum(near, count * -third)
     near, slack = fast_two_sum(near, (lost + more) - count * fourth)
-    error = np.where(count == 0.0, 0.0, 2.0**-108)
-    return _turned(count.astype(np.int64) + turn, near, slack, error)
+    head, tail, error = _turned(count.astype(np.int64) + turn, near, slack)
+    return Enclosure(head, tail, error + np.where(count == 0.0, 0.0, 2.0**-108))
 
 
 def far_circular(values: Array, turn: int) -> Enclosure:
-    """Encloses sin(x + turn pi/256) for finite |x| >= 2**-28, if most precisely beyond 2**18.
+    """Encloses sin(x + turn pi/256) for every finite |x| >= 2**-28.
 
     The reduction is within 2**-98 of a step, which is below 2**-104.
     """
     sign = np.copysign(1.0, values)
     count, (head, tail) = reduced(np.abs(values), _LIMBS)
     near, slack = pair_product((head * sign, tail * sign), circle_pairs().step)
-    return _turned(count * sign.astype(np.int64) + turn, near, slack, 2.0**-104)
+    head, tail, error = _turned(count * sign.astype(np.int64) + turn, near, slack)
+    return Enclosure(head, tail, error + 2.0**-104)
 
 
-def _turned(count: Array, near: Array, slack: Array, error: Array | float) -> Enclosure:
+def _turned(count: Array, near: Array, slack: Array) -> Enclosure:
     """Encloses sin(a + r), a = n pi/256, by s + s (cos r - 1) + c r + c (sin r - r).
 
     c r is exact in its leading part, 26 bits by 26. The terms in r*r lose 4 u of |s| r*r/2, those
     in r**3 5 u of |r|**3/6, the sums of the tail 4 u of both, and the rounding of `ends` one:
     below 2**-50 r*r (|s| + |r|) in all. The terms of 2**-26 s and 2**-26 r lose 2**-75 of the
-    larger of s and r, which the result may be smaller than. `error` is that of r.
+    larger of s and r, which the result may be smaller than. The error of r is not included.
     """
     table = circle_table()
     index = count & 511
@@ -102,4 +103,4 @@ def _turned(count: Array, near: Array, slack: Array, error: Array | float) -> En
     tail = sine_tail + (sine * fall + sine_tail * fall)
     tail = (tail + cosine_tail * (near + bend)) + cosine * (back + (slack + bend))
     size = np.abs(sine) + np.abs(near)
-    return Enclosure(head, tail + rest, size * (square * 2.0**-50 + 2.0**-75) + error)
+    return Enclosure(head, tail + rest, size * (square * 2.0**-50 + 2.0**-75))

@@ -95,7 +95,7 @@ def ends(head: Array, tail: Array, error: Array) -> Ends:
 
 
 def identity_where(tiny: Array, values: Array, low: Array, high: Array) -> Ends:
-    """Closes the lanes where the map is x to within a quarter of a unit in the last place."""
+    """Closes the lanes of tiny arguments where the map is known to round to `values`."""
     return np.where(tiny, values, low), np.where(tiny, values, high)
 
 

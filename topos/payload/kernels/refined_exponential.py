@@ -8,7 +8,7 @@ import numpy as np
 
 from topos.payload.kernels.canonical import Array
 from topos.payload.kernels.double_double import fast_two_sum, two_sum
-from topos.payload.kernels.maps_wide import Enclosure, Ends, ends, scaled_ends
+from topos.payload.kernels.maps_wide import Enclosure, Ends, ends, identity_where, scaled_ends
 from topos.payload.kernels.pairs import Pair, pair_product, pair_quotient, pair_sum
 from topos.payload.kernels.tables import exponential_table
 from topos.payload.kernels.tables_refined import exponential_step, inverse
@@ -136,4 +136,18 @@ def refined_logistic(values: Array) -> Ends:
     numerator = np.where(below, argument[0], 1.0), np.where(below, argument[1], 0.0)
     head, tail = pair_quotient(numerator, denominator)
     error = head * (REFINED_EXPONENTIAL_ERROR + 2.0**-99)
-    return scaled_ends(Enclosure(head, tail, error), np.where(below, power, 0))
+    low, high = scaled_ends(Enclosure(head, tail, error), np.where(below, power, 0))
+    tiny = np.abs(values) < 2.0**-25
+    return identity_where(tiny, _tiny_logistic(0.25 * values), low, high)
+
+
+def _tiny_logistic(quarter: Array) -> Array:
+    """Returns the rounded 1 / (1 + e**-x) for 0 < |x| < 2**-25, given x/4.
+
+    It is 1/2 + x/4 - d with 0 < d/x < 2**-55, and so strictly between 1/2 + x/4 and 1/2 + y,
+    where y is the next number nearer to 0. No midpoint is in between: it rounds as the first, or
+    as the second where the first is a midpoint, half way from one rounded sum to the other.
+    """
+    first, rest = two_sum(quarter, 0.5)
+    second = 0.5 + np.nextafter(quarter, 0.0)
+    return np.where(2.0 * np.abs(rest) == np.abs(second - first), second, first)

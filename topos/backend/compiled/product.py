@@ -1,0 +1,94 @@
+"""The matrix product, four rows by four steps at a time, each element's sum in ascending order."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+import numba
+import numpy as np
+import numpy.typing as npt
+
+from topos.backend.compiled import OPTIONS
+
+__all__ = ["matmul"]
+
+Array = npt.NDArray[Any]
+
+# A panel of the right operand: DEPTH rows of WIDTH elements, which stays in the second-level cache.
+WIDTH: Final = 256
+DEPTH: Final = 128
+# With fewer columns than this the rows are the longer vectors.
+NARROW: Final = 64
+
+
+def matmul(left: Array, right: Array) -> Array:
+    """Returns `[batch, m, k] @ [batch, k, n]` of contiguous float32 or float64 operands."""
+    batch, rows, _ = left.shape
+    columns = right.shape[2]
+    result = np.zeros((batch, rows, columns), left.dtype)
+    narrow = columns < NARROW and rows > columns
+    for index in range(batch):
+        if narrow:
+            # Products commute to the bit, so the transposed problem has the same sums.
+            accumulate(np.ascontiguousarray(right[index].T), left[index].T, result[index].T)
+        else:
+            accumulate(left[index], right[index], result[index])
+    return result
+
+
+@numba.njit(**OPTIONS)
+def accumulate(a, b, out):
+    """Adds `a @ b` to `out`, which holds +0: for each element k ascends, product then sum.
+
+    Four rows share each load of the panel, and four steps share each load of the sums.
+    """
+    rows, depth = a.shape
+    columns = b.shape[1]
+    panel = np.empty(DEPTH * WIDTH, b.dtype)
+    sums = np.empty(4 * WIDTH, b.dtype)
+    for j0 in range(0, columns, WIDTH):
+        width = min(WIDTH, columns - j0)
+        for k0 in range(0, depth, DEPTH):
+            steps = min(DEPTH, depth - k0)
+            for k in range(steps):
+                for j in range(width):
+                    panel[k * WIDTH + j] = b[k0 + k, j0 + j]
+            for i in range(0, rows, 4):
+                height = min(4, rows - i)
+                for r in range(height):
+                    for j in range(width):
+                        sums[r * WIDTH + j] = out[i + r, j0 + j]
+                add_steps(a, panel, sums, i, k0, height, steps, width)
+                for r in range(height):
+                    for j in range(width):
+                        out[i + r, j0 + j] = sums[r * WIDTH + j]
+
+
+@numba.njit(**OPTIONS)
+def add_steps(a, panel, sums, i, k0, height, steps, width):
+    """Adds `steps` products to the sums of `height` rows, of which missing ones repeat the last."""
+    i1, i2, i3 = (i + min(1, height - 1), i + min(2, height - 1), i + min(3, height - 1))
+    whole = steps - steps % 4
+    for k in range(0, whole, 4):
+        q = k0 + k
+        a00, a01, a02, a03 = a[i, q], a[i, q + 1], a[i, q + 2], a[i, q + 3]
+        a10, a11, a12, a13 = a[i1, q], a[i1, q + 1], a[i1, q + 2], a[i1, q + 3]
+        a20, a21, a22, a23 = a[i2, q], a[i2, q + 1], a[i2, q + 2], a[i2, q + 3]
+        a30, a31, a32, a33 = a[i3, q], a[i3, q + 1], a[i3, q + 2], a[i3, q + 3]
+        p = k * WIDTH
+        for j in range(width):
+            b0, b1 = panel[p + j], panel[p + WIDTH + j]
+            b2, b3 = panel[p + 2 * WIDTH + j], panel[p + 3 * WIDTH + j]
+            sums[j] = (((sums[j] + a00 * b0) + a01 * b1) + a02 * b2) + a03 * b3
+            s = WIDTH + j
+            sums[s] = (((sums[s] + a10 * b0) + a11 * b1) + a12 * b2) + a13 * b3
+            s = 2 * WIDTH + j
+            sums[s] = (((sums[s] + a20 * b0) + a21 * b1) + a22 * b2) + a23 * b3
+            s = 3 * WIDTH + j
+            sums[s] = (((sums[s] + a30 * b0) + a31 * b1) + a32 * b2) + a33 * b3
+    for k in range(whole, steps):
+        for r in range(height):
+            factor = a[i + r, k0 + k]
+            for j in range(width):
+                s = r * WIDTH + j
+                sums[s] = sums[s] + factor * panel[k * WIDTH + j]

@@ -1,0 +1,145 @@
+"""Twins: compiled kernels beside the kernels of the oracle that they repeat to the bit."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from importlib import import_module
+from typing import Any, Final, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from topos.payload import without
+from topos.payload.kernels import maps, reduction
+from topos.payload.kernels.canonical import canonical
+from topos.payload.kernels.conversion import promoted, rounded
+from topos.payload.kernels.tables import exponential_table, logarithm_table
+from topos.payload.kernels.tables_expansion import CENTERS_PER_UNIT, tanh_expansions
+
+__all__ = ["TWINS", "Twin"]
+
+Array = npt.NDArray[Any]
+Quick = Callable[[Array, Array, Array], None]
+
+_WIDE: Final = np.dtype(np.float64)
+_FLOATS: Final = (np.dtype(np.float32), _WIDE)
+# Compiled maps are worth their call from here on.
+_FEW: Final = 64
+
+
+class Twin(NamedTuple):
+    """A compiled kernel: the name of the oracle's, where it serves, and operands to check it on."""
+
+    name: str
+    kernel: Callable[..., Array]
+    dtypes: tuple[np.dtype[Any], ...]
+    operands: Callable[[np.dtype[Any]], tuple[Any, ...]]
+
+    def reference(self) -> Callable[..., Array]:
+        """Returns the oracle's kernel."""
+        module, _, name = self.name.rpartition(".")
+        kernel: Callable[..., Array] = getattr(import_module(module), name)
+        return kernel
+
+
+@np.errstate(all="ignore")
+def matmul(left: Array, right: Array) -> Array:
+    """Returns what the kernel `product.matmul` does, for floating operands."""
+    from topos.backend.compiled.product import matmul as compiled
+
+    (rows, depth), columns = left.shape[-2:], right.shape[-1]
+    batch = math.prod(left.shape[:-2])
+    first = np.ascontiguousarray(promoted(left)).reshape(batch, rows, depth)
+    second = np.ascontiguousarray(promoted(right)).reshape(batch, depth, columns)
+    total = rounded(compiled(first, second), left.dtype)
+    return total.reshape(*left.shape[:-1], columns)
+
+
+@np.errstate(all="ignore")
+def sum_(array: Array, axes: tuple[int, ...]) -> Array:
+    """Returns what the kernel `reduction.sum` does; compiled where trailing axes are reduced."""
+    rank = array.ndim
+    trailing = 0 < len(axes) < rank and axes == tuple(range(rank - len(axes), rank))
+    if not trailing or array.size == 0 or not array.flags.c_contiguous:
+        return reduction.sum(array, axes)
+    from topos.backend.compiled.reduction import sum_rows
+
+    terms = math.prod(array.shape[axis] for axis in axes)
+    sums = sum_rows(array.reshape(-1, terms))
+    return canonical(sums).reshape(without(array.shape, axes))
+
+
+def exp(array: Array) -> Array:
+    """Returns what the kernel `maps.exp` does, for float64."""
+    from topos.backend.compiled.maps import quick_exp
+
+    table = exponential_table()
+    powers = np.ldexp(1.0, np.arange(-1074, 1024))
+    scale = (table.head, table.tail, table.step, table.steps_per_unit, powers)
+    return _settled(maps.exp, array, lambda x, y, lanes: quick_exp(x, *scale, y, lanes))
+
+
+def ln(array: Array) -> Array:
+    """Returns what the kernel `maps.ln` does, for float64."""
+    from topos.backend.compiled.maps import quick_ln
+
+    table = tuple(logarithm_table())
+    return _settled(
+        maps.ln, array, lambda x, y, lanes: quick_ln(x, x.view(np.int64), *table, y, lanes)
+    )
+
+
+def tanh(array: Array) -> Array:
+    """Returns what the kernel `maps.tanh` does, for float64."""
+    from topos.backend.compiled.maps import quick_tanh
+
+    table = tanh_expansions()
+    columns = (table.coefficients, table.slope_head, table.slope_tail, table.value_tail)
+    scale = (*columns, table.last, float(CENTERS_PER_UNIT))
+    return _settled(maps.tanh, array, lambda x, y, lanes: quick_tanh(x, *scale, y, lanes))
+
+
+def _settled(reference: Callable[[Array], Array], array: Array, quick: Quick) -> Array:
+    """Returns the map of `array`: the lanes that `quick` leaves open are the kernel's to settle."""
+    if array.size < _FEW:
+        return reference(array)
+    values = np.ascontiguousarray(array).reshape(-1)
+    result, lanes = np.empty(values.size), np.empty(values.size, np.bool_)
+    quick(values, result, lanes)
+    if lanes.any():
+        result[lanes] = reference(values[lanes])
+    return result.reshape(array.shape)
+
+
+def _matrices(dtype: np.dtype[Any]) -> tuple[Array, Array]:
+    left = _numbers(9 * 133).reshape(9, 133).astype(dtype)
+    return left, _numbers(133 * 270).reshape(133, 270).astype(dtype)
+
+
+def _rows(dtype: np.dtype[Any]) -> tuple[Array, tuple[int, ...]]:
+    return _numbers(7 * 301).reshape(7, 301).astype(dtype), (1,)
+
+
+def _arguments(dtype: np.dtype[Any]) -> tuple[Array]:
+    ends = [0.0, -0.0, np.inf, -np.inf, np.nan, 5e-324, -1e-310, 1e-20, 1e308, -745.0, 709.9]
+    return (np.concatenate([ends, _numbers(4096), 300.0 * _numbers(512)]).astype(dtype),)
+
+
+def _numbers(count: int) -> Array:
+    """Returns numbers between -2 and 2 from integers alone, the same on every machine."""
+    steps = (np.arange(count, dtype=np.int64) * 0x9E3779B1) % (1 << 31)
+    return steps / np.float64(1 << 29) - 2.0
+
+
+_KERNELS: Final = "topos.payload.kernels"
+TWINS: Final[dict[str, Twin]] = {
+    twin.name: twin
+    for twin in (
+        Twin(f"{_KERNELS}.product.matmul", matmul, _FLOATS, _matrices),
+        Twin(f"{_KERNELS}.reduction.sum", sum_, _FLOATS, _rows),
+        Twin(f"{_KERNELS}.maps.exp", exp, (_WIDE,), _arguments),
+        Twin(f"{_KERNELS}.maps.ln", ln, (_WIDE,), _arguments),
+        Twin(f"{_KERNELS}.maps.tanh", tanh, (_WIDE,), _arguments),
+    )
+}
