@@ -84,7 +84,7 @@ class Runtime(ABC):
         self,
         text: str,
         *,
-        numerics: Numerics = Numerics.FAST,
+        numerics: Numerics | str = Numerics.FAST,
         options: Mapping[str, Any] | None = None,
     ) -> Executable:
         """Returns `text` compiled.

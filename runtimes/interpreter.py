@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from topos.engine import Numerics
+from topos.errors import CompileError
 from topos.runtimes._runtime import Executable, Runtime, Status
 
 __all__ = ["RUNTIME", "Interpreter", "run_text"]
@@ -29,14 +30,18 @@ class Interpreter(Runtime):
         self,
         text: str,
         *,
-        numerics: Numerics = Numerics.FAST,
+        numerics: Numerics | str = Numerics.FAST,
         options: Mapping[str, Any] | None = None,
     ) -> Executable:
         """Returns `text` parsed, verified and built into a list of kernels.
 
         Both numerics are the same exact run, and there are no options. Raises `ParseError`,
-        `VerifyError`, or `UnsupportedError` for an operation or a type that has no kernel here.
+        `VerifyError`, `CompileError` for any option, or `UnsupportedError` for an operation or a
+        type that has no kernel here.
         """
+        Numerics.of(numerics)
+        if options:
+            raise CompileError(f"the interpreter has no options, got {sorted(options)[0]!r}")
         # The parser is loaded by the first text, not by the import of an adapter.
         from topos.runtimes._stablehlo.evaluate import compiled
 

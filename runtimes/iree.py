@@ -47,7 +47,7 @@ class Iree(Runtime):
         self,
         text: str,
         *,
-        numerics: Numerics = Numerics.FAST,
+        numerics: Numerics | str = Numerics.FAST,
         options: Mapping[str, Any] | None = None,
     ) -> Executable:
         """Returns `text` compiled; `options` are flags of iree-compile, named without dashes.
@@ -63,7 +63,10 @@ class Iree(Runtime):
             module = parse(ir, text)
             unalias(ir, module)
             types, code = signature(ir, module), bytecode(module)
-        flags = [KEEP_DOUBLES, *(_exact_target() if numerics is Numerics.EXACT else HOST)]
+        flags = [
+            KEEP_DOUBLES,
+            *(_exact_target() if Numerics.of(numerics) is Numerics.EXACT else HOST),
+        ]
         flags += [f"--{name}={value}" for name, value in (options or {}).items()]
         try:
             binary = compile_str(

@@ -56,7 +56,7 @@ class Reference(Runtime):
         self,
         text: str,
         *,
-        numerics: Numerics = Numerics.FAST,
+        numerics: Numerics | str = Numerics.FAST,
         options: Mapping[str, Any] | None = None,
     ) -> Executable:
         """Returns `text` checked and held ready by the worker.
@@ -66,6 +66,7 @@ class Reference(Runtime):
         Raises `ParseError` or `VerifyError`, and `UnsupportedError` with the first operation
         that the interpreter lacks.
         """
+        Numerics.of(numerics)
         seconds = _seconds(options or {})
         status = self.status()
         if not status.ready:

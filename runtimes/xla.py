@@ -48,7 +48,7 @@ class Xla(Runtime):
         self,
         text: str,
         *,
-        numerics: Numerics = Numerics.FAST,
+        numerics: Numerics | str = Numerics.FAST,
         options: Mapping[str, Any] | None = None,
     ) -> Executable:
         """Returns `text` compiled; `options` are XLA's compiler options by name.
@@ -150,9 +150,9 @@ def _lower(context: Any, *arguments: Any, program: _Program) -> Any:
     return func.CallOp(function.type.results, symbol, list(arguments)).results
 
 
-def _flags(numerics: Numerics, options: Mapping[str, Any] | None) -> dict[str, Any]:
+def _flags(numerics: Numerics | str, options: Mapping[str, Any] | None) -> dict[str, Any]:
     flags = dict(options or {})
-    if numerics is Numerics.EXACT:
+    if Numerics.of(numerics) is Numerics.EXACT:
         chosen = flags.get(PASSES)
         flags[PASSES] = f"{INEXACT_PASSES},{chosen}" if chosen else INEXACT_PASSES
     return flags

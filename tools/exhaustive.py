@@ -111,7 +111,7 @@ def lined(name: str, found: Iterable[Outcome], start: int, stop: int) -> Iterato
     step = max(STRETCH, (stop - start) // 100)
     following = start + step
     for outcome in found:
-        if outcome.stop >= following:
+        if following <= outcome.stop < stop:
             following = outcome.stop + step
             done = (outcome.stop - start) / (stop - start)
             print(f"{name}: {done:4.0%}, go on with --start {outcome.stop:#x}", file=sys.stderr)

@@ -64,7 +64,7 @@ def grade(
     parameters: Parameters | None = None,
     feeds: Feeds | None = None,
     *,
-    numerics: Numerics | None = None,
+    numerics: Numerics | str | None = None,
 ) -> Grade:
     """Returns how the results of `plan`, emitted and run by `runtime`, compare with the oracle.
 

@@ -220,7 +220,7 @@ BOUNDS: Final = (
     ),
     Bound(
         "enclosed_power",
-        "2**-63.9 + |y| 2**-68",
+        "2**-63.9 + y 2**-68",
         margins.raised,
         enclosing(power_wide.enclosed_power),
         operator.pow,
@@ -264,7 +264,7 @@ BOUNDS: Final = (
     ),
     Bound(
         "refined_enclosed_power",
-        "2**-101 + 2**-99 |y ln x|",
+        "2**-101 + 2**-99 y ln x",
         margins.raised,
         enclosing(power_wide.refined_enclosed_power, 0),
         operator.pow,

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import doctest
+import re
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -13,6 +16,14 @@ OPTIONS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 # The pages that explain by code: one that lost its examples would otherwise pass unnoticed.
 RUNNING = ["README.md", "docs/guides/start.md", "docs/guides/runtimes.md"]
+COMMAND = re.compile(r"\b(?:tools|examples)/[\w/]+\.py\b")
+NAMED = sorted(
+    {
+        command
+        for page in [*PAGES, ROOT / "CONTRIBUTING.md", ROOT / "CHANGELOG.md"]
+        for command in COMMAND.findall(page.read_text(encoding="utf-8"))
+    }
+)
 
 
 @pytest.mark.parametrize("page", PAGES, ids=relative)
@@ -36,3 +47,20 @@ def test_the_links_of_a_page_lead_to_files(page: Path) -> None:
     targets = [part.split(")")[0].split("#")[0] for part in text.split("](")[1:]]
     local = [target for target in targets if target and "://" not in target]
     assert [target for target in local if not (page.parent / target).exists()] == []
+
+
+def test_the_commands_that_pages_name_are_there() -> None:
+    assert [command for command in NAMED if not (ROOT / command).is_file()] == []
+
+
+@pytest.mark.parametrize(
+    "command", [name for name in NAMED if re.fullmatch(r"tools/\w+\.py", name)]
+)
+def test_a_tool_that_a_page_names_explains_itself(command: str) -> None:
+    program = [sys.executable, "-W", "error", str(ROOT / command), "--help"]
+    done = subprocess.run(program, capture_output=True, text=True, check=False, timeout=60)
+    assert (done.returncode, done.stderr) == (0, "")
+    # More than the list of options that a parser prints by itself.
+    usage, _, rest = done.stdout.partition("\n\n")
+    assert usage.startswith("usage:")
+    assert not rest.startswith("options:")
