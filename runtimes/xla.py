@@ -59,12 +59,13 @@ class Xla(Runtime):
         with imported(self.status()):
             jax = _jax()
             program = _program(text)
+        flags = _flags(numerics, options)
         placeholders = [jax.ShapeDtypeStruct(*each) for each in program.signature.arguments]
         try:
             # Without this jax cuts 64-bit types to 32 bits; the context is the thread's own.
             with jax.enable_x64(True):
                 lowered = jax.jit(partial(_apply, program)).lower(*placeholders)
-                compiled = lowered.compile(compiler_options=_flags(numerics, options))
+                compiled = lowered.compile(compiler_options=flags)
         except Exception as error:
             raise _refusal(error) from error
         return XlaExecutable(program.signature, compiled)
