@@ -36,7 +36,7 @@ def quoted(string: str) -> str:
     # MLIR escapes by two hex digits a byte; everything outside printable ASCII is escaped.
     escaped = (
         chr(byte) if 32 <= byte < 127 and byte not in b'"\\' else f"\\{byte:02X}"
-        for byte in string.encode()
+        for byte in string.encode(errors="surrogatepass")
     )
     return f'"{"".join(escaped)}"'
 
@@ -49,10 +49,8 @@ def dense(array: Array) -> str:
     # Bits decide, for -0 equals +0 and no NaN equals another.
     if _is_splat(array):
         return f"dense<{number(flat[0])}>"
-    if array.size > LONGEST_LIST:
-        if array.dtype.kind == "b":
-            # A blob of booleans is one bit each, least significant first.
-            return f'dense<"0x{np.packbits(flat, bitorder="little").tobytes().hex().upper()}">'
+    # The blob of truth values is a bit an element to some parsers and a byte to others.
+    if array.size > LONGEST_LIST and array.dtype.kind != "b":
         little = flat.astype(array.dtype.newbyteorder("<"), copy=False)
         return f'dense<"0x{little.tobytes().hex().upper()}">'
     return f"dense<{_nested(array)}>"
@@ -78,7 +76,7 @@ def number(scalar: Any) -> str:
     kind = scalar.dtype.kind
     if kind == "b":
         return "true" if scalar else "false"
-    if kind == "i":
+    if kind in "iu":
         return str(int(scalar))
     value = float(scalar)
     if not np.isfinite(value):

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from topos.emit.text import integers, tensor_type
 from topos.graph import Form
@@ -12,11 +13,10 @@ from topos.payload import Element, Shape, TensorType, element_of
 
 __all__ = ["Site", "Ssa", "lower", "stamp"]
 
-# Names of values while a form is rendered: private characters that no text contains, replaced by
-# the names of a node when its lines are stamped.
-_OPERAND = 0xF0000
-_STEP = 0x100000
-_LOCATION = chr(0xFFFFD)
+# Names of values while a form is rendered: tokens in private characters, which no text of ours
+# contains, replaced by the names of a node when its lines are stamped.
+_TOKEN: Final = re.compile("\ue000(.)(\\d*)\ue001")
+_LOCATION: Final = "\ue000l\ue001"
 
 
 class Ssa(NamedTuple):
@@ -37,15 +37,15 @@ class Site:
         self.type = form.type
         self.exact = exact
         self.operands = tuple(
-            Ssa(chr(_OPERAND + position), type) for position, type in enumerate(form.operands)
+            Ssa(f"\ue000o{position}\ue001", type) for position, type in enumerate(form.operands)
         )
         self.lines: list[str] = []
-        self.names: list[str] = []
+        self._count = 0
 
     def fresh(self) -> str:
         """Returns a name that no other value of this node has."""
-        self.names.append(chr(_STEP + len(self.names)))
-        return self.names[-1]
+        self._count += 1
+        return f"\ue000s{self._count}\ue001"
 
     def write(self, text: str, signature: str, type: TensorType) -> Ssa:
         """Writes `%name = text : signature` and returns the value, of `type`."""
@@ -72,7 +72,7 @@ class Site:
 
     def zero(self, shape: Shape, element: Element) -> Ssa:
         """Writes a constant filled with zero."""
-        body = {"f": "0.0", "i": "0", "b": "false"}.get(element.dtype.kind, "0.0")
+        body = {"i": "0", "u": "0", "b": "false"}.get(element.dtype.kind, "0.0")
         return self.constant(body, TensorType(shape, element))
 
     def convert(self, value: Ssa, element: Element) -> Ssa:
@@ -129,12 +129,21 @@ def stamp(form: Form, exact: bool, located: bool) -> Callable[..., str] | int:
     for position, operand in enumerate(site.operands):
         if value is operand:
             return position
-    end = _LOCATION if located else ""
+    end = f" {_LOCATION}" if located else ""
     text = "\n".join(f"    {line}{end}" for line in site.lines)
-    text = text.replace("{", "{{").replace("}", "}}").replace(value.name, "{0}")
-    for position, operand in enumerate(site.operands):
-        text = text.replace(operand.name, f"{{{position + 1}}}")
-    others = (name for name in site.names if name != value.name)
-    for count, name in enumerate(others, start=1):
-        text = text.replace(name, f"{{0}}_{count}")
-    return text.replace(_LOCATION, f" {{{len(site.operands) + 1}}}").format
+    fields = _fields(value.name, len(site.operands))
+    return _TOKEN.sub(fields, text.replace("{", "{{").replace("}", "}}")).format
+
+
+def _fields(result: str, operands: int) -> Callable[[re.Match[str]], str]:
+    """Returns what each token becomes in a format string: node, operands, then the location."""
+
+    def field(token: re.Match[str]) -> str:
+        kind, number = token.groups()
+        if token.group() == result:
+            return "{0}"
+        if kind == "s":
+            return f"{{0}}_{number}"
+        return f"{{{int(number) + 1 if kind == 'o' else operands + 1}}}"
+
+    return field

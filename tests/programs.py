@@ -66,6 +66,14 @@ def convolution() -> Plan:
     return tape.into_network().entry([loss.symbol, *adjoints.roots()]).lower()
 
 
+def masked() -> Plan:
+    """The lower triangle of a matrix, under a constant mask of more elements than a list has."""
+    tape = Tape()
+    mask = tape.leaf(np.tril(np.ones((9, 9), np.bool_)), name="mask")
+    result = mask.select(tape.input(drawn(9, 9), name="x"), -1.0)
+    return tape.into_network().entry([result.symbol]).lower()
+
+
 def embedding() -> Plan:
     """A table looked up by i64 tokens, its mean, and the gradient scattered back."""
     tape = Tape()
@@ -100,5 +108,5 @@ def drawn(*shape: int) -> npt.NDArray[Any]:
 
 PROGRAMS: Final[dict[str, Callable[[], Plan]]] = {
     program.__name__: program
-    for program in (attention, classifier, convolution, embedding, line, narrow, newton)
+    for program in (attention, classifier, convolution, embedding, line, masked, narrow, newton)
 }

@@ -24,6 +24,8 @@ def convert(operation: Convert, site: Site) -> Ssa:
 
 def compared(site: Site, direction: Direction, left: Ssa, right: Ssa) -> Ssa:
     """Writes the mask of where the comparison holds."""
-    kind = {"i": "SIGNED", "b": "UNSIGNED"}.get(left.type.element.dtype.kind, "FLOAT")
+    kind = {"i": "SIGNED", "u": "UNSIGNED", "b": "UNSIGNED"}.get(
+        left.type.element.dtype.kind, "FLOAT"
+    )
     type = TensorType(left.type.shape, bool_)
     return site.apply(f"stablehlo.compare {direction.value},", (left, right), type, f", {kind}")

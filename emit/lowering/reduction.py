@@ -61,6 +61,6 @@ def _lowest(element: Element) -> Any:
     """Returns the number that every maximum exceeds or equals."""
     if element.dtype.kind == "b":
         return np.bool_(False)
-    if element.dtype.kind == "i":
+    if element.dtype.kind in "iu":
         return element.dtype.type(np.iinfo(element.dtype).min)
     return element.dtype.type(-np.inf)

@@ -12,6 +12,7 @@ from tests.sample import Sample
 from tests.samples import CASES, title
 from topos import Element, Tape, TensorType, f32
 from topos.compiler import OPERATIONS, Direction, MapOperation, Table
+from topos.errors import ShapeError
 from topos.op import Add, Compare, Leaf, Map, Narrow, Pad, Source, SumAlong
 
 
@@ -110,3 +111,20 @@ def test_a_table_names_what_it_lacks_and_refuses_a_second_rule() -> None:
         table.rule(Add)(add)
     with pytest.raises(KeyError):
         table(Pad((), ()))
+
+
+@pytest.mark.parametrize(
+    "action",
+    [
+        lambda x: x.reshape((1,) * 65),
+        lambda x: x.broadcast((1,) * 65),
+        lambda x: x.broadcast((2**31, 2**31)),
+        lambda x: x.reshape((1,)).pad([2**62], [2**62]),
+        lambda x: x.tape.input(shape=(1,) * 65),
+        lambda x: x.reshape((1,) * 40).gather(x.tape.leaf(np.zeros((1,) * 40, np.int64)), 0),
+    ],
+)
+def test_a_result_has_axes_and_bytes_that_numpy_addresses(action: Any) -> None:
+    x = Tape().input(shape=())
+    with pytest.raises(ShapeError, match=r"needs 64 axes and 2\*\*62 bytes at most, got shape"):
+        action(x)

@@ -1,15 +1,19 @@
 """The oracle's kernels beside numpy's own functions, on one thread, as a Markdown table.
 
 A figure is the time of a kernel by the time of the numpy function that it stands for, both the
-best of interleaved rounds. A backend that is not installed leaves its column empty.
+best of rounds run in turn, each right after an untimed call that brings the operands into the
+caches. Where numba is not installed its column stays empty; a kernel without a compiled twin is
+numpy's in both.
 """
 
 from __future__ import annotations
 
+import gc
 import os
 import sys
+import time
 from collections.abc import Callable
-from types import ModuleType
+from functools import partial
 from typing import Any, Final, NamedTuple
 
 # What numpy and its BLAS read when they are first imported.
@@ -24,27 +28,26 @@ if any(os.environ.get(name) != value for name, value in SETTING.items()) or any(
 import ml_dtypes  # noqa: E402  # numpy must find the environment set.
 import numpy as np  # noqa: E402  # See above.
 import numpy.typing as npt  # noqa: E402  # See above.
-from timing import interleaved  # noqa: E402  # See above.
 
 from topos import reference  # noqa: E402  # See above.
+from topos.backend import numba  # noqa: E402  # See above.
 
 Array = npt.NDArray[Any]
 Call = Callable[[], object]
 
 COUNT: Final = 1_000_000
-ROUNDS: Final = 50
-# Modules with the families of topos.reference: product, reduction, maps, arithmetic.
-BACKENDS: Final[dict[str, ModuleType]] = {"numpy": reference}
+ROUNDS: Final = 25
 COLUMNS: Final = ("numpy", "numba")
 
 
 class Task(NamedTuple):
-    """A row: what it is, the limit of each column, numpy's call, and the kernel's."""
+    """A row: what it is, the limit of each column, numpy's call, the kernel and its operands."""
 
     what: str
     limits: tuple[float, float]
     rival: Call
-    kernel: Callable[[ModuleType], object]
+    kernel: Callable[..., Array]
+    operands: tuple[Any, ...]
 
 
 def uniform(low: float, high: float, shape: Any, dtype: Any) -> Array:
@@ -55,23 +58,14 @@ def uniform(low: float, high: float, shape: Any, dtype: Any) -> Array:
 def product(what: str, limits: tuple[float, float], shapes: Any, dtype: Any) -> Task:
     """Returns the task of a matrix product."""
     left, right = (uniform(-1.0, 1.0, shape, dtype) for shape in shapes)
-    return Task(
-        what,
-        limits,
-        lambda: np.matmul(left, right),
-        lambda kernels: kernels.product.matmul(left, right),
-    )
+    rival = partial(np.matmul, left, right)
+    return Task(what, limits, rival, reference.product.matmul, (left, right))
 
 
 def total(what: str, limits: tuple[float, float], shape: Any, axes: tuple[int, ...]) -> Task:
     """Returns the task of a float32 sum."""
     array = uniform(-1.0, 1.0, shape, np.float32)
-    return Task(
-        what,
-        limits,
-        lambda: np.sum(array, axes),
-        lambda kernels: kernels.reduction.sum(array, axes),
-    )
+    return Task(what, limits, partial(np.sum, array, axes), reference.reduction.sum, (array, axes))
 
 
 def mapped(name: str, rival: Callable[[Array], Array], dtype: Any) -> Task:
@@ -81,20 +75,21 @@ def mapped(name: str, rival: Callable[[Array], Array], dtype: Any) -> Task:
     return Task(
         f"{'f32' if narrow else 'f64'} {name} against numpy",
         (12.0, 10.0) if narrow else (70.0, 20.0),
-        lambda: rival(array),
-        lambda kernels: getattr(kernels.maps, name)(array),
+        partial(rival, array),
+        getattr(reference.maps, name),
+        (array,),
     )
 
 
 def combined(name: str, rival: Callable[[Array, Array], Array]) -> Task:
     """Returns the task of bfloat16 arithmetic against float32's."""
     left, right = uniform(-1.0, 1.0, (2, COUNT), np.float32)
-    narrow_left, narrow_right = left.astype(ml_dtypes.bfloat16), right.astype(ml_dtypes.bfloat16)
     return Task(
         f"bf16 {name} against f32",
         (6.0, 6.0),
-        lambda: rival(left, right),
-        lambda kernels: getattr(kernels.arithmetic, name)(narrow_left, narrow_right),
+        partial(rival, left, right),
+        getattr(reference.arithmetic, name),
+        (left.astype(ml_dtypes.bfloat16), right.astype(ml_dtypes.bfloat16)),
     )
 
 
@@ -128,21 +123,36 @@ def tasks() -> list[Task]:
     ]
 
 
-def row(task: Task) -> str:
-    """Measures a task with every backend and returns its row."""
-    calls = {
-        name: lambda kernels=kernels: task.kernel(kernels) for name, kernels in BACKENDS.items()
-    }
-    best = interleaved({"rival": task.rival, **calls}, ROUNDS)
+def best_times(rivals: dict[str, Call]) -> dict[str, float]:
+    """Returns the least seconds that each rival took in any round, with warm caches."""
+    best = dict.fromkeys(rivals, float("inf"))
+    gc.collect()
+    for _ in range(ROUNDS):
+        for name, rival in rivals.items():
+            rival()
+            start = time.perf_counter()
+            rival()
+            best[name] = min(best[name], time.perf_counter() - start)
+    return best
+
+
+def row(task: Task, compiled: bool) -> str:
+    """Measures a task and returns its row."""
+    calls = {"numpy": task.kernel}
+    if compiled:
+        calls["numba"] = numba.served(task.kernel, task.operands[0].dtype)
+    rivals = {name: partial(kernel, *task.operands) for name, kernel in calls.items()}
+    best = best_times({"rival": task.rival, **rivals})
     cells = []
     for column, limit in zip(COLUMNS, task.limits, strict=True):
-        ratio = best[column] / best["rival"] if column in best else None
-        cells.append(f"{'' if ratio is None else f'{ratio:.1f}x'} | {limit:g}x")
+        ratio = f"{best[column] / best['rival']:.1f}x" if column in best else ""
+        cells.append(f"{ratio} | {limit:g}x")
     return f"| {task.what} | {' | '.join(cells)} |"
 
 
 if __name__ == "__main__":
+    ready = numba.status().ready
     print("| what | " + " | ".join(f"{name} | at most" for name in COLUMNS) + " |")
     print("|---|" + "---|---|" * len(COLUMNS))
     for each in tasks():
-        print(row(each), flush=True)
+        print(row(each, ready), flush=True)

@@ -9,7 +9,7 @@ from topos.engine.numerics import Numerics
 from topos.engine.plan import Plan
 from topos.engine.run import Run
 from topos.engine.sources import source_payloads
-from topos.errors import ReadError
+from topos.errors import ExecutionError, ReadError
 from topos.graph import Network, Symbol, replay
 from topos.graph.network import Feeds
 from topos.graph.parameters import Parameters
@@ -79,5 +79,8 @@ def _evaluate(
     values: dict[int, Tensor] = {}
     for index, array in source_payloads(network, order, parameters, feeds, copy=True).items():
         values[index] = Tensor.wrap(array, network.columns.forms[index].type.element)
-    replay(network.columns, order, values)
+    try:
+        replay(network.columns, order, values)
+    except MemoryError:
+        raise ExecutionError("the run needs more memory than this machine has") from None
     return values

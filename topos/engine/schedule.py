@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
 
 from topos.engine.liveness import releases
+from topos.errors import ExecutionError
 from topos.graph import Columns, Form
 from topos.op import Array
 from topos.payload import kernels
@@ -54,6 +55,12 @@ class Schedule:
     def run(self, payloads: Mapping[int, Array], results: Sequence[int]) -> list[Array]:
         """Returns the values of the nodes `results`, given the array of every source."""
         kernels.subnormals.demand_subnormals()
+        try:
+            return self._run(payloads, results)
+        except MemoryError:
+            raise ExecutionError("the run needs more memory than this machine has") from None
+
+    def _run(self, payloads: Mapping[int, Array], results: Sequence[int]) -> list[Array]:
         slots: list[Array | None] = [None] * self._size
         for index, array in payloads.items():
             slots[self._local[index]] = array

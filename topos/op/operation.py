@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Never, TypeVar, dat
 import numpy.typing as npt
 
 from topos.errors import ElementError, ShapeError
-from topos.payload import DIFFERENTIABLE, Element, Shape, TensorType, kernels
+from topos.payload import DIFFERENTIABLE, Element, Shape, TensorType, demand_possible, kernels
 
 if TYPE_CHECKING:
     from topos.reading import Recordable
@@ -109,7 +109,9 @@ class Operation:
         if self.arity is not None and len(operands) != self.arity:
             raise ShapeError(f"{self.name} takes {self.arity} operands, got {len(operands)}")
         element = self.infer_element(*(operand.element for operand in operands))
-        return TensorType(self.infer_shape(*(operand.shape for operand in operands)), element)
+        shape = self.infer_shape(*(operand.shape for operand in operands))
+        demand_possible(self.name, shape, element.dtype.itemsize)
+        return TensorType(shape, element)
 
     def infer_element(self, *operands: Element) -> Element:
         """Returns the result's element; by default all operands share one of `domain`."""

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any, ClassVar, Never
 
 from topos.op.operation import Array, Cotangents, Operation, R
-from topos.payload import TensorType
+from topos.payload import TensorType, demand_possible
 
 __all__ = ["Input", "Leaf", "Parameter", "Source"]
 
@@ -45,6 +45,7 @@ class Source(Operation):
 
     def infer(self, *operands: TensorType) -> TensorType:
         """Returns the type the source was recorded with."""
+        demand_possible(self.name, self.type.shape, self.type.element.dtype.itemsize)
         return self.type
 
     def compute(self, *operands: Array) -> Never:

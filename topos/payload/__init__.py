@@ -14,7 +14,16 @@ from topos.payload.element import (
     i32,
     i64,
 )
-from topos.payload.shape import Shape, axes_of, axis_of, integers, shape_of, size, without
+from topos.payload.shape import (
+    Shape,
+    axes_of,
+    axis_of,
+    demand_possible,
+    integers,
+    shape_of,
+    size,
+    without,
+)
 
 __all__ = [
     "DIFFERENTIABLE",
@@ -26,6 +35,7 @@ __all__ = [
     "axis_of",
     "bf16",
     "bool_",
+    "demand_possible",
     "element_of",
     "f16",
     "f32",

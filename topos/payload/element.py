@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any, Final, NamedTuple
 
 import ml_dtypes
@@ -26,6 +27,18 @@ __all__ = [
 ]
 
 
+def _real(dtype: Any) -> np.dtype[Any]:
+    """Returns numpy's `dtype` of real numbers, of its own or of an extension such as float8."""
+    try:
+        chosen: np.dtype[Any] = np.dtype(dtype)
+    except TypeError:
+        raise ElementError(f"an element is stored as a numpy dtype, got {dtype!r}") from None
+    # An extension's own kind says nothing; its name tells floats from integers of few bits.
+    if chosen.kind not in "fiub" and not (chosen.kind == "V" and "float" in chosen.name):
+        raise ElementError(f"an element is stored as real numbers of whole bytes, got {chosen}")
+    return chosen
+
+
 class Element:
     """A number format: its numpy storage, and the format its arithmetic runs in.
 
@@ -46,7 +59,9 @@ class Element:
         differentiable: bool = True,
     ) -> None:
         self.name = name
-        self.dtype: np.dtype[Any] = np.dtype(dtype)
+        self.dtype: np.dtype[Any] = _real(dtype)
+        if mlir is not None and not re.fullmatch(r"\w*", mlir):
+            raise ElementError(f"an element's MLIR type is one word, got {mlir!r}")
         self.mlir = name if mlir is None else mlir
         self.compute: np.dtype[Any] = self.dtype if compute is None else np.dtype(compute)
         self.differentiable = differentiable

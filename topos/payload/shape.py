@@ -5,13 +5,26 @@ from __future__ import annotations
 import math
 import operator
 from collections.abc import Sequence
-from typing import SupportsIndex
+from typing import Final, SupportsIndex
 
 from topos.errors import ShapeError
 
-__all__ = ["Shape", "axes_of", "axis_of", "integers", "shape_of", "size", "without"]
+__all__ = [
+    "Shape",
+    "axes_of",
+    "axis_of",
+    "demand_possible",
+    "integers",
+    "shape_of",
+    "size",
+    "without",
+]
 
 Shape = tuple[int, ...]
+
+# What numpy can address.
+MOST_AXES: Final = 64
+MOST_BYTES: Final = 2**62
 
 
 def shape_of(extents: SupportsIndex | Sequence[SupportsIndex]) -> Shape:
@@ -24,6 +37,14 @@ def shape_of(extents: SupportsIndex | Sequence[SupportsIndex]) -> Shape:
     if any(extent < 0 for extent in shape):
         raise ShapeError(f"a shape needs extents of zero or more, none inferred, got {shape}")
     return shape
+
+
+def demand_possible(operation: str, shape: Shape, itemsize: int) -> None:
+    """Raises `ShapeError` where no array can have `shape`, by its rank or its bytes."""
+    if len(shape) > MOST_AXES or math.prod(shape) * itemsize > MOST_BYTES:
+        raise ShapeError(
+            f"{operation} needs {MOST_AXES} axes and 2**62 bytes at most, got shape {shape}"
+        )
 
 
 def integers(operation: str, numbers: Sequence[SupportsIndex]) -> tuple[int, ...]:

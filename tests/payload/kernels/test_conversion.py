@@ -73,7 +73,9 @@ def test_conversion_rounds_once(
     nearest: Nearest,
 ) -> None:
     array = draw(source, shape, 11)
-    expected = expected_array(array, np.dtype(target), nearest)
+    # What has the dtype already keeps its bits, those of a NaN too.
+    own = source == target
+    expected = array if own else expected_array(array, np.dtype(target), nearest)
     for view in layouts(array):
         assert same(convert(view, target), expected)
 

@@ -24,7 +24,11 @@ def has_nan(array: Array) -> bool:
     kind = array.dtype.kind
     if kind in "iub" or array.size == 0:
         return False
-    return bool(np.isnan(array).any())
+    if array.itemsize >= 4:
+        return bool(np.isnan(array).any())
+    # The conversion of a signaling NaN on the way warns.
+    with np.errstate(all="ignore"):
+        return bool(np.isnan(array).any())
 
 
 def native(

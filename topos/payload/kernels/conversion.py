@@ -34,9 +34,12 @@ def convert(array: Array, dtype: Any) -> Array:
     A float or an integer becomes a float by one rounding to nearest, ties to even, out of range
     to infinity; NaN becomes canonical. A float becomes an integer by truncation toward zero,
     saturated at the ends, NaN as 0. An integer becomes a narrower one modulo its range.
-    A truth value is whether the number differs from zero (NaN does), and becomes 0 or 1.
+    A truth value is whether the number differs from zero (NaN does), and becomes 0 or 1. Elements
+    that have the dtype already keep every bit.
     """
     array, target = np.asarray(array), np.dtype(dtype)
+    if array.dtype == target:
+        return array.copy()
     if target == np.bool_:
         return np.asarray(promoted(array) != 0)
     if is_float(target):
