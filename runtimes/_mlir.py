@@ -7,6 +7,7 @@ function here takes the `ir` module of either, and works in the context entered 
 from __future__ import annotations
 
 import io
+import re
 from typing import Any, Final, NamedTuple
 
 import ml_dtypes
@@ -46,6 +47,9 @@ DTYPES: Final[dict[str, np.dtype[Any]]] = {
 # XLA reuses an argument's buffer where these stand, and IREE overwrites one it still has to read.
 ALIASING: Final = ("tf.aliasing_output", "jax.buffer_donor")
 
+# Half of a character, which no UTF-8 can hold.
+SURROGATE: Final = re.compile("[\ud800-\udfff]")
+
 
 class Fault(NamedTuple):
     """Why a text is no valid module, and where; `line` and `column` count from one.
@@ -67,6 +71,9 @@ class Fault(NamedTuple):
 
 def read(ir: Binding, text: str) -> Binding | Fault:
     """Returns `text` parsed and verified, or the fault found in it."""
+    unpaired = SURROGATE.search(text)
+    if unpaired:
+        return _not_unicode(text, unpaired.start())
     try:
         return ir.Module.parse(text)
     except ir.MLIRError as error:
@@ -124,6 +131,14 @@ def _array_type(ir: Binding, value: Binding) -> ArrayType:
     if name not in DTYPES:
         raise UnsupportedError(f"@main needs elements that numpy can hold, got {value}")
     return ArrayType(tuple(value.shape), DTYPES[name])
+
+
+def _not_unicode(text: str, position: int) -> Fault:
+    before = text[:position].split("\n")
+    # The excerpt must be printable wherever the fault is told.
+    source_line = text.split("\n")[len(before) - 1].encode(errors="replace").decode().rstrip("\r")
+    reason = f"a module needs Unicode text, got a lone surrogate {text[position]!a}"
+    return Fault(reason, len(before), len(before[-1]) + 1, source_line, verified=False)
 
 
 def _fault(ir: Binding, text: str, error: Any) -> Fault:

@@ -17,14 +17,25 @@ def installed(runtime: str, extra: str, packages: Mapping[str, str]) -> Status:
     """Returns whether every one of `packages` is here, without importing one.
 
     `packages` maps the name that is imported to the name that is installed. The detail of a
-    ready status lists their versions; otherwise it names the first missing one and the extra.
+    ready status lists their versions; otherwise it names the first missing one and the extra,
+    which is empty for a package that topos itself needs.
     """
     for module, distribution in packages.items():
-        if not _found(module):
+        try:
+            found = find_spec(module) is not None
+        except (ImportError, ValueError):
+            # A missing parent package raises the first, a module blocked in sys.modules the
+            # second.
+            found = False
+        # The parent package, or a finder that someone installed, may raise anything.
+        except Exception as error:
+            return Status(
+                False, f"the {runtime} runtime cannot find {distribution}: {_told(error)}"
+            )
+        if not found:
             return Status(
                 False,
-                f"the {runtime} runtime needs {distribution}: "
-                f"pip install 'topos-compiler[{extra}]'",
+                f"the {runtime} runtime needs {distribution}: pip install '{_package(extra)}'",
             )
     return Status(True, ", ".join(f"{name} {_version(name)}" for name in packages.values()))
 
@@ -36,16 +47,17 @@ def imported(status: Status) -> Iterator[None]:
         raise UnavailableError(status.detail)
     try:
         yield
-    except ImportError as error:
-        raise UnavailableError(f"{status.detail} cannot be imported: {error}") from error
+    # A broken package raises whatever stands in its way: OSError of a library, AttributeError.
+    except Exception as error:
+        raise UnavailableError(f"{status.detail} cannot be imported: {_told(error)}") from error
 
 
-def _found(module: str) -> bool:
-    try:
-        return find_spec(module) is not None
-    except (ImportError, ValueError):
-        # A missing parent package raises the first, a module blocked in sys.modules the second.
-        return False
+def _package(extra: str) -> str:
+    return f"topos-compiler[{extra}]" if extra else "topos-compiler"
+
+
+def _told(error: Exception) -> str:
+    return f"{type(error).__name__}: {error}"
 
 
 def _version(distribution: str) -> str:
@@ -53,3 +65,6 @@ def _version(distribution: str) -> str:
         return version(distribution)
     except PackageNotFoundError:
         return "of unknown version"
+    # Metadata that cannot be read must not hide a package that can.
+    except Exception:
+        return "of unreadable version"

@@ -32,7 +32,6 @@ class ReferenceModule:
     """
 
     def __init__(self, text: str) -> None:
-        self._reasons: list[str] = []
         with make_ir_context() as context, ir.Location.unknown():
             self._context = context
             self._module = parse(ir, text)
@@ -42,26 +41,30 @@ class ReferenceModule:
             _decompose(self._module)
             _refuse_unsupported(self._module)
             _return_bits(self._module, self.signature.results)
-            # The interpreter tells its reason to the context's handlers alone.
-            context.attach_diagnostic_handler(self._hear)
 
     def run(self, arguments: list[Array]) -> list[Array]:
         """Returns the results in their stored form, for arguments in theirs."""
-        self._reasons.clear()
-        with self._context, ir.Location.unknown():
+        reasons: list[str] = []
+
+        def hear(diagnostic: Any) -> bool:
+            reasons.append(diagnostic.message)
+            return True
+
+        with self._context as context, ir.Location.unknown():
             attributes = [
                 _attribute(*each) for each in zip(arguments, self._arguments, strict=True)
             ]
+            # The interpreter tells its reason to the context's handlers alone. One that stayed
+            # attached would keep the context for ever.
+            handler = context.attach_diagnostic_handler(hear)
             try:
                 results = stablehlo.eval_module(self._module, attributes)
             except ValueError as error:
-                reason = "; ".join(self._reasons) or str(error)
+                reason = "; ".join(reasons) or str(error)
                 raise ExecutionError(f"the reference interpreter failed: {reason}") from None
+            finally:
+                handler.detach()
             return [np.array(result) for result in results]
-
-    def _hear(self, diagnostic: Any) -> bool:
-        self._reasons.append(diagnostic.message)
-        return True
 
 
 def _refuse_complex(types: tuple[ArrayType, ...]) -> None:

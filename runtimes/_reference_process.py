@@ -13,9 +13,9 @@ from collections.abc import Sequence
 from contextlib import suppress
 from typing import IO, Any, Final
 
-from topos.errors import CrashError
+from topos.errors import CrashError, UnavailableError
 from topos.runtimes._archive import Array
-from topos.runtimes._frames import receive, send
+from topos.runtimes._frames import FrameError, receive, send, skip
 
 __all__ = ["WorkerProcess"]
 
@@ -24,6 +24,7 @@ Answer = tuple[dict[str, Any], list[Array]]
 WORKER: Final = "topos.runtimes._reference_worker"
 STARTUP_SECONDS: Final = 120.0
 LAST_LINES: Final = 8
+LONGEST_BANNER: Final = 2**16
 
 
 class WorkerProcess:
@@ -35,20 +36,18 @@ class WorkerProcess:
 
     def __init__(self) -> None:
         # Open for as long as the process: `_end` closes it.
-        self._said: IO[bytes] = tempfile.TemporaryFile()  # noqa: SIM115
-        self._process = subprocess.Popen(
-            [sys.executable, "-P", "-m", WORKER],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=self._said,
-            env={**os.environ, "PYTHONPATH": _import_path()},
-        )
+        self._said, self._process = _started()
         self._expired = threading.Event()
         # A process forked from this one holds the same pipes and must leave them alone.
         self._owner = os.getpid()
         # Called when this object goes, and when Python exits.
         self.end = weakref.finalize(self, _end, self._process, self._said, self._owner)
-        self._exchange(None, STARTUP_SECONDS)
+        greeting, _ = self._exchange(None, STARTUP_SECONDS)
+        if greeting != {"ready": True}:
+            self.end()
+            raise UnavailableError(
+                f"the reference runtime cannot be imported by its worker: {greeting.get('error')}"
+            )
 
     @property
     def alive(self) -> bool:
@@ -71,11 +70,15 @@ class WorkerProcess:
         timer.daemon = True
         try:
             timer.start()
-            if request is not None:
-                send(requests, *request)
+            if request is None:
+                # What Python prints while it starts is no answer and does no harm.
+                return skip(answers, LONGEST_BANNER)
+            send(requests, *request)
             return receive(answers)
         except (BrokenPipeError, EOFError):
             raise CrashError(self._last_words(seconds)) from None
+        except FrameError as error:
+            raise CrashError(self._strange_words(seconds, error)) from None
         except BaseException:
             self.end()
             raise
@@ -98,10 +101,44 @@ class WorkerProcess:
             cause = f"ended with status {status}"
         return "\n".join([f"the reference interpreter {cause}", *lines])
 
+    def _strange_words(self, seconds: float, error: FrameError) -> str:
+        # A stream that ends in the middle of something else ends for the worker's own reason.
+        reason = self._last_words(seconds) if self._ended() else "the reference interpreter lies"
+        self.end()
+        return f"{reason}: {error}"
+
+    def _ended(self) -> bool:
+        with suppress(subprocess.TimeoutExpired):
+            self._process.wait(0.2)
+            return True
+        return False
+
     def _last_lines(self) -> list[str]:
         self._said.seek(0)
         text = self._said.read().decode(errors="replace")
         return [line for line in text.splitlines() if line.strip()][-LAST_LINES:]
+
+
+def _started() -> tuple[IO[bytes], subprocess.Popen[bytes]]:
+    """Returns the file that takes the worker's standard error, and the worker."""
+    if not sys.executable:
+        raise UnavailableError("the reference runtime needs sys.executable, got none")
+    try:
+        said = tempfile.TemporaryFile()  # noqa: SIM115
+        try:
+            return said, subprocess.Popen(
+                [sys.executable, "-P", "-m", WORKER],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=said,
+                env={**os.environ, "PYTHONPATH": _import_path()},
+            )
+        except BaseException:
+            said.close()
+            raise
+    # No folder for temporary files, no such program, too few file descriptors or processes.
+    except OSError as error:
+        raise UnavailableError(f"the reference runtime cannot start its worker: {error}") from error
 
 
 def _end(process: subprocess.Popen[bytes], said: IO[bytes], owner: int) -> None:
@@ -119,4 +156,6 @@ def _end(process: subprocess.Popen[bytes], said: IO[bytes], owner: int) -> None:
 
 def _import_path() -> str:
     """Returns this process's import path, so that the worker finds the same topos."""
-    return os.pathsep.join(os.path.abspath(folder) for folder in sys.path)
+    # Python itself passes over whatever is no string here.
+    folders = [folder for folder in sys.path if isinstance(folder, str)]
+    return os.pathsep.join(map(os.path.abspath, folders))

@@ -9,12 +9,14 @@ from __future__ import annotations
 import os
 import signal
 import sys
-from typing import IO, Any
+from typing import IO, TYPE_CHECKING, Any
 
 from topos.errors import ParseError, ToposError
 from topos.runtimes._archive import Array
 from topos.runtimes._frames import receive, send
-from topos.runtimes._reference_module import ReferenceModule
+
+if TYPE_CHECKING:
+    from topos.runtimes._reference_module import ReferenceModule
 
 Answer = tuple[dict[str, Any], list[Array]]
 
@@ -27,12 +29,19 @@ def main() -> None:
     # Ctrl-C reaches the whole process group, and it is the parent's to decide what it means.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     requests, answers = sys.stdin.buffer, _private_output()
+    # jax is loaded only now that it can print without harm.
+    try:
+        from topos.runtimes._reference_module import ReferenceModule
+    except Exception as error:
+        # A broken package raises whatever stands in its way.
+        send(answers, {"error": f"{type(error).__name__}: {error}"})
+        return
     modules: dict[int, ReferenceModule] = {}
     send(answers, {"ready": True})
     while True:
         try:
             header, arrays = receive(requests)
-            send(answers, *_answer(modules, header, arrays))
+            send(answers, *_answer(ReferenceModule, modules, header, arrays))
         except (EOFError, BrokenPipeError):
             return
 
@@ -45,7 +54,10 @@ def _private_output() -> IO[bytes]:
 
 
 def _answer(
-    modules: dict[int, ReferenceModule], header: dict[str, Any], arrays: list[Array]
+    make: type[ReferenceModule],
+    modules: dict[int, ReferenceModule],
+    header: dict[str, Any],
+    arrays: list[Array],
 ) -> Answer:
     for dropped in header["dropped"]:
         modules.pop(dropped, None)
@@ -53,7 +65,7 @@ def _answer(
     _arm(header["seconds"] + GRACE_SECONDS)
     try:
         if "text" in header:
-            modules[key] = ReferenceModule(header["text"])
+            modules[key] = make(header["text"])
             return _described(modules[key]), []
         return {}, modules[key].run(arrays)
     except ToposError as error:

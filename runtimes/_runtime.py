@@ -4,19 +4,21 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar, Final, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from topos.backend import Status
 from topos.engine import Numerics
-from topos.errors import ArgumentError
+from topos.errors import ArgumentError, ExecutionError
 from topos.payload import Shape
 
-__all__ = ["ArrayType", "Executable", "ModuleSignature", "Runtime", "Status"]
+__all__ = ["ArrayType", "Executable", "ModuleSignature", "Runtime", "Status", "requested"]
 
 Array = npt.NDArray[Any]
+
+ORDERS: Final = {"<": "little", ">": "big"}
 
 
 class ArrayType(NamedTuple):
@@ -26,7 +28,9 @@ class ArrayType(NamedTuple):
     dtype: np.dtype[Any]
 
     def __str__(self) -> str:
-        return f"{self.dtype.name}[{', '.join(map(str, self.shape))}]"
+        # numpy gives both byte orders of an element one name.
+        order = "" if self.dtype.isnative else f"{ORDERS[self.dtype.byteorder]}-endian "
+        return f"{order}{self.dtype.name}[{', '.join(map(str, self.shape))}]"
 
 
 class ModuleSignature(NamedTuple):
@@ -50,17 +54,23 @@ class Executable(ABC):
         """Returns the results of `@main` as arrays that nothing else will write to.
 
         Raises `ArgumentError` where count, shape or dtype are not those of `signature`, before
-        the runtime sees anything: some accept whatever has the right number of bytes.
+        the runtime sees anything: some accept whatever has the right number of bytes. Results
+        that are not those of `signature` raise `ExecutionError`.
         """
         expected = self.signature.arguments
         if len(arguments) != len(expected):
             raise ArgumentError(f"the module takes {len(expected)} arguments, got {len(arguments)}")
-        arrays = [np.asarray(argument) for argument in arguments]
+        arrays = [
+            _array(position, argument, wanted)
+            for position, (argument, wanted) in enumerate(zip(arguments, expected, strict=True))
+        ]
         for position, (array, wanted) in enumerate(zip(arrays, expected, strict=True)):
             if array.shape != wanted.shape or array.dtype != wanted.dtype:
                 got = ArrayType(array.shape, array.dtype)
                 raise ArgumentError(f"argument {position} must be {wanted}, got {got}")
-        return self.execute(arrays)
+        results = self.execute(arrays)
+        _require_results(results, self.signature.results)
+        return results
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.signature})"
@@ -93,3 +103,36 @@ class Runtime(ABC):
         `CompileError` where the text is refused, `UnsupportedError` where it names what this
         runtime lacks.
         """
+
+
+def requested(text: str, options: Mapping[str, Any] | None) -> dict[str, Any]:
+    """Returns `options` as a dictionary of their own.
+
+    Raises `ArgumentError` where `text` is no string, or `options` no mapping of names to values.
+    """
+    if not isinstance(text, str):
+        raise ArgumentError(f"a module needs its text as a str, got {type(text).__name__}")
+    if options is None:
+        return {}
+    if not isinstance(options, Mapping) or not all(isinstance(name, str) for name in options):
+        raise ArgumentError(f"options need a mapping of names to values, got {options!r}")
+    return dict(options)
+
+
+def _array(position: int, argument: npt.ArrayLike, wanted: ArrayType) -> Array:
+    try:
+        return np.asarray(argument)
+    # An argument's own `__array__` may raise anything.
+    except Exception as error:
+        raise ArgumentError(
+            f"argument {position} must be {wanted}, got {type(argument).__name__}: {error}"
+        ) from error
+
+
+def _require_results(results: tuple[Array, ...], expected: tuple[ArrayType, ...]) -> None:
+    if len(results) != len(expected):
+        raise ExecutionError(f"the module has {len(expected)} results, and {len(results)} came")
+    for position, (array, wanted) in enumerate(zip(results, expected, strict=True)):
+        if array.shape != wanted.shape or array.dtype != wanted.dtype:
+            came = ArrayType(array.shape, array.dtype)
+            raise ExecutionError(f"result {position} must be {wanted}, and {came} came")

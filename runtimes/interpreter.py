@@ -10,7 +10,8 @@ import numpy.typing as npt
 
 from topos.engine import Numerics
 from topos.errors import CompileError
-from topos.runtimes._runtime import Executable, Runtime, Status
+from topos.runtimes._packages import imported, installed
+from topos.runtimes._runtime import Executable, Runtime, Status, requested
 
 __all__ = ["RUNTIME", "Interpreter", "run_text"]
 
@@ -23,8 +24,9 @@ class Interpreter(Runtime):
     name = "interpreter"
 
     def status(self) -> Status:
-        """Returns that it is ready: it needs nothing beyond topos itself."""
-        return Status(True, f"numpy {np.__version__}")
+        """Returns whether the parser's lark is installed; the rest comes with topos itself."""
+        needs = installed(self.name, "", {"lark": "lark"})
+        return Status(True, f"numpy {np.__version__}") if needs.ready else needs
 
     def compile(
         self,
@@ -40,10 +42,12 @@ class Interpreter(Runtime):
         type that has no kernel here.
         """
         Numerics.of(numerics)
-        if options:
-            raise CompileError(f"the interpreter has no options, got {sorted(options)[0]!r}")
+        unknown = sorted(requested(text, options))
+        if unknown:
+            raise CompileError(f"the interpreter has no options, got {unknown[0]!r}")
         # The parser is loaded by the first text, not by the import of an adapter.
-        from topos.runtimes._stablehlo.evaluate import compiled
+        with imported(self.status()):
+            from topos.runtimes._stablehlo.evaluate import compiled
 
         return compiled(text)
 

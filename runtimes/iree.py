@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 import platform
-import re
 import threading
-from collections.abc import Mapping
-from typing import Any, Final
+from collections.abc import Callable, Mapping
+from typing import Any, Final, NoReturn
 
 import numpy as np
 import numpy.typing as npt
 
 from topos.engine import Numerics
-from topos.errors import CompileError, ExecutionError, UnsupportedError
+from topos.errors import CompileError, ExecutionError
+from topos.runtimes._admission import admit
+from topos.runtimes._iree_process import compiled
 from topos.runtimes._mlir import bytecode, parse, signature, unalias
 from topos.runtimes._packages import imported, installed
-from topos.runtimes._runtime import Executable, ModuleSignature, Runtime, Status
+from topos.runtimes._runtime import Executable, ModuleSignature, Runtime, Status, requested
 
 __all__ = ["RUNTIME", "Iree"]
 
@@ -25,8 +26,9 @@ PACKAGES: Final = {"iree.compiler": "iree-base-compiler", "iree.runtime": "iree-
 # By default f64 is quietly computed and returned as f32.
 KEEP_DOUBLES: Final = "--iree-input-demote-f64-to-f32=false"
 HOST: Final = ("--iree-llvmcpu-target-cpu=host",)
-ILLEGAL: Final = re.compile(r"failed to legalize operation '([\w.]+)'")
-UNLINKED: Final = re.compile(r"undefined symbol: (\w+)")
+OUTPUTS: Final = frozenset({"o", "output"})
+DEFAULT_SECONDS: Final = 600.0
+LONGEST_SECONDS: Final = 1e6
 
 
 class Iree(Runtime):
@@ -52,29 +54,28 @@ class Iree(Runtime):
     ) -> Executable:
         """Returns `text` compiled; `options` are flags of iree-compile, named without dashes.
 
-        Raises `ParseError`, `VerifyError` or `CompileError` with the diagnostic, and
+        The option `timeout` is the seconds that the compiler may take before it is stopped with
+        `CompileError`; it is 600 where absent. Raises `ParseError`, `VerifyError` or `CompileError` with the diagnostic, and
         `UnsupportedError` for an operation that IREE names as one it does not take.
         """
-        with imported(self.status()):
-            from iree.compiler import compile_str, ir
-            from iree.compiler.tools import CompilerToolError
-
-        with ir.Context():
-            module = parse(ir, text)
-            unalias(ir, module)
-            types, code = signature(ir, module), bytecode(module)
+        chosen = requested(text, options)
         flags = [
             KEEP_DOUBLES,
             *(_exact_target() if Numerics.of(numerics) is Numerics.EXACT else HOST),
         ]
-        flags += [f"--{name}={value}" for name, value in (options or {}).items()]
-        try:
-            binary = compile_str(
-                code, target_backends=["llvm-cpu"], input_type="stablehlo", extra_args=flags
-            )
-        except CompilerToolError as error:
-            raise _refusal(str(error)) from error
-        return IreeExecutable(types, binary)
+        seconds = _seconds(chosen.pop("timeout", DEFAULT_SECONDS))
+        flags += [f"--{name}={value}" for name, value in _plain(chosen).items()]
+        with imported(self.status()):
+            from iree.compiler import ir
+            from iree.compiler.tools.binaries import find_tool
+
+            load = _loader()
+        with ir.Context():
+            module = parse(ir, text)
+            admit(ir, module)
+            unalias(ir, module)
+            types, code = signature(ir, module), bytecode(module)
+        return IreeExecutable(types, load(compiled(find_tool, code, flags, seconds)))
 
 
 class IreeExecutable(Executable):
@@ -84,16 +85,11 @@ class IreeExecutable(Executable):
     threads wait for each other here; two executables run side by side.
     """
 
-    def __init__(self, signature: ModuleSignature, binary: bytes) -> None:
+    def __init__(self, signature: ModuleSignature, loaded: tuple[Any, Any]) -> None:
         super().__init__(signature)
-        with imported(RUNTIME.status()):
-            from iree.runtime import Config, SystemContext, VmModule
-
         self._lock = threading.Lock()
-        self._context = SystemContext(config=Config("local-sync"))
-        module = VmModule.copy_buffer(self._context.instance, binary)
-        self._context.add_vm_module(module)
-        self._main = self._context.modules[module.name]["main"]
+        # The function needs the context for as long as it is called.
+        self._context, self._main = loaded
 
     def execute(self, arguments: list[Array]) -> tuple[Array, ...]:
         """Returns the results, copied out of the device's memory."""
@@ -104,6 +100,41 @@ class IreeExecutable(Executable):
                 return tuple(np.array(each.to_host(), copy=True) for each in _sequence(answer))
         except (RuntimeError, ValueError) as error:
             raise ExecutionError(f"iree failed to run the module: {error}") from error
+
+    def __reduce__(self) -> NoReturn:
+        raise ExecutionError("an executable of iree lives in its process: pickle the text")
+
+
+def _loader() -> Callable[[bytes], tuple[Any, Any]]:
+    """Returns the function that loads a binary on a device and in a context of its own."""
+    from iree.runtime import Config, SystemContext, VmModule
+
+    def load(binary: bytes) -> tuple[Any, Any]:
+        try:
+            context = SystemContext(config=Config("local-sync"))
+            module = VmModule.copy_buffer(context.instance, binary)
+            context.add_vm_module(module)
+            return context, context.modules[module.name]["main"]
+        # The bindings raise what they like at a binary that is none of a module with @main.
+        except Exception as error:
+            raise CompileError(f"iree cannot load what it compiled: {error!r}") from error
+
+    return load
+
+
+def _seconds(seconds: object) -> float:
+    if not isinstance(seconds, int | float) or not 0 < seconds <= LONGEST_SECONDS:
+        raise CompileError(
+            f"timeout needs a number of seconds up to {LONGEST_SECONDS:g}, got {seconds!r}"
+        )
+    return float(seconds)
+
+
+def _plain(options: dict[str, Any]) -> dict[str, Any]:
+    for name in options:
+        if name in OUTPUTS:
+            raise CompileError(f"iree's result goes to this process, got option {name!r}")
+    return options
 
 
 def _sequence(answer: Any) -> tuple[Any, ...]:
@@ -125,19 +156,6 @@ def _exact_target() -> tuple[str, ...]:
     wide = not present.isdisjoint(("AVX2", "X86_V3"))
     features = ("--iree-llvmcpu-target-cpu-features=+avx2",) if wide else ()
     return ("--iree-llvmcpu-target-cpu=generic", *features)
-
-
-def _refusal(report: str) -> CompileError | UnsupportedError:
-    illegal = ILLEGAL.search(report)
-    if illegal:
-        return UnsupportedError(f"iree does not take {illegal[1]}")
-    unlinked = UNLINKED.search(report)
-    if unlinked:
-        return UnsupportedError(f"iree has no {unlinked[1]} to link the module with")
-    lines = [line.strip() for line in report.splitlines() if "error: " in line]
-    lines = lines or report.partition("Diagnostics:")[2].strip().splitlines()
-    reason = "\n".join(lines[:3]) or report.strip()
-    return CompileError(f"iree refused the module: {reason}")
 
 
 RUNTIME = Iree()

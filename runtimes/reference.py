@@ -7,22 +7,24 @@ lacks; the worker takes that blow, and the next call starts a new one.
 from __future__ import annotations
 
 import itertools
+import os
 import threading
 import weakref
 from collections import deque
 from collections.abc import Mapping, Sequence
-from typing import Any, Final
+from functools import partial
+from typing import Any, Final, NoReturn
 
 import numpy as np
 import numpy.typing as npt
 
 from topos import errors
 from topos.engine import Numerics
-from topos.errors import CompileError, ToposError, UnavailableError
+from topos.errors import CompileError, ExecutionError, ToposError, UnavailableError
 from topos.runtimes._archive import restored, stored
 from topos.runtimes._packages import installed
 from topos.runtimes._reference_process import WorkerProcess
-from topos.runtimes._runtime import ArrayType, Executable, ModuleSignature, Runtime, Status
+from topos.runtimes._runtime import ArrayType, Executable, ModuleSignature, Runtime, Status, requested
 
 __all__ = ["RUNTIME", "Reference"]
 
@@ -44,9 +46,12 @@ class Reference(Runtime):
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._worker: WorkerProcess | None = None
+        self._inherited: WorkerProcess | None = None
         self._loaded: set[int] = set()
         self._keys = itertools.count()
         self._dropped: deque[int] = deque()
+        if hasattr(os, "register_at_fork"):
+            os.register_at_fork(after_in_child=partial(_forget, weakref.ref(self)))
 
     def status(self) -> Status:
         """Returns whether jax and jaxlib are installed, with their versions."""
@@ -67,7 +72,7 @@ class Reference(Runtime):
         that the interpreter lacks.
         """
         Numerics.of(numerics)
-        seconds = _seconds(options or {})
+        seconds = _seconds(requested(text, options))
         status = self.status()
         if not status.ready:
             raise UnavailableError(status.detail)
@@ -96,6 +101,13 @@ class Reference(Runtime):
         header, _ = self._ask(worker, {"module": key, "text": text}, (), seconds)
         self._loaded.add(key)
         return ModuleSignature(_types(header["arguments"]), _types(header["results"]))
+
+    def forget_worker(self) -> None:
+        """Starts anew in a forked process, whose threads but the one that forked are gone."""
+        self._lock = threading.Lock()
+        # Its pipes may be locked for ever by a thread that is gone: it is kept, not destroyed.
+        self._inherited, self._worker = self._worker, None
+        self._loaded.clear()
 
     def _ask(
         self, worker: WorkerProcess, header: dict[str, Any], arrays: Sequence[Array], seconds: float
@@ -133,6 +145,15 @@ class ReferenceExecutable(Executable):
             restored(array, wanted.dtype)
             for array, wanted in zip(results, self.signature.results, strict=True)
         )
+
+    def __reduce__(self) -> NoReturn:
+        raise ExecutionError("an executable of reference lives in its process: pickle the text")
+
+
+def _forget(reference: weakref.ref[Reference]) -> None:
+    runtime = reference()
+    if runtime is not None:
+        runtime.forget_worker()
 
 
 def _seconds(options: Mapping[str, Any]) -> float:

@@ -8,16 +8,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import cache, partial
-from typing import Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple, NoReturn
 
 import numpy as np
 import numpy.typing as npt
 
 from topos.engine import Numerics
 from topos.errors import CompileError, ExecutionError, UnsupportedError
+from topos.runtimes._admission import admit, refuse_constant_zero_divisors
 from topos.runtimes._mlir import bytecode, parse, signature, unalias
 from topos.runtimes._packages import imported, installed
-from topos.runtimes._runtime import Executable, ModuleSignature, Runtime, Status
+from topos.runtimes._runtime import Executable, ModuleSignature, Runtime, Status, requested
 
 __all__ = ["RUNTIME", "Xla"]
 
@@ -56,14 +57,15 @@ class Xla(Runtime):
         Raises `ParseError`, `VerifyError`, `UnsupportedError` or `CompileError` with the
         diagnostic; an option that XLA does not know is a `CompileError`.
         """
+        flags = _flags(numerics, requested(text, options))
         with imported(self.status()):
             jax = _jax()
-            program = _program(text)
-        flags = _flags(numerics, options)
+            enable_x64, bindings = jax.enable_x64, _bindings()
+        program = _program(*bindings, text)
         placeholders = [jax.ShapeDtypeStruct(*each) for each in program.signature.arguments]
         try:
             # Without this jax cuts 64-bit types to 32 bits; the context is the thread's own.
-            with jax.enable_x64(True):
+            with enable_x64(True):
                 lowered = jax.jit(partial(_apply, program)).lower(*placeholders)
                 compiled = lowered.compile(compiler_options=flags)
         except Exception as error:
@@ -90,6 +92,9 @@ class XlaExecutable(Executable):
         except (jax.errors.JaxRuntimeError, ValueError, TypeError) as error:
             raise ExecutionError(f"xla failed to run the module: {_brief(error)}") from error
 
+    def __reduce__(self) -> NoReturn:
+        raise ExecutionError("an executable of xla lives in its process: pickle the text")
+
 
 def _jax() -> Any:
     # Parts of jax carry no types, and a machine without it has none of them.
@@ -105,12 +110,20 @@ class _Program(NamedTuple):
     signature: ModuleSignature
 
 
-def _program(text: str) -> _Program:
+def _bindings() -> tuple[Any, Any]:
+    """Returns MLIR's classes and jax's maker of contexts, with all else that compiling loads."""
     from jax.extend.mlir import ir
     from jax.interpreters.mlir import make_ir_context
 
-    with make_ir_context():
+    _primitive()
+    return ir, make_ir_context
+
+
+def _program(ir: Any, make_context: Any, text: str) -> _Program:
+    with make_context():
         module = parse(ir, text)
+        admit(ir, module)
+        refuse_constant_zero_divisors(ir, module)
         unalias(ir, module)
         return _Program(bytecode(module), signature(ir, module))
 
@@ -151,8 +164,7 @@ def _lower(context: Any, *arguments: Any, program: _Program) -> Any:
     return func.CallOp(function.type.results, symbol, list(arguments)).results
 
 
-def _flags(numerics: Numerics | str, options: Mapping[str, Any] | None) -> dict[str, Any]:
-    flags = dict(options or {})
+def _flags(numerics: Numerics | str, flags: dict[str, Any]) -> dict[str, Any]:
     if Numerics.of(numerics) is Numerics.EXACT:
         chosen = flags.get(PASSES)
         flags[PASSES] = f"{INEXACT_PASSES},{chosen}" if chosen else INEXACT_PASSES

@@ -2,12 +2,26 @@
 
 from __future__ import annotations
 
+import pickle
+import sys
+from collections.abc import Sequence
+from importlib.machinery import ModuleSpec
+from typing import Any
+
 import numpy as np
+import numpy.typing as npt
 import pytest
 
 from tests.runtimes.test_samples import require
 from topos import runtimes
-from topos.errors import CompileError, PostureError, UnavailableError
+from topos.errors import (
+    ArgumentError,
+    CompileError,
+    ExecutionError,
+    PostureError,
+    UnavailableError,
+)
+from topos.runtimes import ArrayType, Executable, ModuleSignature
 
 TEXT = "func.func @main(%a: tensor<f32>) -> tensor<f32> { return %a : tensor<f32> }"
 
@@ -37,3 +51,114 @@ def test_an_unknown_option_is_refused(name: str) -> None:
     require(name)
     with pytest.raises(CompileError, match="nope"):
         runtimes.load(name).compile(TEXT, options={"nope": 1})
+
+
+@pytest.mark.parametrize("name", runtimes.names())
+@pytest.mark.parametrize("text", [None, 5, TEXT.encode()])
+def test_a_text_is_a_str(name: str, text: Any) -> None:
+    require(name)
+    message = f"^a module needs its text as a str, got {type(text).__name__}$"
+    with pytest.raises(ArgumentError, match=message):
+        runtimes.load(name).compile(text)
+
+
+@pytest.mark.parametrize("name", runtimes.names())
+@pytest.mark.parametrize("options", [[("nope", 1)], {1: 2}, 5])
+def test_options_are_a_mapping_of_names(name: str, options: Any) -> None:
+    require(name)
+    with pytest.raises(ArgumentError, match="^options need a mapping of names to values, got"):
+        runtimes.load(name).compile(TEXT, options=options)
+
+
+@pytest.mark.parametrize("name", ["xla", "iree", "reference"])
+def test_an_executable_of_a_process_is_not_pickled(name: str) -> None:
+    require(name)
+    executable = runtimes.load(name).compile(TEXT)
+    message = f"^an executable of {name} lives in its process: pickle the text$"
+    with pytest.raises(ExecutionError, match=message):
+        pickle.dumps(executable)
+
+
+class Answer(Executable):
+    """An executable of `float32[3] -> float32[3]` that gives back what it is told to."""
+
+    def __init__(self, *results: npt.NDArray[Any]) -> None:
+        vector = ArrayType((3,), np.dtype(np.float32))
+        super().__init__(ModuleSignature((vector,), (vector,)))
+        self.results = results
+
+    def execute(self, arguments: list[npt.NDArray[Any]]) -> tuple[npt.NDArray[Any], ...]:
+        return self.results
+
+
+THREE = np.ones(3, np.float32)
+
+
+@pytest.mark.parametrize(
+    ("results", "message"),
+    [
+        ((), "the module has 1 results, and 0 came"),
+        ((THREE[:1],), r"result 0 must be float32\[3\], and float32\[1\] came"),
+        ((THREE.astype(np.float64),), r"result 0 must be float32\[3\], and float64\[3\] came"),
+    ],
+)
+def test_results_are_those_of_the_signature(
+    results: tuple[npt.NDArray[Any], ...], message: str
+) -> None:
+    with pytest.raises(ExecutionError, match=f"^{message}$"):
+        Answer(*results)(THREE)
+
+
+class Unconvertible:
+    def __array__(self, *_: Any, **__: Any) -> npt.NDArray[Any]:
+        raise RuntimeError("no array today")
+
+
+@pytest.mark.parametrize(
+    ("argument", "message"),
+    [
+        ([[1.0], [1.0, 2.0]], r"argument 0 must be float32\[3\], got list: setting an array"),
+        (Unconvertible(), r"argument 0 .* got Unconvertible: no array today$"),
+        (THREE.astype(">f4"), r"argument 0 must be float32\[3\], got big-endian float32\[3\]$"),
+    ],
+)
+def test_an_argument_that_is_no_array_of_the_machine_is_refused(
+    argument: Any, message: str
+) -> None:
+    with pytest.raises(ArgumentError, match=message):
+        Answer(THREE)(argument)
+
+
+class BrokenFinder:
+    """A finder of modules that fails at jax, iree and lark."""
+
+    @staticmethod
+    def find_spec(name: str, path: Sequence[str] | None, target: Any = None) -> ModuleSpec | None:
+        if name in ("jax", "iree", "lark"):
+            raise RuntimeError("half an installation")
+        return None
+
+
+def test_status_bears_a_finder_that_raises(monkeypatch: pytest.MonkeyPatch) -> None:
+    for module in [*sys.modules]:
+        if module.partition(".")[0] in ("jax", "iree", "lark"):
+            monkeypatch.delitem(sys.modules, module)
+    monkeypatch.setattr(sys, "meta_path", [BrokenFinder(), *sys.meta_path])
+    for name, package in [
+        ("interpreter", "lark"),
+        ("iree", "iree-base-compiler"),
+        ("reference", "jax"),
+        ("xla", "jax"),
+    ]:
+        reason = f"the {name} runtime cannot find {package}: RuntimeError: half an installation"
+        assert runtimes.status()[name] == (False, reason)
+        with pytest.raises(UnavailableError, match=f"^{reason}$"):
+            runtimes.load(name).compile(TEXT)
+
+
+def test_the_interpreter_without_lark_is_not_ready(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "lark", None)
+    reason = "the interpreter runtime needs lark: pip install 'topos-compiler'"
+    assert runtimes.load("interpreter").status() == (False, reason)
+    with pytest.raises(UnavailableError, match=f"^{reason}$"):
+        runtimes.load("interpreter").compile(TEXT)

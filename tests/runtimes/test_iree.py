@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import platform
+import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 from typing import Any
 
 import ml_dtypes
@@ -181,3 +183,38 @@ def test_a_missing_package_names_the_extra(monkeypatch: pytest.MonkeyPatch, side
     with pytest.raises(UnavailableError) as caught:
         IREE.compile(SUM)
     assert str(caught.value) == text
+
+
+def test_a_broken_package_is_unavailable(tmp_path: Path) -> None:
+    (tmp_path / "iree").mkdir()
+    (tmp_path / "iree" / "__init__.py").write_text("raise OSError('not an ELF file')")
+    program = (
+        f"import sys\nsys.path.insert(0, {str(tmp_path)!r})\n"
+        "from topos import errors, runtimes\nstatus = runtimes.load('iree').status()\n"
+        f"try: runtimes.load('iree').compile({SUM!r})\n"
+        "except errors.UnavailableError as error: assert str(error) == status.detail\n"
+        "print(status.detail)"
+    )
+    done = subprocess.run([sys.executable, "-c", program], check=True, capture_output=True)
+    assert done.stdout.decode().strip() == (
+        "the iree runtime cannot find iree-base-compiler: OSError: not an ELF file"
+    )
+
+
+@pytest.mark.parametrize("name", ["o", "output"])
+def test_the_result_goes_nowhere_else(tmp_path: Path, name: str) -> None:
+    with pytest.raises(CompileError, match=f"goes to this process, got option '{name}'"):
+        IREE.compile(SUM, options={name: str(tmp_path / "out")})
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_binary_that_is_no_module_is_a_compile_error() -> None:
+    with pytest.raises(CompileError, match="^iree cannot load what it compiled: "):
+        IREE.compile(SUM, options={"compile-to": "input"})
+
+
+def test_a_compiler_that_takes_too_long_is_stopped() -> None:
+    with pytest.raises(CompileError, match=r"stopped after 0\.001 seconds$"):
+        IREE.compile(SUM, options={"timeout": 0.001})
+    with pytest.raises(CompileError, match="timeout needs a number of seconds"):
+        IREE.compile(SUM, options={"timeout": "soon"})

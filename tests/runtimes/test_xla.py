@@ -5,6 +5,7 @@ from __future__ import annotations
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 from types import ModuleType
 from typing import Any
 
@@ -262,3 +263,113 @@ def test_a_package_that_cannot_be_imported_is_unavailable(monkeypatch: pytest.Mo
     monkeypatch.setitem(sys.modules, "jax.extend.mlir", None)
     with pytest.raises(UnavailableError, match=r"jax .* cannot be imported"):
         XLA.compile(SUM)
+
+
+BROKEN = {
+    "import": "raise RuntimeError('built for another machine')",
+    "library": "raise OSError('GLIBC is too old')",
+    "age": "__version__ = '0.2.0'",
+}
+
+
+@pytest.mark.parametrize("kind", BROKEN)
+@pytest.mark.parametrize("runtime", ["xla", "reference"])
+def test_a_broken_jax_is_unavailable(tmp_path: Path, kind: str, runtime: str) -> None:
+    (tmp_path / "jax").mkdir()
+    (tmp_path / "jax" / "__init__.py").write_text(BROKEN[kind])
+    program = (
+        f"import sys\nsys.path.insert(0, {str(tmp_path)!r})\n"
+        "from topos import errors, runtimes\nruntimes.status()\n"
+        f"try: runtimes.load({runtime!r}).compile({SUM!r})\n"
+        "except errors.UnavailableError as error: print(error)"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program], check=True, capture_output=True, text=True, timeout=60
+    )
+    assert "cannot be imported" in done.stdout
+
+
+CALLED = """
+func.func @main(%a: tensor<f32>) -> tensor<f32> {
+  %0 = func.call @f(%a) : (tensor<f32>) -> tensor<f32>
+  return %0 : tensor<f32>
+}
+"""
+ROUND = CALLED + CALLED.replace("@f(", "@g(").replace("@main", "@f") + (
+    CALLED.replace("@f(", "@f(").replace("@main", "@g")
+)
+
+
+@pytest.mark.parametrize("runtime", ["xla", "iree"])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "func.func private @main(tensor<f32>) -> tensor<f32>",
+        CALLED + "func.func private @f(tensor<f32>) -> tensor<f32>",
+    ],
+)
+def test_a_function_without_a_body_is_refused(runtime: str, text: str) -> None:
+    pytest.importorskip("iree.compiler" if runtime == "iree" else "jax")
+    with pytest.raises(VerifyError, match=r"^a function that runs needs a body, and @\w+ has none"):
+        load(runtime).compile(text)
+
+
+def test_a_declaration_that_nothing_calls_does_no_harm() -> None:
+    text = SUM + "func.func private @f(tensor<f32>) -> tensor<f32>"
+    assert XLA.compile(text)(*np.ones((2, 4), np.float32))[0].tolist() == [2.0] * 4
+
+
+@pytest.mark.parametrize("runtime", ["xla", "iree"])
+@pytest.mark.parametrize(
+    ("text", "path"),
+    [(CALLED.replace("@f", "@main"), "@main calls @main"), (ROUND, "@f calls @g calls @f")],
+)
+def test_a_function_that_reaches_itself_is_refused(runtime: str, text: str, path: str) -> None:
+    pytest.importorskip("iree.compiler" if runtime == "iree" else "jax")
+    with pytest.raises(UnsupportedError, match="a function must not reach itself") as caught:
+        load(runtime).compile(text)
+    assert str(caught.value).endswith((path, "@g calls @f calls @g"))
+
+
+@pytest.mark.parametrize("runtime", ["xla", "iree"])
+def test_a_tensor_beyond_every_memory_is_refused(runtime: str) -> None:
+    pytest.importorskip("iree.compiler" if runtime == "iree" else "jax")
+    text = """
+    func.func @main() -> tensor<4611686018427387904xf32> {
+      %0 = stablehlo.constant dense<1.0> : tensor<4611686018427387904xf32>
+      return %0 : tensor<4611686018427387904xf32>
+    }
+    """
+    message = r"at most 2\*\*48 bytes, got tensor<4611686018427387904xf32>$"
+    with pytest.raises(UnsupportedError, match=message):
+        load(runtime).compile(text)
+
+
+@pytest.mark.parametrize("runtime", ["xla", "iree", "reference"])
+def test_half_a_character_is_told_with_its_place(runtime: str) -> None:
+    pytest.importorskip("iree.compiler" if runtime == "iree" else "jax")
+    with pytest.raises(ParseError) as caught:
+        load(runtime).compile(SUM + "// é\ud800\n")
+    assert (caught.value.line, caught.value.column) == (6, 5)
+    assert caught.value.source_line == "// é?"
+    assert caught.value.reason == "a module needs Unicode text, got a lone surrogate '\\ud800'"
+
+
+DIVISION = """
+func.func @main(%a: tensor<2xi32>) -> tensor<2xi32> {
+  %0 = stablehlo.constant dense<CONSTANT> : tensor<i32>
+  %1 = stablehlo.broadcast_in_dim %0, dims = [] : (tensor<i32>) -> tensor<2xi32>
+  %2 = stablehlo.OPERATION %a, %1 : tensor<2xi32>
+  return %2 : tensor<2xi32>
+}
+"""
+
+
+@pytest.mark.parametrize("operation", ["divide", "remainder"])
+def test_an_integer_division_by_a_constant_zero_is_refused(operation: str) -> None:
+    text = DIVISION.replace("OPERATION", operation)
+    message = f"^xla ends its process at stablehlo.{operation} of integers by a constant zero$"
+    with pytest.raises(UnsupportedError, match=message):
+        XLA.compile(text.replace("CONSTANT", "0"))
+    (result,) = XLA.compile(text.replace("CONSTANT", "3"))(np.array([7, -7], np.int32))
+    assert result.tolist() == ([2, -2] if operation == "divide" else [1, -1])

@@ -1,0 +1,106 @@
+"""Modules that end the process of a foreign compiler, found and refused before it sees them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from graphlib import CycleError, TopologicalSorter
+from math import prod
+from typing import Any, Final
+
+import numpy as np
+
+from topos.errors import UnsupportedError, VerifyError
+from topos.runtimes._mlir import DTYPES, Binding
+
+__all__ = ["admit", "refuse_constant_zero_divisors"]
+
+# More bytes than any processor of today can address; sizes near 2**63 overflow in a compiler.
+LARGEST_BYTES: Final = 2**48
+DIVISIONS: Final = frozenset({"stablehlo.divide", "stablehlo.remainder"})
+# Operations that only place a constant's elements elsewhere.
+PLACEMENTS: Final = frozenset(
+    {"stablehlo.broadcast_in_dim", "stablehlo.reshape", "stablehlo.transpose"}
+)
+
+
+def admit(ir: Binding, module: Binding) -> None:
+    """Refuses what XLA and IREE die of.
+
+    Raises `VerifyError` for `@main` or a called function without a body, and `UnsupportedError`
+    for a function that reaches itself by calls or a type of more than 2**48 bytes.
+    """
+    functions = {
+        ir.StringAttr(each.attributes["sym_name"]).value: each
+        for each in module.body.operations
+        if each.operation.name == "func.func"
+    }
+    calls = {name: set(_called(ir, function)) for name, function in functions.items()}
+    for name in {"main"}.union(*calls.values()) & functions.keys():
+        if not functions[name].operation.regions[0].blocks:
+            raise VerifyError(f"a function that runs needs a body, and @{name} has none")
+    _refuse_cycles(calls)
+    _refuse_large_types(ir, module)
+
+
+def refuse_constant_zero_divisors(ir: Binding, module: Binding) -> None:
+    """Raises `UnsupportedError` for an integer division by a constant with a zero.
+
+    XLA ends its process where it folds one.
+    """
+    for operation in _operations(ir, module):
+        if operation.name not in DIVISIONS:
+            continue
+        divisor = _constant(ir, operation.operands[1])
+        if divisor is not None and not divisor.all():
+            raise UnsupportedError(
+                f"xla ends its process at {operation.name} of integers by a constant zero"
+            )
+
+
+def _called(ir: Binding, function: Binding) -> Iterator[str]:
+    for operation in _operations(ir, function):
+        if operation.name == "func.call":
+            yield ir.FlatSymbolRefAttr(operation.attributes["callee"]).value
+
+
+def _operations(ir: Binding, root: Binding) -> list[Binding]:
+    found: list[Any] = []
+
+    def visit(operation: Any) -> Any:
+        found.append(operation)
+        return ir.WalkResult.ADVANCE
+
+    root.operation.walk(visit)
+    return found
+
+
+def _refuse_cycles(calls: Mapping[str, set[str]]) -> None:
+    try:
+        TopologicalSorter(calls).prepare()
+    except CycleError as error:
+        # The sorter names whoever is called before its caller.
+        path = " calls ".join(f"@{name}" for name in reversed(error.args[1]))
+        raise UnsupportedError(f"a function must not reach itself, and {path}") from None
+
+
+def _refuse_large_types(ir: Binding, module: Binding) -> None:
+    types = {result.type for each in _operations(ir, module) for result in each.results}
+    for each in types:
+        if not isinstance(each, ir.RankedTensorType) or not each.has_static_shape:
+            continue
+        element = DTYPES.get(str(each.element_type))
+        size = element.itemsize if element else 1
+        if size * prod(each.shape) > LARGEST_BYTES:
+            raise UnsupportedError(f"a tensor needs at most 2**48 bytes, got {each}")
+
+
+def _constant(ir: Binding, value: Binding) -> Any:
+    """Returns the elements of an integer constant, or None for any other value."""
+    maker = value.owner
+    while not isinstance(maker, ir.Block) and maker.name in PLACEMENTS:
+        maker = maker.operands[0].owner
+    if isinstance(maker, ir.Block) or maker.name != "stablehlo.constant":
+        return None
+    elements = maker.attributes["value"]
+    # Elements narrower than a byte have no form that numpy can read.
+    return np.array(elements) if isinstance(elements, ir.DenseIntElementsAttr) else None
