@@ -17,22 +17,21 @@ Array = npt.NDArray[Any]
 # A panel of the right operand: DEPTH rows of WIDTH elements, which stays in the second-level cache.
 WIDTH: Final = 256
 DEPTH: Final = 128
-# With fewer columns than this the rows are the longer vectors.
+# With fewer columns than this the rows make the longer vectors, BLOCK of them at a time; the steps
+# of a block must fit the cache too.
 NARROW: Final = 64
+BLOCK: Final = 64
+SHALLOW: Final = 1024
 
 
 def matmul(left: Array, right: Array) -> Array:
     """Returns `[batch, m, k] @ [batch, k, n]` of contiguous float32 or float64 operands."""
-    batch, rows, _ = left.shape
+    batch, rows, depth = left.shape
     columns = right.shape[2]
     result = np.zeros((batch, rows, columns), left.dtype)
-    narrow = columns < NARROW and rows > columns
+    tall = columns < NARROW and rows > columns and depth <= SHALLOW
     for index in range(batch):
-        if narrow:
-            # Products commute to the bit, so the transposed problem has the same sums.
-            accumulate(np.ascontiguousarray(right[index].T), left[index].T, result[index].T)
-        else:
-            accumulate(left[index], right[index], result[index])
+        (accumulate_tall if tall else accumulate)(left[index], right[index], result[index])
     return result
 
 
@@ -92,3 +91,59 @@ def add_steps(a, panel, sums, i, k0, height, steps, width):
             for j in range(width):
                 s = r * WIDTH + j
                 sums[s] = sums[s] + factor * panel[k * WIDTH + j]
+
+
+@numba.njit(**OPTIONS)
+def accumulate_tall(a, b, out):
+    """Writes `a @ b` to `out` with the rows of `a` as vectors: for few columns.
+
+    Four columns share each load of the turned block, and four steps share each load of the sums.
+    Lanes past the last row hold leftovers that nobody reads.
+    """
+    rows, depth = a.shape
+    columns = b.shape[1]
+    turned = np.zeros(depth * BLOCK, a.dtype)
+    sums = np.empty(4 * BLOCK, a.dtype)
+    for i0 in range(0, rows, BLOCK):
+        height = min(BLOCK, rows - i0)
+        for i in range(height):
+            for k in range(depth):
+                turned[k * BLOCK + i] = a[i0 + i, k]
+        for j in range(0, columns, 4):
+            width = min(4, columns - j)
+            add_columns(turned, b, sums, j, width)
+            for r in range(width):
+                for i in range(height):
+                    out[i0 + i, j + r] = sums[r * BLOCK + i]
+
+
+@numba.njit(**OPTIONS)
+def add_columns(turned, b, sums, j, width):
+    """Sums the products of a turned block and `width` columns, of which missing ones repeat."""
+    depth = b.shape[0]
+    j1, j2, j3 = (j + min(1, width - 1), j + min(2, width - 1), j + min(3, width - 1))
+    whole = depth - depth % 4
+    for lane in range(4 * BLOCK):
+        sums[lane] = 0
+    for k in range(0, whole, 4):
+        b00, b01, b02, b03 = b[k, j], b[k + 1, j], b[k + 2, j], b[k + 3, j]
+        b10, b11, b12, b13 = b[k, j1], b[k + 1, j1], b[k + 2, j1], b[k + 3, j1]
+        b20, b21, b22, b23 = b[k, j2], b[k + 1, j2], b[k + 2, j2], b[k + 3, j2]
+        b30, b31, b32, b33 = b[k, j3], b[k + 1, j3], b[k + 2, j3], b[k + 3, j3]
+        p = k * BLOCK
+        for i in range(BLOCK):
+            a0, a1 = turned[p + i], turned[p + BLOCK + i]
+            a2, a3 = turned[p + 2 * BLOCK + i], turned[p + 3 * BLOCK + i]
+            sums[i] = (((sums[i] + a0 * b00) + a1 * b01) + a2 * b02) + a3 * b03
+            s = BLOCK + i
+            sums[s] = (((sums[s] + a0 * b10) + a1 * b11) + a2 * b12) + a3 * b13
+            s = 2 * BLOCK + i
+            sums[s] = (((sums[s] + a0 * b20) + a1 * b21) + a2 * b22) + a3 * b23
+            s = 3 * BLOCK + i
+            sums[s] = (((sums[s] + a0 * b30) + a1 * b31) + a2 * b32) + a3 * b33
+    for k in range(whole, depth):
+        for r in range(width):
+            factor = b[k, j + r]
+            for i in range(BLOCK):
+                s = r * BLOCK + i
+                sums[s] = sums[s] + turned[k * BLOCK + i] * factor
