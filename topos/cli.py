@@ -7,6 +7,7 @@ import sys
 from collections.abc import Sequence
 
 from topos import backend, runtimes
+from topos.runtimes._command import told
 
 __all__ = ["main"]
 
@@ -20,7 +21,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     status = commands.add_parser("status", help="print what is ready here, or why not")
     status.set_defaults(run=_status)
     chosen = parser.parse_args(arguments)
-    return int(chosen.run())
+    return told(chosen.run)
 
 
 def _status() -> int:

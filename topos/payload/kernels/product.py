@@ -43,7 +43,7 @@ def matmul(left: Array, right: Array) -> Array:
     outer_left = first.transpose(2, 0, 1)[..., None].transpose(across)
     outer_right = second.transpose(1, 0, 2)[:, :, None].transpose(across)
     totals = np.zeros(tuple((batch, rows, columns)[axis] for axis in order), first.dtype)
-    _accumulate_tiles(np.ascontiguousarray(outer_left), np.ascontiguousarray(outer_right), totals)
+    _accumulate_tiles(outer_left, outer_right, totals)
     plain = totals.transpose(tuple(order.index(axis) for axis in range(3)))
     result = rounded(np.ascontiguousarray(plain), left.dtype)
     return result.reshape(*left.shape[:-1], columns)
@@ -59,14 +59,24 @@ def _order(batch: int, rows: int, columns: int) -> tuple[int, int, int]:
 def _accumulate_tiles(left: Array, right: Array, totals: Array) -> None:
     limit = _TILE_BYTES // totals.itemsize
     if totals.size <= limit:
-        _accumulate(left, right, totals)
+        _accumulate(np.ascontiguousarray(left), np.ascontiguousarray(right), totals)
         return
-    steps = (left.shape[0], *totals.shape)
-    left, right = np.broadcast_to(left, steps), np.broadcast_to(right, steps)
     for tile in _tiles(totals.shape, limit):
         sums = np.zeros_like(totals[tile])
-        _accumulate(left[:, *tile], right[:, *tile], sums)
+        _accumulate(_part(left, tile), _part(right, tile), sums)
         totals[tile] = sums
+
+
+def _part(operand: Array, tile: tuple[slice, ...]) -> Array:
+    """Returns what a tile needs of an operand, contiguous; an axis of one serves every tile.
+
+    Turning a part at a time keeps the strided reads in the cache.
+    """
+    whole = slice(None)
+    cuts = (
+        whole if extent == 1 else cut for cut, extent in zip(tile, operand.shape[1:], strict=True)
+    )
+    return np.ascontiguousarray(operand[:, *cuts])
 
 
 def _tiles(shape: tuple[int, ...], limit: int) -> Iterator[tuple[slice, slice, slice]]:
