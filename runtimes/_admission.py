@@ -12,7 +12,7 @@ import numpy as np
 from topos.errors import UnsupportedError, VerifyError
 from topos.runtimes._mlir import DTYPES, Binding
 
-__all__ = ["admit", "refuse_constant_zero_divisors"]
+__all__ = ["admit", "refuse_folded_zero_divisors"]
 
 # More bytes than any processor of today can address; sizes near 2**63 overflow in a compiler.
 LARGEST_BYTES: Final = 2**48
@@ -26,7 +26,7 @@ PLACEMENTS: Final = frozenset(
 def admit(ir: Binding, module: Binding) -> None:
     """Refuses what XLA and IREE die of.
 
-    Raises `VerifyError` for `@main` or a called function without a body, and `UnsupportedError`
+    Raises `VerifyError` for a function without a body, called or not, and `UnsupportedError`
     for a function that reaches itself by calls or a type of more than 2**48 bytes.
     """
     functions = {
@@ -35,25 +35,26 @@ def admit(ir: Binding, module: Binding) -> None:
         if each.operation.name == "func.func"
     }
     calls = {name: set(_called(ir, function)) for name, function in functions.items()}
-    for name in {"main"}.union(*calls.values()) & functions.keys():
-        if not functions[name].operation.regions[0].blocks:
-            raise VerifyError(f"a function that runs needs a body, and @{name} has none")
+    for name, function in functions.items():
+        if not function.operation.regions[0].blocks:
+            raise VerifyError(f"a function needs a body to run, and @{name} has none")
     _refuse_cycles(calls)
     _refuse_large_types(ir, module)
 
 
-def refuse_constant_zero_divisors(ir: Binding, module: Binding) -> None:
-    """Raises `UnsupportedError` for an integer division by a constant with a zero.
+def refuse_folded_zero_divisors(ir: Binding, module: Binding) -> None:
+    """Raises `UnsupportedError` for an integer division of constants by a constant with a zero.
 
-    XLA ends its process where it folds one.
+    XLA ends its process where it folds one; it bears a division that it leaves to the run.
     """
     for operation in _operations(ir, module):
         if operation.name not in DIVISIONS:
             continue
-        divisor = _constant(ir, operation.operands[1])
-        if divisor is not None and not divisor.all():
+        dividend, divisor = operation.operands
+        elements = _elements(ir, divisor)
+        if elements is not None and not elements.all() and _folds(ir, dividend):
             raise UnsupportedError(
-                f"xla ends its process at {operation.name} of integers by a constant zero"
+                f"xla ends its process at {operation.name} of constant integers by zero"
             )
 
 
@@ -94,7 +95,7 @@ def _refuse_large_types(ir: Binding, module: Binding) -> None:
             raise UnsupportedError(f"a tensor needs at most 2**48 bytes, got {each}")
 
 
-def _constant(ir: Binding, value: Binding) -> Any:
+def _elements(ir: Binding, value: Binding) -> Any:
     """Returns the elements of an integer constant, or None for any other value."""
     maker = value.owner
     while not isinstance(maker, ir.Block) and maker.name in PLACEMENTS:
@@ -104,3 +105,16 @@ def _constant(ir: Binding, value: Binding) -> Any:
     elements = maker.attributes["value"]
     # Elements narrower than a byte have no form that numpy can read.
     return np.array(elements) if isinstance(elements, ir.DenseIntElementsAttr) else None
+
+
+def _folds(ir: Binding, value: Binding) -> bool:
+    """Returns whether `value` comes from constants alone, by whatever operations."""
+    values, seen = [value], set()
+    while values:
+        maker = values.pop().owner
+        if isinstance(maker, ir.Block) or maker.name == "stablehlo.iota":
+            return False
+        if maker not in seen:
+            seen.add(maker)
+            values += maker.operands
+    return True

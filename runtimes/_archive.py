@@ -6,12 +6,13 @@ numpy does not know, such as bfloat16, is stored as unsigned integers of its siz
 
 from __future__ import annotations
 
+import errno
 import os
+import stat
 import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Final
-from zipfile import BadZipFile
 
 import numpy as np
 import numpy.typing as npt
@@ -48,27 +49,49 @@ def restored(array: Array, dtype: np.dtype[Any]) -> Array:
 
 
 def save(path: str | os.PathLike[str], arrays: Sequence[Array], prefix: str) -> None:
-    """Writes `arrays` as `prefix0`, `prefix1`, ...: the whole archive at once, or nothing."""
-    target = Path(path)
+    """Writes `arrays` as `prefix0`, `prefix1`, ...: the whole archive at once, or nothing.
+
+    A link is followed, and a file that exists keeps its mode. Raises `OSError` told of `path`
+    where the folder takes no file, or where `path` is a folder, a device or a pipe.
+    """
     named = {f"{prefix}{position}": stored(array) for position, array in enumerate(arrays)}
-    with tempfile.NamedTemporaryFile(
-        dir=target.parent, prefix=f".{target.name}.", delete=False
-    ) as file:
-        try:
-            np.savez(file, allow_pickle=False, **named)
-            file.close()
-            Path(file.name).chmod(0o666 & ~_mask())
-            os.replace(file.name, target)
-        except BaseException:
-            Path(file.name).unlink(missing_ok=True)
-            raise
+    target = Path(os.path.realpath(path))
+    try:
+        mode = _mode(target)
+        # The name is short, for the target's own may be as long as the folder takes.
+        with tempfile.NamedTemporaryFile(dir=target.parent, prefix=".", delete=False) as file:
+            _write(file, target, mode, named)
+    except OSError as error:
+        raise OSError(error.errno, error.strerror, os.fspath(path)) from error
+
+
+def _write(file: Any, target: Path, mode: int, named: dict[str, Array]) -> None:
+    try:
+        np.savez(file, allow_pickle=False, **named)
+        file.close()
+        Path(file.name).chmod(mode)
+        os.replace(file.name, target)
+    except BaseException:
+        Path(file.name).unlink(missing_ok=True)
+        raise
+
+
+def _mode(target: Path) -> int:
+    """Returns the mode that a file at `target` has or would get; refuses what is no file."""
+    try:
+        mode = target.stat().st_mode
+    except FileNotFoundError:
+        return 0o666 & ~_mask()
+    if not stat.S_ISREG(mode):
+        raise OSError(errno.EINVAL, "results need a regular file, got another thing of that name")
+    return stat.S_IMODE(mode)
 
 
 def load(path: str | os.PathLike[str], types: Sequence[ArrayType], prefix: str) -> list[Array]:
     """Returns the arrays `prefix0`, `prefix1`, ... of an archive, one for each of `types`.
 
-    Raises `ArgumentError` where the file is no archive or holds other names; shapes and dtypes
-    are the executable's to judge. A file that cannot be opened raises `OSError`.
+    Raises `ArgumentError` where the file is no archive, is damaged or holds other names;
+    shapes and dtypes are the executable's to judge. A file that cannot be opened raises `OSError`.
     """
     wanted = [f"{prefix}{position}" for position in range(len(types))]
     contents = _contents(path)
@@ -83,12 +106,25 @@ def load(path: str | os.PathLike[str], types: Sequence[ArrayType], prefix: str) 
 
 def _contents(path: str | os.PathLike[str]) -> dict[str, Array]:
     with open(path, "rb") as file:
+        # A damaged file makes zipfile, zlib and numpy raise nearly anything.
         try:
             archive = np.load(file, allow_pickle=False)
-            return {name: archive[name] for name in archive.files}
-        except (AttributeError, BadZipFile, EOFError, ValueError) as error:
+            names = list(archive.files)
+        except Exception as error:
             # An .npy file loads as an array, which has no `files`.
             raise ArgumentError(f"{path} is no .npz archive of plain arrays") from error
+        return {name: _member(path, archive, name) for name in names}
+
+
+def _member(path: str | os.PathLike[str], archive: Any, name: str) -> Array:
+    try:
+        array = archive[name]
+    except Exception as error:
+        reason = str(error) or type(error).__name__
+        raise ArgumentError(f"{path} holds {name} that cannot be read: {reason}") from error
+    if not isinstance(array, np.ndarray):
+        raise ArgumentError(f"{path} holds {name}, which is no array")
+    return array
 
 
 def _mask() -> int:

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import os
+import signal
 import sys
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, NoReturn
 
 from topos.engine import Numerics
-from topos.errors import TextError, ToposError, UnavailableError
+from topos.errors import ArgumentError, TextError, ToposError, UnavailableError
 from topos.runtimes import load as load_runtime
-from topos.runtimes._archive import load, save
+from topos.runtimes._archive import Array, load, save
+from topos.runtimes._runtime import ModuleSignature
 
-__all__ = ["DONE", "FAILED", "UNUSABLE", "Job", "describe", "run"]
+__all__ = ["DONE", "FAILED", "UNUSABLE", "Job", "describe", "run", "told"]
 
 # The exit statuses of the commands.
 DONE, FAILED, UNUSABLE = 0, 1, 2
@@ -31,7 +35,8 @@ def run(jobs: Iterable[Job], runtime: str, numerics: Numerics) -> int:
 
     A job that fails writes no results, and does not stop the next one.
     """
-    statuses = [_attempt(job, runtime, numerics) for job in jobs]
+    with _terminable():
+        statuses = [_attempt(job, runtime, numerics) for job in jobs]
     return max(statuses, default=DONE)
 
 
@@ -42,11 +47,48 @@ def describe(path: str, error: ToposError) -> str:
     return f"{path}:{error.line}:{error.column}: {error.reason}{error.excerpt()}"
 
 
+@contextmanager
+def _terminable() -> Iterator[None]:
+    """Lets SIGTERM unwind this process, so that no half of a file stays behind."""
+    before = signal.signal(signal.SIGTERM, _terminate)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
+
+
+def _terminate(number: int, _frame: object) -> NoReturn:
+    # What a shell reports of a process that died of the signal.
+    raise SystemExit(128 + number)
+
+
+def told(report: Callable[[], int]) -> int:
+    """Returns what `report` returns, or `FAILED` where nobody takes what it prints."""
+    try:
+        status = report()
+        # A full or closed pipe may first be noticed where the rest is written.
+        print(end="", flush=True)
+        return status
+    except OSError as error:
+        _discard_output()
+        # Standard error may be as closed as standard output.
+        with suppress(OSError):
+            print(f"standard output takes nothing more: {error.strerror}", file=sys.stderr)
+        return FAILED
+
+
+def _discard_output() -> None:
+    # Python writes what is left at its end, and would fail there once more.
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(nowhere, sys.stdout.fileno())
+    os.close(nowhere)
+
+
 def _attempt(job: Job, runtime: str, numerics: Numerics) -> int:
     try:
         text = Path(job.module).read_text(encoding="utf-8")
         executable = load_runtime(runtime).compile(text, numerics=numerics)
-        arguments = load(job.arguments, executable.signature.arguments, "arg")
+        arguments = _arguments(job.arguments, executable.signature)
         save(job.results, executable(*arguments), "result")
     except UnavailableError as error:
         return _fail(str(error), UNUSABLE)
@@ -57,6 +99,14 @@ def _attempt(job: Job, runtime: str, numerics: Numerics) -> int:
     except OSError as error:
         return _fail(str(error), UNUSABLE)
     return DONE
+
+
+def _arguments(path: str, signature: ModuleSignature) -> list[Array]:
+    try:
+        return load(path, signature.arguments, "arg")
+    except ArgumentError as error:
+        # To a shell, an archive that is damaged or another one is a file that cannot be read.
+        raise OSError(str(error)) from error
 
 
 def _fail(message: str, status: int) -> int:

@@ -56,7 +56,7 @@ class ReferenceModule:
             ]
             # The interpreter tells its reason to the context's handlers alone. One that stayed
             # attached would keep the context for ever.
-            handler = context.attach_diagnostic_handler(hear)
+            handler: Any = context.attach_diagnostic_handler(hear)
             try:
                 results = stablehlo.eval_module(self._module, attributes)
             except ValueError as error:

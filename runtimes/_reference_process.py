@@ -23,6 +23,7 @@ Answer = tuple[dict[str, Any], list[Array]]
 
 WORKER: Final = "topos.runtimes._reference_worker"
 STARTUP_SECONDS: Final = 120.0
+ENDING_SECONDS: Final = 0.2
 LAST_LINES: Final = 8
 LONGEST_BANNER: Final = 2**16
 
@@ -78,7 +79,7 @@ class WorkerProcess:
         except (BrokenPipeError, EOFError):
             raise CrashError(self._last_words(seconds)) from None
         except FrameError as error:
-            raise CrashError(self._strange_words(seconds, error)) from None
+            raise CrashError(self._last_words(seconds, error)) from None
         except BaseException:
             self.end()
             raise
@@ -89,29 +90,30 @@ class WorkerProcess:
         self._expired.set()
         self._process.kill()
 
-    def _last_words(self, seconds: float) -> str:
+    def _last_words(self, seconds: float, strange: FrameError | None = None) -> str:
+        stopped = strange is not None and self._still_runs()
+        if stopped:
+            self._process.kill()
         status = self._process.wait()
         lines = self._last_lines()
         self.end()
         if self._expired.is_set():
             cause = f"was stopped after {seconds:g} seconds"
+        elif stopped:
+            cause = "was stopped"
         elif status < 0:
             cause = f"died of {signal.Signals(-status).name}"
         else:
             cause = f"ended with status {status}"
-        return "\n".join([f"the reference interpreter {cause}", *lines])
+        reason = f": {strange}" if strange else ""
+        return "\n".join([f"the reference interpreter {cause}{reason}", *lines])
 
-    def _strange_words(self, seconds: float, error: FrameError) -> str:
-        # A stream that ends in the middle of something else ends for the worker's own reason.
-        reason = self._last_words(seconds) if self._ended() else "the reference interpreter lies"
-        self.end()
-        return f"{reason}: {error}"
-
-    def _ended(self) -> bool:
+    def _still_runs(self) -> bool:
+        # A worker that ended with its stream has a moment to be seen so.
         with suppress(subprocess.TimeoutExpired):
-            self._process.wait(0.2)
-            return True
-        return False
+            self._process.wait(ENDING_SECONDS)
+            return False
+        return True
 
     def _last_lines(self) -> list[str]:
         self._said.seek(0)

@@ -55,8 +55,9 @@ class Iree(Runtime):
         """Returns `text` compiled; `options` are flags of iree-compile, named without dashes.
 
         The option `timeout` is the seconds that the compiler may take before it is stopped with
-        `CompileError`; it is 600 where absent. Raises `ParseError`, `VerifyError` or `CompileError` with the diagnostic, and
-        `UnsupportedError` for an operation that IREE names as one it does not take.
+        `CompileError`; it is 600 where absent. Raises `ParseError`, `VerifyError` or
+        `CompileError` with the diagnostic, and `UnsupportedError` for an operation that IREE
+        names as one it does not take.
         """
         chosen = requested(text, options)
         flags = [

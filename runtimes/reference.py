@@ -24,7 +24,14 @@ from topos.errors import CompileError, ExecutionError, ToposError, UnavailableEr
 from topos.runtimes._archive import restored, stored
 from topos.runtimes._packages import installed
 from topos.runtimes._reference_process import WorkerProcess
-from topos.runtimes._runtime import ArrayType, Executable, ModuleSignature, Runtime, Status, requested
+from topos.runtimes._runtime import (
+    ArrayType,
+    Executable,
+    ModuleSignature,
+    Runtime,
+    Status,
+    requested,
+)
 
 __all__ = ["RUNTIME", "Reference"]
 

@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from topos.engine import Numerics
 from topos.errors import CompileError, ExecutionError, UnsupportedError
-from topos.runtimes._admission import admit, refuse_constant_zero_divisors
+from topos.runtimes._admission import admit, refuse_folded_zero_divisors
 from topos.runtimes._mlir import bytecode, parse, signature, unalias
 from topos.runtimes._packages import imported, installed
 from topos.runtimes._runtime import Executable, ModuleSignature, Runtime, Status, requested
@@ -123,7 +123,7 @@ def _program(ir: Any, make_context: Any, text: str) -> _Program:
     with make_context():
         module = parse(ir, text)
         admit(ir, module)
-        refuse_constant_zero_divisors(ir, module)
+        refuse_folded_zero_divisors(ir, module)
         unalias(ir, module)
         return _Program(bytecode(module), signature(ir, module))
 

@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 
 from topos.errors import UnavailableError
-from topos.runtimes._command import DONE, FAILED, UNUSABLE, describe
+from topos.runtimes._command import DONE, FAILED, UNUSABLE, describe, told
 from topos.runtimes._mlir import Fault, read
 from topos.runtimes._packages import imported, installed
 
@@ -15,7 +15,8 @@ EPILOG = """\
 A valid file is one line on standard output. A fault is told on standard error as
 FILE:LINE:COLUMN: REASON, followed by the line and a caret.
 
-exit status: 0 all valid; 1 a file is not; 2 wrong usage, an unreadable file, or no jaxlib.
+exit status: 0 all valid; 1 a file is not, or standard output takes nothing more; 2 wrong usage, an
+unreadable file, or no jaxlib.
 """
 
 
@@ -26,8 +27,12 @@ def main(arguments: list[str] | None = None) -> int:
     )
     parser.add_argument("files", metavar="FILE", nargs="+", help="StableHLO text")
     chosen = parser.parse_args(arguments)
+    return told(lambda: _check_all(chosen.files))
+
+
+def _check_all(paths: list[str]) -> int:
     try:
-        return max(_check(path) for path in chosen.files)
+        return max(_check(path) for path in paths)
     except UnavailableError as error:
         print(error, file=sys.stderr)
         return UNUSABLE

@@ -66,7 +66,7 @@ def test_a_text_is_a_str(name: str, text: Any) -> None:
 @pytest.mark.parametrize("options", [[("nope", 1)], {1: 2}, 5])
 def test_options_are_a_mapping_of_names(name: str, options: Any) -> None:
     require(name)
-    with pytest.raises(ArgumentError, match="^options need a mapping of names to values, got"):
+    with pytest.raises(ArgumentError, match=r"^options need a mapping of names to values, got"):
         runtimes.load(name).compile(TEXT, options=options)
 
 

@@ -209,7 +209,7 @@ def test_the_result_goes_nowhere_else(tmp_path: Path, name: str) -> None:
 
 
 def test_a_binary_that_is_no_module_is_a_compile_error() -> None:
-    with pytest.raises(CompileError, match="^iree cannot load what it compiled: "):
+    with pytest.raises(CompileError, match=r"^iree cannot load what it compiled: "):
         IREE.compile(SUM, options={"compile-to": "input"})
 
 

@@ -92,14 +92,50 @@ def test_endless_recursion_is_a_crash(runtime: Reference) -> None:
         runtime.compile(ENDLESS)(np.array(1, np.float32))
 
 
-def test_a_worker_that_cannot_start_tells_its_last_words(
-    runtime: Reference, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    (tmp_path / "jaxlib").mkdir()
-    (tmp_path / "jaxlib" / "__init__.py").write_text("raise OSError('half a package')")
-    monkeypatch.syspath_prepend(tmp_path)
-    with pytest.raises(CrashError, match=r"ended with status 1\n(.*\n)+OSError: half a package"):
-        Reference().compile(SUM)
+def test_modules_that_are_gone_leave_nothing_in_the_worker(runtime: Reference) -> None:
+    def kilobytes() -> int:
+        status = Path(f"/proc/{worker_of(runtime)}/status").read_text()
+        return int(status.partition("VmRSS:")[2].split()[0])
+
+    runtime.compile(SUM)
+    before = kilobytes()
+    for _ in range(100):
+        runtime.compile(SUM)(ONES, ONES)
+    assert kilobytes() - before < 30_000
+
+
+FORKING = f"""
+import os, threading, time
+import numpy as np
+from topos.errors import CrashError
+from topos.runtimes.reference import Reference
+runtime, ones = Reference(), np.ones(4, np.float32)
+total, slow = runtime.compile({SUM!r}), runtime.compile({SLOW!r})
+def work():
+    try: slow(np.ones((256, 256), np.float32))
+    except CrashError: pass
+thread = threading.Thread(target=work)
+thread.start()
+while not runtime._lock.locked(): time.sleep(0.01)
+time.sleep(0.2)
+child = os.fork()
+if not child:
+    os._exit(0 if total(ones, ones)[0].tolist() == [2.0] * 4 else 1)
+deadline = time.monotonic() + 15
+done, status = os.waitpid(child, os.WNOHANG)
+while not done and time.monotonic() < deadline:
+    time.sleep(0.05)
+    done, status = os.waitpid(child, os.WNOHANG)
+if not done: os.kill(child, 9)
+assert thread.is_alive()
+runtime._worker._process.kill()
+thread.join()
+assert done and status == 0, (done, status)
+"""
+
+
+def test_a_fork_during_a_call_leaves_the_child_usable() -> None:
+    subprocess.run([sys.executable, "-c", FORKING], check=True, timeout=60)
 
 
 def test_a_call_that_takes_too_long_is_stopped(runtime: Reference) -> None:

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+import os
+import signal
+import stat
 import subprocess
 import sys
+import zipfile
 from pathlib import Path
 
 import ml_dtypes
 import numpy as np
 import pytest
-
-from topos.errors import ArgumentError
-from topos.runtimes import ArrayType, _archive
 
 pytest.importorskip("jax")
 
@@ -28,7 +29,6 @@ BAD = """\
 // A name that nothing defines.
 func.func @main() attributes {note = "déjà"} { return %b : i1 }
 """
-TYPES = (ArrayType((2,), np.dtype(ml_dtypes.bfloat16)), ArrayType((), np.dtype(np.float64)))
 HALVES = np.array([1.5, -2.0], ml_dtypes.bfloat16)
 NUMBER = np.array(0.1)
 
@@ -158,39 +158,86 @@ def test_help_explains_the_exit_status(name: str) -> None:
     assert "exit status: 0" in done.stdout
 
 
-def test_archives_keep_the_bits_of_every_element(tmp_path: Path) -> None:
-    path = tmp_path / "a.npz"
-    _archive.save(path, [HALVES, NUMBER], "arg")
-    halves, number = _archive.load(path, TYPES, "arg")
-    assert (halves.dtype, halves.tobytes()) == (HALVES.dtype, HALVES.tobytes())
-    assert (number.dtype, number.shape, number.tobytes()) == (
-        NUMBER.dtype,
-        (),
-        NUMBER.tobytes(),
-    )
+def test_results_go_to_a_regular_file_alone(module: Path, arguments: Path, tmp_path: Path) -> None:
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    for path in (pipe, tmp_path, Path(os.devnull)):
+        done = command("run_stablehlo", module, arguments, path)
+        assert done.returncode == 2
+        assert "results need a regular file" in done.stderr
+        assert done.stderr.endswith(f": {str(path)!r}\n")
+    assert stat.S_ISFIFO(pipe.stat().st_mode)
 
 
-def test_archives_with_other_names_are_refused(tmp_path: Path) -> None:
-    path = tmp_path / "a.npz"
-    np.savez(path, arg0=HALVES.view(np.uint16), extra=NUMBER)
-    with pytest.raises(ArgumentError, match="must hold arg0, arg1, and holds arg0, extra"):
-        _archive.load(path, TYPES, "arg")
+def test_a_missing_folder_is_told_as_the_user_wrote_it(
+    module: Path, arguments: Path, tmp_path: Path
+) -> None:
+    path = tmp_path / "absent" / "results.npz"
+    done = command("run_stablehlo", module, arguments, path)
+    assert done.returncode == 2
+    assert done.stderr == f"[Errno 2] No such file or directory: {str(path)!r}\n"
 
 
-def test_a_file_that_is_no_archive_is_refused(tmp_path: Path) -> None:
-    path = tmp_path / "a.npz"
-    path.write_bytes(b"PK\x03\x04 cut short")
-    with pytest.raises(ArgumentError, match=r"no \.npz archive"):
-        _archive.load(path, TYPES, "arg")
-    np.save(tmp_path / "b.npy", NUMBER)
-    with pytest.raises(ArgumentError, match=r"no \.npz archive"):
-        _archive.load(tmp_path / "b.npy", TYPES, "arg")
+SLOW_SAVE = """
+import sys, time
+import numpy as np
+from topos.runtimes import _command
+def savez(file, **_):
+    file.write(b"half"); file.flush()
+    print("writing", flush=True)
+    time.sleep(30)
+np.savez = savez
+sys.exit(_command.run([_command.Job(*sys.argv[1:])], "interpreter", "exact"))
+"""
 
 
-def test_a_failed_save_leaves_the_old_file(tmp_path: Path) -> None:
-    path = tmp_path / "a.npz"
-    path.write_bytes(b"as it was")
-    with pytest.raises(ValueError, match="allow_pickle"):
-        _archive.save(path, [np.array([object()])], "arg")
-    assert path.read_bytes() == b"as it was"
-    assert [each.name for each in tmp_path.iterdir()] == ["a.npz"]
+def test_a_terminated_command_leaves_no_half_of_a_file(
+    module: Path, arguments: Path, tmp_path: Path
+) -> None:
+    paths = map(str, (module, arguments, tmp_path / "results.npz"))
+    program = [sys.executable, "-c", SLOW_SAVE, *paths]
+    with subprocess.Popen(program, stdout=subprocess.PIPE) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline() == b"writing\n"
+        assert len(list(tmp_path.iterdir())) == 3
+        process.terminate()
+        assert process.wait(20) == 128 + signal.SIGTERM
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["arguments.npz", "mixed.mlir"]
+
+
+def test_evaluation_goes_on_after_damaged_arguments(
+    module: Path, arguments: Path, tmp_path: Path
+) -> None:
+    damaged, first, second = (tmp_path / name for name in ("damaged.npz", "1.npz", "2.npz"))
+    with zipfile.ZipFile(damaged, "w") as archive:
+        archive.writestr("arg0.npy", b"no array at all")
+    done = command("eval_stablehlo", module, damaged, first, module, arguments, second)
+    assert done.returncode == 2
+    assert done.stderr.startswith(f"{damaged} holds arg0")
+    assert len(done.stderr.splitlines()) == 1
+    assert not first.exists()
+    check(second)
+
+
+@pytest.mark.parametrize("full", [False, True])
+@pytest.mark.parametrize("name", ["status", "validate"])
+def test_output_that_nobody_takes_is_a_failure(module: Path, name: str, full: bool) -> None:
+    programs: dict[str, list[str]] = {
+        "status": ["-m", "topos.cli", "status"],
+        "validate": [str(TOOLS / "validate_stablehlo.py"), str(module)],
+    }
+    reader, writer = os.pipe()
+    os.close(reader)
+    if full:
+        os.close(writer)
+        writer = os.open("/dev/full", os.O_WRONLY)
+    try:
+        program = [sys.executable, *programs[name]]
+        done = subprocess.run(
+            program, stdout=writer, stderr=subprocess.PIPE, text=True, check=False, timeout=60
+        )
+    finally:
+        os.close(writer)
+    reason = "No space left on device" if full else "Broken pipe"
+    assert done.returncode == 1
+    assert done.stderr == f"standard output takes nothing more: {reason}\n"

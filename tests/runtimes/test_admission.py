@@ -1,0 +1,112 @@
+"""Modules that would end the process of XLA or IREE, and are refused instead."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from topos.errors import ParseError, UnsupportedError, VerifyError
+from topos.runtimes import load
+
+pytest.importorskip("jax")
+
+SUM = """
+func.func @main(%a: tensor<4xf32>, %b: tensor<4xf32>) -> tensor<4xf32> {
+  %0 = stablehlo.add %a, %b : tensor<4xf32>
+  return %0 : tensor<4xf32>
+}
+"""
+CALLED = """
+func.func @main(%a: tensor<f32>) -> tensor<f32> {
+  %0 = func.call @f(%a) : (tensor<f32>) -> tensor<f32>
+  return %0 : tensor<f32>
+}
+"""
+ROUND = (
+    CALLED
+    + CALLED.replace("@f(", "@g(").replace("@main", "@f")
+    + (CALLED.replace("@f(", "@f(").replace("@main", "@g"))
+)
+
+
+@pytest.mark.parametrize("runtime", ["xla", "iree"])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "func.func private @main(tensor<f32>) -> tensor<f32>",
+        CALLED + "func.func private @f(tensor<f32>) -> tensor<f32>",
+        SUM + "func.func private @f(tensor<f32>) -> tensor<f32>",
+    ],
+)
+def test_a_function_without_a_body_is_refused(runtime: str, text: str) -> None:
+    pytest.importorskip("iree.compiler" if runtime == "iree" else "jax")
+    with pytest.raises(VerifyError, match=r"^a function needs a body to run, and @\w+ has none"):
+        load(runtime).compile(text)
+
+
+@pytest.mark.parametrize("runtime", ["xla", "iree"])
+@pytest.mark.parametrize(
+    ("text", "path"),
+    [(CALLED.replace("@f", "@main"), "@main calls @main"), (ROUND, "@f calls @g calls @f")],
+)
+def test_a_function_that_reaches_itself_is_refused(runtime: str, text: str, path: str) -> None:
+    pytest.importorskip("iree.compiler" if runtime == "iree" else "jax")
+    with pytest.raises(UnsupportedError, match="a function must not reach itself") as caught:
+        load(runtime).compile(text)
+    assert str(caught.value).endswith((path, "@g calls @f calls @g"))
+
+
+@pytest.mark.parametrize("runtime", ["xla", "iree"])
+def test_a_tensor_beyond_every_memory_is_refused(runtime: str) -> None:
+    pytest.importorskip("iree.compiler" if runtime == "iree" else "jax")
+    text = """
+    func.func @main() -> tensor<4611686018427387904xf32> {
+      %0 = stablehlo.constant dense<1.0> : tensor<4611686018427387904xf32>
+      return %0 : tensor<4611686018427387904xf32>
+    }
+    """
+    message = r"at most 2\*\*48 bytes, got tensor<4611686018427387904xf32>$"
+    with pytest.raises(UnsupportedError, match=message):
+        load(runtime).compile(text)
+
+
+@pytest.mark.parametrize("runtime", ["xla", "iree", "reference"])
+def test_half_a_character_is_told_with_its_place(runtime: str) -> None:
+    pytest.importorskip("iree.compiler" if runtime == "iree" else "jax")
+    with pytest.raises(ParseError) as caught:
+        load(runtime).compile(SUM + "// é\ud800\n")
+    assert (caught.value.line, caught.value.column) == (6, 5)
+    assert caught.value.source_line == "// é?"
+    assert caught.value.reason == "a module needs Unicode text, got a lone surrogate '\\ud800'"
+
+
+DIVISION = """
+func.func @main(%a: tensor<2xi32>) -> tensor<2xi32> {
+  %0 = stablehlo.constant dense<CONSTANT> : tensor<i32>
+  %1 = stablehlo.broadcast_in_dim %0, dims = [] : (tensor<i32>) -> tensor<2xi32>
+  %2 = stablehlo.constant dense<[7, -7]> : tensor<2xi32>
+  %3 = stablehlo.add %2, %2 : tensor<2xi32>
+  %4 = stablehlo.OPERATION DIVIDEND, %1 : tensor<2xi32>
+  return %4 : tensor<2xi32>
+}
+"""
+
+
+@pytest.mark.parametrize(
+    ("operation", "quotient", "by_zero"),
+    [("divide", [2, -2], [-1, -1]), ("remainder", [1, -1], [7, -7])],
+)
+def test_an_integer_division_that_xla_would_fold_by_zero_is_refused(
+    operation: str, quotient: list[int], by_zero: list[int]
+) -> None:
+    text = DIVISION.replace("OPERATION", operation)
+    message = f"^xla ends its process at stablehlo.{operation} of constant integers by zero$"
+    argument = np.array([7, -7], np.int32)
+    for constant in ("%2", "%3"):
+        with pytest.raises(UnsupportedError, match=message):
+            load("xla").compile(text.replace("CONSTANT", "0").replace("DIVIDEND", constant))
+    for divisor, expected in (("3", quotient), ("0", by_zero)):
+        (result,) = load("xla").compile(
+            text.replace("CONSTANT", divisor).replace("DIVIDEND", "%a")
+        )(argument)
+        assert result.tolist() == expected
