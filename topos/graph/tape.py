@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from _thread import get_ident
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from threading import get_ident
 from typing import TYPE_CHECKING, Any, Never
 
 import numpy.typing as npt
