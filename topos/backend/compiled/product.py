@@ -98,7 +98,7 @@ def accumulate_tall(a, b, out):
     """Writes `a @ b` to `out` with the rows of `a` as vectors: for few columns.
 
     Four columns share each load of the turned block, and four steps share each load of the sums.
-    Lanes past the last row hold leftovers that nobody reads.
+    Lanes past the last row repeat it, and nobody reads them.
     """
     rows, depth = a.shape
     columns = b.shape[1]
@@ -106,15 +106,34 @@ def accumulate_tall(a, b, out):
     sums = np.empty(4 * BLOCK, a.dtype)
     for i0 in range(0, rows, BLOCK):
         height = min(BLOCK, rows - i0)
-        for i in range(height):
-            for k in range(depth):
-                turned[k * BLOCK + i] = a[i0 + i, k]
+        turn(a, turned, i0, rows, depth)
         for j in range(0, columns, 4):
             width = min(4, columns - j)
             add_columns(turned, b, sums, j, width)
             for r in range(width):
                 for i in range(height):
                     out[i0 + i, j + r] = sums[r * BLOCK + i]
+
+
+@numba.njit(**OPTIONS)
+def turn(a, turned, i0, rows, depth):
+    """Writes BLOCK rows of `a` as columns, four by four; past the last row it repeats that one."""
+    whole = depth - depth % 4
+    for i in range(0, BLOCK, 4):
+        for k in range(0, whole, 4):
+            for r in range(4):
+                row, lane = min(i0 + i + r, rows - 1), k * BLOCK + i + r
+                first, second, third, fourth = (
+                    a[row, k],
+                    a[row, k + 1],
+                    a[row, k + 2],
+                    a[row, k + 3],
+                )
+                turned[lane], turned[lane + BLOCK] = first, second
+                turned[lane + 2 * BLOCK], turned[lane + 3 * BLOCK] = third, fourth
+        for k in range(whole, depth):
+            for r in range(4):
+                turned[k * BLOCK + i + r] = a[min(i0 + i + r, rows - 1), k]
 
 
 @numba.njit(**OPTIONS)
