@@ -13,6 +13,7 @@ import ml_dtypes
 import numpy as np
 import pytest
 
+from tests.runtimes.texts import ELEMENTS, SUM
 from topos.engine import Numerics
 from topos.errors import (
     ArgumentError,
@@ -28,26 +29,6 @@ pytest.importorskip("iree.runtime")
 
 IREE = load("iree")
 
-SUM = """
-func.func @main(%a: tensor<4xf32>, %b: tensor<4xf32>) -> tensor<4xf32> {
-  %0 = stablehlo.add %a, %b : tensor<4xf32>
-  return %0 : tensor<4xf32>
-}
-"""
-ELEMENTS = """
-func.func @main(%a: tensor<2xbf16>, %b: tensor<f16>, %c: tensor<2xf64>, %d: tensor<3xi1>,
-                %e: tensor<2xi64>, %f: tensor<0x3xf32>)
-    -> (tensor<2xbf16>, tensor<f16>, tensor<2xf64>, tensor<3xi1>, tensor<2xi64>, tensor<0x3xf32>) {
-  %0 = stablehlo.add %a, %a : tensor<2xbf16>
-  %1 = stablehlo.multiply %b, %b : tensor<f16>
-  %2 = stablehlo.divide %c, %c : tensor<2xf64>
-  %3 = stablehlo.not %d : tensor<3xi1>
-  %4 = stablehlo.add %e, %e : tensor<2xi64>
-  %5 = stablehlo.negate %f : tensor<0x3xf32>
-  return %0, %1, %2, %3, %4, %5 : tensor<2xbf16>, tensor<f16>, tensor<2xf64>, tensor<3xi1>,
-    tensor<2xi64>, tensor<0x3xf32>
-}
-"""
 MULTIPLY_ADD = """
 func.func @main(%a: tensor<1000xf32>, %b: tensor<1000xf32>, %c: tensor<1000xf32>)
     -> tensor<1000xf32> {

@@ -14,6 +14,7 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
+from tests.runtimes.texts import ELEMENTS, SUM
 from topos.engine import Numerics
 from topos.errors import (
     ArgumentError,
@@ -31,26 +32,6 @@ Array = npt.NDArray[Any]
 
 XLA = load("xla")
 
-SUM = """
-func.func @main(%a: tensor<4xf32>, %b: tensor<4xf32>) -> tensor<4xf32> {
-  %0 = stablehlo.add %a, %b : tensor<4xf32>
-  return %0 : tensor<4xf32>
-}
-"""
-ELEMENTS = """
-func.func @main(%a: tensor<2xbf16>, %b: tensor<f16>, %c: tensor<2xf64>, %d: tensor<3xi1>,
-                %e: tensor<2xi64>, %f: tensor<0x3xf32>)
-    -> (tensor<2xbf16>, tensor<f16>, tensor<2xf64>, tensor<3xi1>, tensor<2xi64>, tensor<0x3xf32>) {
-  %0 = stablehlo.add %a, %a : tensor<2xbf16>
-  %1 = stablehlo.multiply %b, %b : tensor<f16>
-  %2 = stablehlo.divide %c, %c : tensor<2xf64>
-  %3 = stablehlo.not %d : tensor<3xi1>
-  %4 = stablehlo.add %e, %e : tensor<2xi64>
-  %5 = stablehlo.negate %f : tensor<0x3xf32>
-  return %0, %1, %2, %3, %4, %5 : tensor<2xbf16>, tensor<f16>, tensor<2xf64>, tensor<3xi1>,
-    tensor<2xi64>, tensor<0x3xf32>
-}
-"""
 PRODUCT = """
 func.func @main(%a: tensor<64x64xf64>, %b: tensor<64x64xf64>) -> tensor<64x64xf64> {
   %0 = stablehlo.dot_general %a, %b, contracting_dims = [1] x [0]

@@ -1,0 +1,22 @@
+"""Modules that the tests of every adapter run."""
+
+SUM = """
+func.func @main(%a: tensor<4xf32>, %b: tensor<4xf32>) -> tensor<4xf32> {
+  %0 = stablehlo.add %a, %b : tensor<4xf32>
+  return %0 : tensor<4xf32>
+}
+"""
+ELEMENTS = """
+func.func @main(%a: tensor<2xbf16>, %b: tensor<f16>, %c: tensor<2xf64>, %d: tensor<3xi1>,
+                %e: tensor<2xi64>, %f: tensor<0x3xf32>)
+    -> (tensor<2xbf16>, tensor<f16>, tensor<2xf64>, tensor<3xi1>, tensor<2xi64>, tensor<0x3xf32>) {
+  %0 = stablehlo.add %a, %a : tensor<2xbf16>
+  %1 = stablehlo.multiply %b, %b : tensor<f16>
+  %2 = stablehlo.divide %c, %c : tensor<2xf64>
+  %3 = stablehlo.not %d : tensor<3xi1>
+  %4 = stablehlo.add %e, %e : tensor<2xi64>
+  %5 = stablehlo.negate %f : tensor<0x3xf32>
+  return %0, %1, %2, %3, %4, %5 : tensor<2xbf16>, tensor<f16>, tensor<2xf64>, tensor<3xi1>,
+    tensor<2xi64>, tensor<0x3xf32>
+}
+"""
