@@ -34,7 +34,7 @@ class Schedule:
     def __init__(self, columns: Columns, order: Sequence[int], kept: set[int]) -> None:
         local = {index: slot for slot, index in enumerate(order)}
         freed = releases(columns, order, kept)
-        kernels: dict[Form, Callable[..., Array]] = {}
+        specialized: dict[Form, Callable[..., Array]] = {}
         self.clean: list[Step] = []
         self.careful: list[Step] = []
         for index, dead in zip(order, freed, strict=True):
@@ -42,12 +42,12 @@ class Schedule:
             if not operands:
                 continue
             form = columns.forms[index]
-            if form not in kernels:
-                kernels[form] = form.operation.specialize(*form.operands)
+            if form not in specialized:
+                specialized[form] = form.operation.specialize(*form.operands)
             slots = tuple([local[operand] for operand in operands])
             released = tuple([local[operand] for operand in dead])
             target = local[index]
-            self.clean.append(Step(kernels[form], slots, target, released))
+            self.clean.append(Step(specialized[form], slots, target, released))
             self.careful.append(Step(form.operation.compute, slots, target, released))
         self._size = len(order)
         self._local = local
