@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import re
+import signal
 import subprocess
 from collections.abc import Callable, Sequence
 from typing import Final
 
-from topos.errors import CompileError, UnsupportedError
+from topos.errors import CompileError, CrashError, UnsupportedError
 
 __all__ = ["compiled"]
 
@@ -27,8 +28,9 @@ def compiled(
     """Returns the binary of the module `code`, or raises the compiler's refusal.
 
     `find_tool` is IREE's own: its `compile_str` would wait for ever.
-    Raises `UnsupportedError` where the compiler names what it lacks; any other refusal, a
-    compiler that cannot start and one that takes longer than `seconds` are `CompileError`.
+    Raises `UnsupportedError` where the compiler names what it lacks and `CrashError` where it
+    dies or takes longer than `seconds`; any other refusal, and a compiler that cannot start, are
+    `CompileError`.
     """
     try:
         linker = f"--iree-llvmcpu-embedded-linker-path={find_tool('iree-lld')}"
@@ -37,10 +39,12 @@ def compiled(
             program, input=code, capture_output=True, check=False, timeout=seconds
         )
     except subprocess.TimeoutExpired:
-        raise CompileError(f"iree's compiler was stopped after {seconds:g} seconds") from None
+        raise CrashError(f"iree's compiler was stopped after {seconds:g} seconds") from None
     # A missing tool, too few file descriptors, or a flag with a zero byte.
     except (OSError, ValueError) as error:
         raise CompileError(f"iree's compiler cannot start: {error}") from error
+    if done.returncode < 0:
+        raise CrashError(f"iree's compiler died of {signal.Signals(-done.returncode).name}")
     if done.returncode:
         raise _refusal(done.stderr.decode(errors="replace"), done.returncode)
     return done.stdout

@@ -23,6 +23,10 @@ import numpy.typing as npt
 ROOT: Final = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
 
+if find_spec("gmpy2") is None:
+    print("this command needs gmpy2: pip install 'topos-compiler[dev]'", file=sys.stderr)
+    raise SystemExit(2)
+
 from tests.conformance import enclosures, mpfr  # noqa: E402  # The root must be on the path first.
 from topos.payload.kernels import maps  # noqa: E402
 

@@ -9,10 +9,15 @@ from __future__ import annotations
 import argparse
 import math
 import sys
+from importlib.util import find_spec
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
+
+if find_spec("gmpy2") is None:
+    print("this command needs gmpy2: pip install 'topos-compiler[dev]'", file=sys.stderr)
+    raise SystemExit(2)
 
 # The checkout's root must be on the path first.
 from tests.conformance import bounds, integers, margins  # noqa: E402

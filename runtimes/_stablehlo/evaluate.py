@@ -67,6 +67,7 @@ class Evaluation(Executable):
 
     def execute(self, arguments: list[Array]) -> tuple[Array, ...]:
         """Returns the results, each in memory of its own."""
+        demand_subnormals()
         try:
             with np.errstate(all="ignore"):
                 results = self._program.run(*arguments)

@@ -6,7 +6,7 @@ from typing import Final, NamedTuple
 
 from topos.op import Map, Operation
 
-__all__ = ["ROWS", "Envelope", "Row", "envelope", "subject"]
+__all__ = ["FLUSHING", "ROWS", "Envelope", "Row", "envelope", "subject"]
 
 MAPS: Final = "an approximation that is not correctly rounded"
 SUMS: Final = "terms added in another order"
@@ -16,10 +16,14 @@ LOGISTIC: Final = "an exponential and a quotient, each rounded"
 UNLINKED: Final = "does not run: its f64 form needs a C library function that is not linked"
 
 
+FLUSHING: Final = frozenset({"xla", "iree"})
+"""The runtimes whose arithmetic treats subnormal numbers as zero, whatever the operation."""
+
+
 class Envelope(NamedTuple):
     """A bound in units in the last place with its reason; `None` where the module does not run.
 
-    Subnormal numbers count as zero on both sides: XLA and IREE flush them.
+    Subnormal numbers count as zero on both sides for the runtimes of `FLUSHING`.
     """
 
     ulps: int | None

@@ -10,6 +10,7 @@ from topos.graph.network import Feeds
 from topos.graph.parameters import Parameters
 from topos.payload import TensorType
 from topos.runtimes.grade.distance import FAR, largest_distance, relative_difference, same_bits
+from topos.runtimes.grade.envelope import FLUSHING
 
 __all__ = ["Grade", "ResultGrade", "grade", "graded"]
 
@@ -17,7 +18,7 @@ __all__ = ["Grade", "ResultGrade", "grade", "graded"]
 class ResultGrade(NamedTuple):
     """One result: whether its bits are the oracle's, else how many units in the last place off.
 
-    `distance` treats a subnormal as zero on both sides, since most compilers flush them.
+    `distance` treats a subnormal as zero on both sides where the runtime flushes them.
     `relative` is the largest difference beside the largest magnitude of the oracle's result; it
     tells a rounding error from a wrong number where terms cancel and small results remain.
     """
@@ -81,7 +82,7 @@ def graded(plan: Plan, runtime: str, run: Run, oracle: Run) -> Grade:
     for port in plan.signature().results:
         ours, theirs = oracle.of(port.symbol).numpy(), run.of(port.symbol).numpy()
         equal = same_bits(ours, theirs)
-        distance = 0 if equal else largest_distance(ours, theirs, flushed=True)
+        distance = 0 if equal else largest_distance(ours, theirs, flushed=runtime in FLUSHING)
         relative = 0.0 if equal else relative_difference(ours, theirs)
         results.append(ResultGrade(*port, equal, distance, relative))
     return Grade(runtime, tuple(results))

@@ -144,7 +144,7 @@ import sys
 class Blocked:
     def find_spec(self, name, path=None, target=None):
         if name.partition('.')[0] == 'numba':
-            raise ImportError(name)
+            raise ImportError('numba needs another numpy')
 sys.meta_path.insert(0, Blocked())
 import numpy as np
 from topos import Tape, backend
@@ -154,9 +154,39 @@ tape = Tape()
 x = tape.input(np.ones((2, 2), np.float32))
 y = (x @ x).symbol
 print(tape.into_network().entry([y]).lower().forward().of(y).numpy().tolist())
+print(backend.numba.status())
 """
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout == "[[2.0, 2.0], [2.0, 2.0]]\n"
+    assert done.stdout == (
+        "[[2.0, 2.0], [2.0, 2.0]]\n"
+        "Status(ready=False, detail='numba cannot be imported: numba needs another numpy')\n"
+    )
+
+
+def test_an_absent_numba_is_told_with_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(backend.numba, "_installed", lambda: None)
+    status = backend.numba.status()
+    assert status == (False, "it needs numba: pip install 'topos-compiler[numba]'")
+
+
+@pytest.mark.parametrize("path", ["accumulate", "accumulate_tall"])
+def test_every_path_of_the_product_is_checked(path: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    from topos.backend.compiled import product
+
+    monkeypatch.setattr(product, path, lambda a, b, out: out.fill(7))
+    matmul = TWINS["topos.payload.kernels.product.matmul"]
+    # A twin of another name is another question to the cache of answers.
+    asked = matmul._replace(dtypes=(*matmul.dtypes, np.dtype(np.float16)))
+    for dtype in FLOATS:
+        refused = backend.numba.refusal.__wrapped__(asked, dtype)
+        assert refused == f"{matmul.name} of {dtype} differs from the oracle's bits"
+
+
+def test_compiled_code_runs_on_one_thread_and_is_not_reassociated() -> None:
+    from topos.backend.compiled import OPTIONS
+
+    assert "parallel" not in OPTIONS
+    assert OPTIONS["fastmath"] is False
 
 
 def test_twins_have_distinct_names() -> None:

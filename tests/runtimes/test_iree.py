@@ -18,11 +18,13 @@ from topos.engine import Numerics
 from topos.errors import (
     ArgumentError,
     CompileError,
+    CrashError,
     ParseError,
     UnavailableError,
     UnsupportedError,
 )
 from topos.runtimes import Executable, load
+from topos.runtimes._iree_process import compiled
 
 pytest.importorskip("iree.compiler")
 pytest.importorskip("iree.runtime")
@@ -195,7 +197,15 @@ def test_a_binary_that_is_no_module_is_a_compile_error() -> None:
 
 
 def test_a_compiler_that_takes_too_long_is_stopped() -> None:
-    with pytest.raises(CompileError, match=r"stopped after 0\.001 seconds$"):
+    with pytest.raises(CrashError, match=r"stopped after 0\.001 seconds$"):
         IREE.compile(SUM, options={"timeout": 0.001})
     with pytest.raises(CompileError, match="timeout needs a number of seconds"):
         IREE.compile(SUM, options={"timeout": "soon"})
+
+
+def test_a_compiler_that_dies_is_told_by_its_signal(tmp_path: Path) -> None:
+    tool = tmp_path / "iree-compile"
+    tool.write_text("#!/bin/sh\nkill -SEGV $$\n")
+    tool.chmod(0o755)
+    with pytest.raises(CrashError, match=r"^iree's compiler died of SIGSEGV$"):
+        compiled(lambda _: str(tool), b"", [], 10.0)

@@ -29,12 +29,15 @@ _FEW: Final = 64
 
 
 class Twin(NamedTuple):
-    """A compiled kernel: the name of the oracle's, where it serves, and operands to check it on."""
+    """A compiled kernel: the name of the oracle's, where it serves, and operands to check it on.
+
+    There is a tuple of operands for each path through the compiled code.
+    """
 
     name: str
     kernel: Callable[..., Array]
     dtypes: tuple[np.dtype[Any], ...]
-    operands: Callable[[np.dtype[Any]], tuple[Any, ...]]
+    operands: Callable[[np.dtype[Any]], list[tuple[Any, ...]]]
 
     def reference(self) -> Callable[..., Array]:
         """Returns the oracle's kernel."""
@@ -112,18 +115,25 @@ def _settled(reference: Callable[[Array], Array], array: Array, quick: Quick) ->
     return result.reshape(array.shape)
 
 
-def _matrices(dtype: np.dtype[Any]) -> tuple[Array, Array]:
-    left = _numbers(9 * 133).reshape(9, 133).astype(dtype)
-    return left, _numbers(133 * 270).reshape(133, 270).astype(dtype)
+def _matrices(dtype: np.dtype[Any]) -> list[tuple[Any, ...]]:
+    # Many columns, few columns, and more steps than the kernel for few columns takes.
+    shapes = (9, 133, 270), (70, 9, 5), (70, 1030, 5)
+    return [
+        (
+            _numbers(rows * depth).reshape(rows, depth).astype(dtype),
+            _numbers(depth * columns).reshape(depth, columns).astype(dtype),
+        )
+        for rows, depth, columns in shapes
+    ]
 
 
-def _rows(dtype: np.dtype[Any]) -> tuple[Array, tuple[int, ...]]:
-    return _numbers(7 * 301).reshape(7, 301).astype(dtype), (1,)
+def _rows(dtype: np.dtype[Any]) -> list[tuple[Any, ...]]:
+    return [(_numbers(7 * 301).reshape(7, 301).astype(dtype), (1,))]
 
 
-def _arguments(dtype: np.dtype[Any]) -> tuple[Array]:
+def _arguments(dtype: np.dtype[Any]) -> list[tuple[Any, ...]]:
     ends = [0.0, -0.0, np.inf, -np.inf, np.nan, 5e-324, -1e-310, 1e-20, 1e308, -745.0, 709.9]
-    return (np.concatenate([ends, _numbers(4096), 300.0 * _numbers(512)]).astype(dtype),)
+    return [(np.concatenate([ends, _numbers(4096), 300.0 * _numbers(512)]).astype(dtype),)]
 
 
 def _numbers(count: int) -> Array:

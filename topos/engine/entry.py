@@ -13,7 +13,6 @@ from topos.errors import ExecutionError, ReadError
 from topos.graph import Network, Symbol, replay
 from topos.graph.network import Feeds
 from topos.graph.parameters import Parameters
-from topos.payload import kernels
 from topos.reading import Tensor
 
 __all__ = ["BoundEntry", "Entry", "forward"]
@@ -75,7 +74,6 @@ def forward(network: Network, parameters: Parameters | None, feeds: Feeds) -> Ru
 def _evaluate(
     network: Network, order: list[int], parameters: Parameters | None, feeds: Feeds
 ) -> dict[int, Tensor]:
-    kernels.subnormals.demand_subnormals()
     values: dict[int, Tensor] = {}
     for index, array in source_payloads(network, order, parameters, feeds, copy=True).items():
         values[index] = Tensor.wrap(array, network.columns.forms[index].type.element)

@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from topos.errors import ElementError, ShapeError
 from topos.op import Array, Operation
-from topos.payload import Element, Shape, TensorType, f32
+from topos.payload import Element, Shape, TensorType, f32, kernels
 from topos.payload.storage import iota, literal, stored
 from topos.reading.recordable import Number, Recordable
 
@@ -55,6 +55,7 @@ class Tensor(Recordable):
         return TensorType(self._array.shape, self._element)
 
     def express(self, operation: Operation, *operands: Self) -> Self:
+        kernels.subnormals.demand_subnormals()
         inferred = operation.infer(*(operand.type for operand in operands))
         array = operation.compute(*(operand._array for operand in operands))
         return self.wrap(array, inferred.element)
