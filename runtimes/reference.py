@@ -15,6 +15,7 @@ from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Any, Final, NoReturn
 
+import ml_dtypes  # noqa: F401  # numpy knows bfloat16 and its like by name from here on.
 import numpy as np
 import numpy.typing as npt
 

@@ -56,5 +56,7 @@ if __name__ == "__main__":
             f"growth of {phase}",
             {f"{SMALL} nodes, us a node": f"{small:.3f}", f"{LARGE} nodes": f"{large:.3f}"},
             large / small,
-            "at most 1.5x" if phase != "run" else "(the first run, schedule included)",
+            "must be at most 1.5x"
+            if phase != "run"
+            else "no target: the first run, schedule included",
         )

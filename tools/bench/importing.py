@@ -41,7 +41,7 @@ def main() -> None:
         "import",
         {"import topos, ms": f"{topos:.1f}", "import numpy, ms": f"{numpy:.1f}"},
         topos / numpy,
-        "at most 1.3x",
+        "must be at most 1.3x",
     )
     heavy = [name for name in HEAVY if name in loaded]
     print(f"  of {', '.join(HEAVY)} it loads: {', '.join(heavy) or 'none'}")

@@ -28,4 +28,4 @@ def report(title: str, figures: Mapping[str, str], ratio: float, target: str) ->
     print(title)
     for name, figure in figures.items():
         print(f"  {name:<34} {figure:>12}")
-    print(f"  {'ratio':<34} {ratio:>11.2f}x   must be {target}\n")
+    print(f"  {'ratio':<34} {ratio:>11.2f}x   {target}\n")

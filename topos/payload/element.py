@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import re
+from functools import cache
+from types import FunctionType
 from typing import Any, Final, NamedTuple
 
-import ml_dtypes
 import numpy as np
 
 from topos.errors import ElementError
@@ -47,7 +48,7 @@ class Element:
     Two elements are equal where they are the same object.
     """
 
-    __slots__ = ("compute", "differentiable", "dtype", "mlir", "name")
+    __slots__ = ("_dtype", "compute", "differentiable", "mlir", "name")
 
     def __init__(
         self,
@@ -59,12 +60,21 @@ class Element:
         differentiable: bool = True,
     ) -> None:
         self.name = name
-        self.dtype: np.dtype[Any] = _real(dtype)
+        # A function answers the dtype of an extension that should load where it is first needed.
+        self._dtype: Any = dtype if isinstance(dtype, FunctionType) else _real(dtype)
         if mlir is not None and not re.fullmatch(r"\w*", mlir):
             raise ElementError(f"an element's MLIR type is one word, got {mlir!r}")
         self.mlir = name if mlir is None else mlir
         self.compute: np.dtype[Any] = self.dtype if compute is None else np.dtype(compute)
         self.differentiable = differentiable
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """The numpy storage of one element."""
+        if isinstance(self._dtype, FunctionType):
+            self._dtype = _real(self._dtype())
+        stored: np.dtype[Any] = self._dtype
+        return stored
 
     def __repr__(self) -> str:
         return self.name
@@ -86,10 +96,17 @@ class TensorType(NamedTuple):
         return f"{self.element.name}[{', '.join(map(str, self.shape))}]"
 
 
+def _bfloat16() -> Any:
+    # The extension takes a twentieth of numpy's own import, and most programs never need it.
+    import ml_dtypes
+
+    return ml_dtypes.bfloat16
+
+
 f64: Final = Element("f64", np.float64)
 f32: Final = Element("f32", np.float32)
 f16: Final = Element("f16", np.float16, compute=np.float32)
-bf16: Final = Element("bf16", ml_dtypes.bfloat16, compute=np.float32)
+bf16: Final = Element("bf16", _bfloat16, compute=np.float32)
 i64: Final = Element("i64", np.int64, differentiable=False)
 i32: Final = Element("i32", np.int32, differentiable=False)
 bool_: Final = Element("bool", np.bool_, mlir="i1", differentiable=False)
@@ -98,15 +115,17 @@ ELEMENTS: Final[dict[str, Element]] = {
     element.name: element for element in (f64, f32, f16, bf16, i64, i32, bool_)
 }
 DIFFERENTIABLE: Final[tuple[Element, ...]] = (f64, f32, f16, bf16)
-_BY_DTYPE: Final[dict[np.dtype[Any], Element]] = {
-    element.dtype: element for element in ELEMENTS.values()
-}
+
+
+@cache
+def _by_dtype() -> dict[np.dtype[Any], Element]:
+    return {element.dtype: element for element in ELEMENTS.values()}
 
 
 def element_of(dtype: Any) -> Element:
     """Returns the built-in element stored as numpy's `dtype`, or raises `ElementError`."""
     try:
-        return _BY_DTYPE[np.dtype(dtype)]
+        return _by_dtype()[np.dtype(dtype)]
     except (KeyError, TypeError):
         names = ", ".join(ELEMENTS)
         raise ElementError(f"no element is stored as {dtype}; there are {names}") from None
