@@ -136,3 +136,11 @@ def test_an_empty_list_is_of_any_element() -> None:
 def test_a_huge_literal_is_refused() -> None:
     with pytest.raises(ElementError, match=r"^a literal of i64 must fit it, got 1000"):
         literal(10**400, f32)
+
+
+def test_an_unsigned_number_fits_too() -> None:
+    ui8 = Element("ui8", np.uint8, differentiable=False)
+    with pytest.raises(ElementError, match=r"^a payload of ui8 must fit it, got 300$"):
+        Tensor([1, 300], ui8)
+    with pytest.raises(ElementError, match=r"^a literal of ui8 must fit it, got -1$"):
+        literal(-1, ui8)

@@ -45,7 +45,7 @@ def _from_python(payload: npt.ArrayLike, element: Element) -> Array:
         return frozen(array.astype(element.dtype))
     if array.dtype.kind not in "fiub" or (array.dtype.kind == "f" and not _is_float(element)):
         raise ElementError(f"a payload of {element} needs numbers, got {payload!r}")
-    if element.dtype.kind == "i":
+    if element.dtype.kind in "iu":
         _demand_fit("a payload", element, int(array.min()), int(array.max()))
     return frozen(kernels.conversion.convert(array, element.dtype))
 
@@ -57,7 +57,7 @@ def literal(number: float | int, element: Element) -> Array:
             raise ElementError(f"a literal beside {element} must be an integer, got {number!r}")
         return frozen(kernels.conversion.convert(np.asarray(number, np.float64), element.dtype))
     # An integer is exact as an i64, and a larger one is no literal of any element.
-    limit = element if element.dtype.kind == "i" else i64
+    limit = element if element.dtype.kind in "iu" else i64
     _demand_fit("a literal", limit, int(number), int(number))
     return frozen(kernels.conversion.convert(np.asarray(number, np.int64), element.dtype))
 
