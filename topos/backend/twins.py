@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from functools import cache
 from importlib import import_module
 from typing import Any, Final, NamedTuple
 
@@ -78,8 +79,7 @@ def exp(array: Array) -> Array:
     from topos.backend.compiled.maps import quick_exp
 
     table = exponential_table()
-    powers = np.ldexp(1.0, np.arange(-1074, 1024))
-    scale = (table.head, table.tail, table.step, table.steps_per_unit, powers)
+    scale = (table.head, table.tail, table.step, table.steps_per_unit, _powers_of_two())
     return _settled(maps.exp, array, lambda x, y, lanes: quick_exp(x, *scale, y, lanes))
 
 
@@ -101,6 +101,12 @@ def tanh(array: Array) -> Array:
     columns = (table.coefficients, table.slope_head, table.slope_tail, table.value_tail)
     scale = (*columns, table.last, float(CENTERS_PER_UNIT))
     return _settled(maps.tanh, array, lambda x, y, lanes: quick_tanh(x, *scale, y, lanes))
+
+
+@cache
+def _powers_of_two() -> Array:
+    """Returns 2**-1074 to 2**1023, each exact."""
+    return np.ldexp(1.0, np.arange(-1074, 1024))
 
 
 def _settled(reference: Callable[[Array], Array], array: Array, quick: Quick) -> Array:

@@ -15,7 +15,7 @@ from topos.payload import TensorType
 from topos.payload.storage import stored
 from topos.reading import Tensor
 
-__all__ = ["fed_arrays", "source_payloads"]
+__all__ = ["source_payloads"]
 
 
 def source_payloads(
@@ -32,27 +32,28 @@ def source_payloads(
     `SymbolError` where one belongs elsewhere. With `copy`, later writes to a fed array are safe.
     """
     columns = network.columns
-    state = network.parameters() if parameters is None else parameters
-    if not isinstance(state, Parameters):
-        raise FeedError(f"a run needs Parameters before its feeds, got {type(state).__name__}")
-    fed = fed_arrays(network, feeds, copy=copy)
+    if not isinstance(parameters, Parameters | None):
+        kind = type(parameters).__name__
+        raise FeedError(f"a run needs Parameters before its feeds, got {kind}")
+    fed = _fed_arrays(network, feeds, copy=copy)
     payloads = {}
     for index in order:
         if columns.operands[index]:
             continue
         source = columns.forms[index].operation
         assert isinstance(source, Source)
-        if isinstance(source, Leaf):
+        if isinstance(source, Input):
+            payloads[index] = _input(columns, index, source, fed)
+        elif isinstance(source, Leaf) or parameters is None:
+            # A constant, or the initial state, which is recorded with the parameter.
             assert source.payload is not None
             payloads[index] = source.payload
-        elif isinstance(source, Input):
-            payloads[index] = _input(columns, index, source, fed)
         else:
-            payloads[index] = parameter_array(columns, index, state)
+            payloads[index] = _parameter(columns, index, parameters)
     return payloads
 
 
-def fed_arrays(network: Network, feeds: Feeds, *, copy: bool) -> dict[int, Array]:
+def _fed_arrays(network: Network, feeds: Feeds, *, copy: bool) -> dict[int, Array]:
     """Returns the feeds by position, each checked against its input."""
     columns, fed = network.columns, {}
     if not isinstance(feeds, Mapping):
@@ -67,7 +68,7 @@ def fed_arrays(network: Network, feeds: Feeds, *, copy: bool) -> dict[int, Array
     return fed
 
 
-def parameter_array(columns: Columns, index: int, state: Parameters) -> Array:
+def _parameter(columns: Columns, index: int, state: Parameters) -> Array:
     """Returns the payload of the parameter at `index` in `state`."""
     if state._columns.origin != columns.origin:
         raise SymbolError("the parameters belong to another recording")
