@@ -8,11 +8,13 @@ from collections.abc import Sequence
 from importlib.machinery import ModuleSpec
 from typing import Any
 
+import ml_dtypes
 import numpy as np
 import numpy.typing as npt
 import pytest
 
 from tests.runtimes.test_samples import require
+from tests.runtimes.texts import ELEMENTS
 from topos import runtimes
 from topos.errors import (
     ArgumentError,
@@ -162,3 +164,25 @@ def test_the_interpreter_without_lark_is_not_ready(monkeypatch: pytest.MonkeyPat
     assert runtimes.load("interpreter").status() == (False, reason)
     with pytest.raises(UnavailableError, match=f"^{reason}$"):
         runtimes.load("interpreter").compile(TEXT)
+
+
+@pytest.mark.parametrize("name", runtimes.names())
+def test_every_element_keeps_its_bits(name: str) -> None:
+    require(name)
+    arguments = (
+        np.array([1.5, -0.0], ml_dtypes.bfloat16),
+        np.array(1.5, np.float16),
+        np.array([0.1, 3.0]),
+        np.array([True, False, True]),
+        np.array([2**40 + 1, -1]),
+        np.zeros((0, 3), np.float32),
+    )
+    executable = runtimes.load(name).compile(ELEMENTS)
+    assert executable.signature.arguments[0] == ArrayType((2,), np.dtype(ml_dtypes.bfloat16))
+    a, b, c, d, e, f = arguments
+    expected = [a + a, np.asarray(b * b), c / c, ~d, e + e, -f]
+    results = executable(*arguments)
+    assert len(results) == len(expected)
+    for ours, theirs in zip(results, expected, strict=True):
+        assert (ours.dtype, ours.shape) == (theirs.dtype, theirs.shape)
+        assert ours.tobytes() == theirs.tobytes()
