@@ -105,7 +105,7 @@ class VerifyError(TextError):
     """A module that parses but breaks a rule of its operations."""
 
 
-class UnsupportedError(ToposError, NotImplementedError):
+class UnsupportedError(TextError, NotImplementedError):
     """A construct that a runtime knows by name and does not execute."""
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from contextlib import suppress
+from typing import Any, cast
 
 from topos.errors import UnsupportedError, VerifyError
 from topos.runtimes._stablehlo.captures import captured
@@ -20,14 +21,14 @@ from topos.runtimes._stablehlo.syntax import (
     Symbol,
     Type,
 )
-from topos.runtimes._stablehlo.types import checked
+from topos.runtimes._stablehlo.types import held
 
 __all__ = ["build"]
 
 _RETURNS = frozenset({"func.return", "stablehlo.return"})
 
 
-def build(module: Module) -> Program:
+def build(module: Module, exact: bool) -> Program:
     """Returns the program of `@main`, with every function that it calls built once.
 
     Raises `VerifyError` for a module that breaks a rule, `UnsupportedError` for what has no
@@ -38,7 +39,7 @@ def build(module: Module) -> Program:
         if function.name in functions:
             raise VerifyError(f"@{function.name} is defined twice", function.line)
         functions[function.name] = function
-    builder = _Builder(functions)
+    builder = _Builder(functions, exact)
     for function in module.functions:
         # What nothing runs need not be supported, but it must be right.
         with suppress(UnsupportedError):
@@ -51,8 +52,9 @@ def build(module: Module) -> Program:
 class _Builder:
     """The functions of a module, each built when it is first called."""
 
-    def __init__(self, functions: dict[str, Function]) -> None:
+    def __init__(self, functions: dict[str, Function], exact: bool) -> None:
         self._functions = functions
+        self._exact = exact
         self._built: dict[str, Program] = {}
         self._open: list[str] = []
 
@@ -62,7 +64,7 @@ class _Builder:
         if name not in self._functions:
             raise VerifyError(f"func.call needs a function, got @{name}", line)
         if name in self._open:
-            raise UnsupportedError(f"line {line}: @{name} calls itself, which is not supported")
+            raise UnsupportedError(f"@{name} calls itself, which is not supported", line)
         self._open.append(name)
         try:
             self._built[name] = self._function(self._functions[name])
@@ -75,9 +77,9 @@ class _Builder:
 
     def _function(self, function: Function) -> Program:
         if function.body is None:
-            raise UnsupportedError(f"line {function.line}: @{function.name} has no body")
+            raise UnsupportedError(f"@{function.name} has no body", function.line)
         program = self._region(function.body, function.line)
-        stated = tuple(checked(result.type, function.line) for result in function.results)
+        stated = tuple(held(result.type, function.line) for result in function.results)
         if program.results != stated:
             raise VerifyError(
                 f"@{function.name} results in {_shown(stated)},"
@@ -89,12 +91,12 @@ class _Builder:
     def _region(self, region: Region, line: int, captures: tuple[Parameter, ...] = ()) -> Program:
         """Returns the program of a region, whose captures follow its own arguments."""
         if len(region.blocks) != 1:
-            raise UnsupportedError(f"line {line}: a region of several blocks is not supported")
+            raise UnsupportedError("a region of several blocks is not supported", line)
         (block,) = region.blocks
         end = _end(block, line)
         frame = Frame()
         for parameter in (*block.arguments, *captures):
-            frame.define(parameter.name, checked(parameter.type, line), line)
+            frame.define(parameter.name, held(parameter.type, line), line)
         frame.end_arguments()
         elementwise = True
         for operation in block.operations[:-1]:
@@ -114,7 +116,9 @@ class _Builder:
         if builder is None and operation.name in _RETURNS:
             raise VerifyError(f"{operation.name} ends its block too early", operation.line)
         if builder is None:
-            raise UnsupportedError(f"line {operation.line}: {operation.name} is not supported")
+            raise UnsupportedError(
+                f"{operation.name} is not supported", operation.line, operation.column
+            )
         inputs = [frame.slot(name, operation) for name in operation.operands]
         captures = _captures(frame, operation)
         site = self._site(frame, operation, inputs, captures)
@@ -133,14 +137,14 @@ class _Builder:
         self, frame: Frame, operation: Operation, inputs: list[int], captures: list[str]
     ) -> Site:
         line = operation.line
-        operands = tuple([frame.types[slot] for slot in inputs])
+        operands = cast(Any, tuple([frame.types[slot] for slot in inputs]))
         if operation.operand_types is not None and operation.operand_types != operands:
             raise VerifyError(
                 f"{operation.name} states {_shown(operation.operand_types)},"
                 f" got {_shown(operands)}",
                 line,
             )
-        results = tuple([checked(type, line) for type in operation.result_types])
+        results = cast(Any, tuple([held(type, line) for type in operation.result_types]))
         if len(results) != len(operation.results):
             raise VerifyError(
                 f"{operation.name} names {len(operation.results)} results"
@@ -158,6 +162,7 @@ class _Builder:
             regions=tuple([self._region(region, line, outside) for region in operation.regions]),
             captures=len(captures),
             function=self._called,
+            exact=self._exact,
         )
 
 

@@ -34,6 +34,8 @@ def decoded(constant: Dense) -> Array:
     A splat takes the memory of one element. Decimal numbers round once to float64 and from
     there to the element, as MLIR reads them. Raises `MisreadError` of the constant.
     """
+    if constant.array is not None:
+        return constant.array
     type = checked(constant.type, constant.line)
     body = constant.body.strip()
     if body.startswith('"'):
@@ -42,6 +44,7 @@ def decoded(constant: Dense) -> Array:
         body = _SPACE.sub("", _COMMENT.sub("", body) if "//" in body else body)
         array = _listed(body, type, constant)
     array.setflags(write=False)
+    constant.array = array
     return array
 
 

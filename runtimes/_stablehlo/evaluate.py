@@ -17,8 +17,8 @@ from topos.runtimes._stablehlo.misread import MisreadError, placed
 from topos.runtimes._stablehlo.operations import OPERATIONS
 from topos.runtimes._stablehlo.parse import parse
 from topos.runtimes._stablehlo.program import Program
-from topos.runtimes._stablehlo.syntax import Tensor
-from topos.runtimes._stablehlo.types import dtype_of, extents
+from topos.runtimes._stablehlo.syntax import Type
+from topos.runtimes._stablehlo.types import checked, dtype_of, extents
 
 __all__ = ["Evaluation", "compiled"]
 
@@ -29,17 +29,17 @@ _OPENING = re.compile(r"(?:^|=)[ \t]*([A-Za-z_]\w*\.[\w.]+)", re.MULTILINE)
 _WINDOW = 4096
 
 
-def compiled(text: str) -> Evaluation:
+def compiled(text: str, exact: bool = True) -> Evaluation:
     """Returns `text` parsed, verified and built, with every constant decoded."""
     demand_subnormals()
     try:
-        return Evaluation(build(parse(text)))
+        return Evaluation(build(parse(text), exact))
     except ParseError as error:
         name = _operation_before(text, error)
         if name in OPERATIONS or not name.startswith(("chlo.", "stablehlo.")):
             raise
-        raise UnsupportedError(f"line {error.line}: {name} is not supported") from None
-    except VerifyError as error:
+        raise UnsupportedError(f"{name} is not supported", error.line) from None
+    except (UnsupportedError, VerifyError) as error:
         raise error.located(text) from None
     except MisreadError as error:
         raise placed(error, text) from None
@@ -77,8 +77,9 @@ class Evaluation(Executable):
         return tuple([_owned(result, taken) for result in results])
 
 
-def _types(types: Iterable[Tensor]) -> tuple[ArrayType, ...]:
-    return tuple(ArrayType(extents(type), dtype_of(type)) for type in types)
+def _types(types: Iterable[Type]) -> tuple[ArrayType, ...]:
+    tensors = [checked(type, 0) for type in types]
+    return tuple(ArrayType(extents(type), dtype_of(type)) for type in tensors)
 
 
 def _owned(result: Array, taken: set[int]) -> Array:

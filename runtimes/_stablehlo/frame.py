@@ -8,7 +8,7 @@ import numpy.typing as npt
 
 from topos.errors import VerifyError
 from topos.runtimes._stablehlo.program import Kernel, Program, Step
-from topos.runtimes._stablehlo.syntax import Operation, Tensor
+from topos.runtimes._stablehlo.syntax import Operation, Tensor, Type
 
 __all__ = ["Frame"]
 
@@ -19,14 +19,14 @@ class Frame:
     """The slots defined so far, the constants among them, and the steps in order."""
 
     def __init__(self) -> None:
-        self.types: list[Tensor] = []
+        self.types: list[Type] = []
         self.constants: dict[int, Array] = {}
         self._slots: dict[str, int] = {}
         self._steps: list[Step] = []
         self._operations: list[Operation] = []
         self._arguments = 0
 
-    def define(self, name: str, type: Tensor, line: int) -> int:
+    def define(self, name: str, type: Type, line: int) -> int:
         """Returns the next slot, which `name` stands for from here on."""
         if name in self._slots:
             raise VerifyError(f"{name} is defined twice", line)
@@ -75,7 +75,7 @@ class Frame:
             rest=tuple(self.constants.get(slot) for slot in range(arguments, total)),
             steps=self._released(outputs),
             outputs=outputs,
-            elementwise=elementwise and not any(type.shape for type in self.types),
+            elementwise=elementwise and all(map(_is_scalar, self.types)),
             only=self._only(outputs),
         )
 
@@ -96,3 +96,7 @@ class Frame:
         (step,), (operation,) = self._steps, self._operations
         whole = step.inputs == tuple(range(self._arguments)) and outputs == (step.output,)
         return operation.name if whole else ""
+
+
+def _is_scalar(type: Type) -> bool:
+    return isinstance(type, Tensor) and not type.shape

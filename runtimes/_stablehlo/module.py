@@ -40,7 +40,7 @@ def assemble(parts: Iterable[Module | Function | Operation | Alias]) -> Module:
             case Operation(name="func.func"):
                 functions.append(_function(part))
             case Operation():
-                raise UnsupportedError(f"line {part.line}: {part.name} outside a function")
+                raise UnsupportedError(f"{part.name} outside a function", part.line, part.column)
     if modules and (functions or len(modules) > 1):
         raise UnsupportedError("a module beside or inside another")
     module = modules[0] if modules else Module("", {}, tuple(functions))
@@ -65,7 +65,9 @@ def _function(operation: Operation) -> Function:
     attributes = operation.attributes
     types = attributes.get("function_type")
     if not isinstance(types, FunctionType):
-        raise UnsupportedError(f"line {operation.line}: func.func without a function_type")
+        raise UnsupportedError(
+            "func.func without a function_type", operation.line, operation.column
+        )
     body = operation.regions[0] if operation.regions and operation.regions[0].blocks else None
     if body is not None and not (body.blocks[0].operations or len(body.blocks) > 1):
         body = None

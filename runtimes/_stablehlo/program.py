@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy.typing as npt
 
-from topos.runtimes._stablehlo.syntax import Tensor
+from topos.runtimes._stablehlo.syntax import Type
 
 __all__ = ["Kernel", "Program", "Step"]
 
@@ -40,8 +40,8 @@ class Program:
     a single one that takes the program's arguments in their order.
     """
 
-    arguments: tuple[Tensor, ...]
-    results: tuple[Tensor, ...]
+    arguments: tuple[Type, ...]
+    results: tuple[Type, ...]
     rest: tuple[Array | None, ...]
     steps: tuple[Step, ...]
     outputs: tuple[int, ...]

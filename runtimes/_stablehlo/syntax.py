@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Any, NamedTuple
+
+import numpy.typing as npt
 
 __all__ = [
     "Attributes",
@@ -22,6 +25,8 @@ __all__ = [
     "Tensor",
     "TupleType",
     "Type",
+    "Typed",
+    "Unranked",
     "Word",
 ]
 
@@ -54,6 +59,13 @@ class Opaque(NamedTuple):
     text: str
 
 
+class Typed(NamedTuple):
+    """A number with the type that the text states, where that is not the usual i64 or f64."""
+
+    value: Any
+    type: Type
+
+
 class Tensor(NamedTuple):
     """A ranked tensor type; an extent of `None` is dynamic, `encoding` is `""` where absent."""
 
@@ -65,6 +77,15 @@ class Tensor(NamedTuple):
         extents = "".join(f"{'?' if extent is None else extent}x" for extent in self.shape)
         encoding = f", {self.encoding}" if self.encoding else ""
         return f"tensor<{extents}{self.element}{encoding}>"
+
+
+class Unranked(NamedTuple):
+    """A tensor type of which only the element is known."""
+
+    element: str
+
+    def __str__(self) -> str:
+        return f"tensor<*x{self.element}>"
 
 
 class TupleType(NamedTuple):
@@ -85,7 +106,7 @@ class OtherType(NamedTuple):
         return self.text
 
 
-Type = Tensor | TupleType | OtherType
+Type = Tensor | Unranked | TupleType | OtherType
 
 
 class FunctionType(NamedTuple):
@@ -99,13 +120,18 @@ class FunctionType(NamedTuple):
         return f"({operands}) -> ({results})"
 
 
-class Dense(NamedTuple):
-    """A dense constant whose body, what stands between the angle brackets, is not decoded."""
+@dataclass(slots=True)
+class Dense:
+    """A dense constant whose body, what stands between the angle brackets, is decoded when asked.
+
+    `array` holds the elements from then on.
+    """
 
     body: str
     type: Type
     line: int
     column: int
+    array: npt.NDArray[Any] | None = field(default=None, compare=False, repr=False)
 
 
 class Parameter(NamedTuple):

@@ -10,26 +10,44 @@ import ml_dtypes
 import numpy as np
 
 from topos.errors import UnsupportedError
-from topos.runtimes._stablehlo.syntax import Tensor, Type
+from topos.runtimes._stablehlo.syntax import OtherType, Tensor, TupleType, Type
 
-__all__ = ["ELEMENTS", "checked", "dtype_of", "extents", "is_float"]
+__all__ = ["ELEMENTS", "TOKEN", "checked", "dtype_of", "extents", "held", "is_complex", "is_float"]
 
 ELEMENTS: Final[Mapping[str, np.dtype[Any]]] = {
     "f64": np.dtype(np.float64),
     "f32": np.dtype(np.float32),
     "f16": np.dtype(np.float16),
     "bf16": np.dtype(ml_dtypes.bfloat16),
+    "f8E3M4": np.dtype(ml_dtypes.float8_e3m4),
+    "f8E4M3": np.dtype(ml_dtypes.float8_e4m3),
+    "f8E4M3B11FNUZ": np.dtype(ml_dtypes.float8_e4m3b11fnuz),
+    "f8E4M3FN": np.dtype(ml_dtypes.float8_e4m3fn),
+    "f8E4M3FNUZ": np.dtype(ml_dtypes.float8_e4m3fnuz),
+    "f8E5M2": np.dtype(ml_dtypes.float8_e5m2),
+    "f8E5M2FNUZ": np.dtype(ml_dtypes.float8_e5m2fnuz),
+    "f8E8M0FNU": np.dtype(ml_dtypes.float8_e8m0fnu),
+    "f6E2M3FN": np.dtype(ml_dtypes.float6_e2m3fn),
+    "f6E3M2FN": np.dtype(ml_dtypes.float6_e3m2fn),
+    "f4E2M1FN": np.dtype(ml_dtypes.float4_e2m1fn),
+    "complex<f64>": np.dtype(np.complex128),
+    "complex<f32>": np.dtype(np.complex64),
     "i64": np.dtype(np.int64),
     "i32": np.dtype(np.int32),
     "i16": np.dtype(np.int16),
     "i8": np.dtype(np.int8),
+    "i4": np.dtype(ml_dtypes.int4),
+    "i2": np.dtype(ml_dtypes.int2),
     "ui64": np.dtype(np.uint64),
     "ui32": np.dtype(np.uint32),
     "ui16": np.dtype(np.uint16),
     "ui8": np.dtype(np.uint8),
+    "ui4": np.dtype(ml_dtypes.uint4),
+    "ui2": np.dtype(ml_dtypes.uint2),
     "i1": np.dtype(np.bool_),
 }
-_FLOATS: Final = frozenset({"f64", "f32", "f16", "bf16"})
+_FLOATS: Final = frozenset(name for name in ELEMENTS if name[0] in "fb")
+TOKEN: Final = OtherType("!stablehlo.token")
 # numpy holds no more axes, and no index reaches further.
 _MAXIMUM_RANK: Final = 64
 _MAXIMUM_SIZE: Final = 2**46
@@ -50,6 +68,11 @@ def is_float(type: Tensor) -> bool:
     return type.element in _FLOATS
 
 
+def is_complex(type: Tensor) -> bool:
+    """Returns whether the elements of a checked type are complex numbers."""
+    return type.element.startswith("complex")
+
+
 def checked(type: Type, line: int) -> Tensor:
     """Returns `type` where it is a static tensor of a known element.
 
@@ -63,5 +86,15 @@ def checked(type: Type, line: int) -> Tensor:
         or len(type.shape) > _MAXIMUM_RANK
         or math.prod(extent for extent in type.shape if extent) > _MAXIMUM_SIZE
     ):
-        raise UnsupportedError(f"line {line}: type {type} is not supported")
+        raise UnsupportedError(f"type {type} is not supported", line)
     return type
+
+
+def held(type: Type, line: int) -> Type:
+    """Returns `type` where a program can hold a value of it: a tensor, a token or a tuple.
+
+    Raises `UnsupportedError` as `checked` does.
+    """
+    if isinstance(type, TupleType):
+        return TupleType(tuple([held(part, line) for part in type.parts]))
+    return type if type == TOKEN else checked(type, line)

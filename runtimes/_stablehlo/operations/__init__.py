@@ -3,35 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from importlib import import_module
+from pkgutil import iter_modules
 from typing import Final
 
-from topos.runtimes._stablehlo.operations import (
-    bits,
-    comparison,
-    constant,
-    contraction,
-    control,
-    conversion,
-    elementwise,
-    gather,
-    layout,
-    reduction,
-    scatter,
-    slicing,
-)
 from topos.runtimes._stablehlo.site import Builder
 
 __all__ = ["ELEMENTWISE", "OPERATIONS"]
 
-_SCALAR_FAMILIES = (bits, comparison, constant, conversion, elementwise)
-_TENSOR_FAMILIES = (contraction, control, gather, layout, reduction, scatter, slicing)
+# Files without a table hold what the families share.
+_FAMILIES: Final = [
+    family
+    for module in iter_modules(__path__)
+    if hasattr(family := import_module(f"{__name__}.{module.name}"), "BUILDERS")
+]
 
 OPERATIONS: Final[Mapping[str, Builder]] = {
-    name: builder
-    for family in (*_SCALAR_FAMILIES, *_TENSOR_FAMILIES)
-    for name, builder in family.BUILDERS.items()
+    name: builder for family in _FAMILIES for name, builder in family.BUILDERS.items()
 }
 # A kernel of these, given arrays of one shape for scalars, computes element by element.
 ELEMENTWISE: Final[frozenset[str]] = frozenset(
-    name for family in _SCALAR_FAMILIES for name in family.BUILDERS
+    name for family in _FAMILIES if hasattr(family, "ELEMENTWISE") for name in family.BUILDERS
 )

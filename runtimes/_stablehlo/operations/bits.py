@@ -14,7 +14,7 @@ from topos.runtimes._stablehlo.program import Kernel
 from topos.runtimes._stablehlo.site import Builder, Site
 from topos.runtimes._stablehlo.types import dtype_of, is_float
 
-__all__ = ["BUILDERS", "LOGIC"]
+__all__ = ["BUILDERS", "ELEMENTWISE", "LOGIC"]
 
 Array = npt.NDArray[Any]
 
@@ -79,6 +79,8 @@ def _viewed(dtype: np.dtype[Any], array: Array) -> Array:
     return array.view(dtype)
 
 
+# Given arrays of one shape for scalars, these kernels compute element by element.
+ELEMENTWISE: Final = True
 BUILDERS: Final[Mapping[str, Builder]] = {
     **dict.fromkeys((*_LOGICAL, *_INTEGER), _bitwise),
     "stablehlo.bitcast_convert": _bitcast,

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import numpy.typing as npt
 
 from topos.runtimes._stablehlo.program import Program
 from topos.runtimes._stablehlo.site import Site
-from topos.runtimes._stablehlo.syntax import Tensor
+from topos.runtimes._stablehlo.syntax import Tensor, Type
 from topos.runtimes._stablehlo.types import dtype_of, is_float
 
 __all__ = ["Combiner", "combiner", "demand_body", "demand_promotion"]
@@ -54,7 +54,7 @@ def combiner(body: Program) -> Combiner:
     return _Scalarwise(body)
 
 
-def _shown(types: Sequence[Tensor]) -> str:
+def _shown(types: Sequence[Type]) -> str:
     return f"({', '.join(map(str, types))})"
 
 
@@ -83,7 +83,8 @@ class _Scalarwise:
         self, left: Sequence[Array], right: Sequence[Array], captures: Sequence[Array]
     ) -> tuple[Array, ...]:
         shape = left[0].shape
-        results = tuple([np.empty(shape, dtype_of(type)) for type in self.body.results])
+        dtypes = [dtype_of(cast(Tensor, type)) for type in self.body.results]
+        results = tuple([np.empty(shape, dtype) for dtype in dtypes])
         for place in np.ndindex(shape):
             scalars = [array[(..., *place)] for array in (*left, *right)]
             for result, value in zip(results, self.body.run(*scalars, *captures), strict=True):

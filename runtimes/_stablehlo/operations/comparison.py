@@ -14,7 +14,7 @@ from topos.runtimes._stablehlo.program import Kernel
 from topos.runtimes._stablehlo.site import Builder, Site
 from topos.runtimes._stablehlo.types import is_float
 
-__all__ = ["BUILDERS"]
+__all__ = ["BUILDERS", "ELEMENTWISE"]
 
 Array = npt.NDArray[Any]
 
@@ -76,6 +76,8 @@ def _select(site: Site) -> Kernel:
     return comparison.select
 
 
+# Given arrays of one shape for scalars, these kernels compute element by element.
+ELEMENTWISE: Final = True
 BUILDERS: Final[Mapping[str, Builder]] = {
     "stablehlo.compare": _compare,
     "stablehlo.select": _select,

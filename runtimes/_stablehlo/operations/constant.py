@@ -13,7 +13,7 @@ from topos.runtimes._stablehlo.site import Builder, Constant, Site
 from topos.runtimes._stablehlo.syntax import Dense
 from topos.runtimes._stablehlo.types import dtype_of, extents
 
-__all__ = ["BUILDERS"]
+__all__ = ["BUILDERS", "ELEMENTWISE"]
 
 
 def _constant(site: Site) -> Constant:
@@ -37,6 +37,8 @@ def _iota(site: Site) -> Constant:
     return Constant(np.broadcast_to(column, shape))
 
 
+# Given arrays of one shape for scalars, these kernels compute element by element.
+ELEMENTWISE: Final = True
 BUILDERS: Final[Mapping[str, Builder]] = {
     "stablehlo.constant": _constant,
     "stablehlo.iota": _iota,

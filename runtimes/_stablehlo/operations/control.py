@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from topos.runtimes._stablehlo.program import Kernel, Program
 from topos.runtimes._stablehlo.site import Builder, Site
-from topos.runtimes._stablehlo.syntax import Symbol, Tensor
+from topos.runtimes._stablehlo.syntax import Symbol, Tensor, Type
 
 __all__ = ["BUILDERS"]
 
@@ -41,7 +41,7 @@ def _run(program: Program, *arguments: Array) -> Any:
     return _single(program.run(*arguments))
 
 
-def _signature(arguments: Sequence[Tensor], results: Sequence[Tensor]) -> str:
+def _signature(arguments: Sequence[Type], results: Sequence[Type]) -> str:
     return " -> ".join(f"({', '.join(map(str, types))})" for types in (arguments, results))
 
 

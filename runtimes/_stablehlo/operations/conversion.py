@@ -14,7 +14,7 @@ from topos.runtimes._stablehlo.program import Kernel
 from topos.runtimes._stablehlo.site import Builder, Site
 from topos.runtimes._stablehlo.types import dtype_of
 
-__all__ = ["BUILDERS", "converted", "converter"]
+__all__ = ["BUILDERS", "ELEMENTWISE", "converted", "converter"]
 
 Array = npt.NDArray[Any]
 
@@ -59,4 +59,6 @@ def _convert(site: Site) -> Kernel:
     return converter(dtype_of(operand), dtype_of(result))
 
 
+# Given arrays of one shape for scalars, these kernels compute element by element.
+ELEMENTWISE: Final = True
 BUILDERS: Final[Mapping[str, Builder]] = {"stablehlo.convert": _convert}

@@ -17,7 +17,7 @@ from topos.runtimes._stablehlo.program import Kernel
 from topos.runtimes._stablehlo.site import Builder, Site
 from topos.runtimes._stablehlo.types import is_float
 
-__all__ = ["BUILDERS", "kernel_of"]
+__all__ = ["BUILDERS", "ELEMENTWISE", "kernel_of"]
 
 Array = npt.NDArray[Any]
 
@@ -170,6 +170,8 @@ def _clamped(
     return upper(lower(low, array), high)
 
 
+# Given arrays of one shape for scalars, these kernels compute element by element.
+ELEMENTWISE: Final = True
 BUILDERS: Final[Mapping[str, Builder]] = {
     **dict.fromkeys(_FLOAT, _elementwise),
     "stablehlo.clamp": _clamp,
