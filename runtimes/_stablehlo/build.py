@@ -8,7 +8,8 @@ from typing import Any, cast
 from topos.errors import UnsupportedError, VerifyError
 from topos.runtimes._stablehlo.captures import captured
 from topos.runtimes._stablehlo.frame import Frame
-from topos.runtimes._stablehlo.operations import ELEMENTWISE, OPERATIONS
+from topos.runtimes._stablehlo.operations import OPERATIONS
+from topos.runtimes._stablehlo.pointwise import moves_nothing, unchanged, works_pointwise
 from topos.runtimes._stablehlo.program import Program
 from topos.runtimes._stablehlo.site import Constant, Site
 from topos.runtimes._stablehlo.syntax import (
@@ -130,8 +131,9 @@ class _Builder:
             frame.constants[first] = kernel.array
         else:
             slots = [frame.slot(name, operation) for name in captures]
+            kernel = unchanged if moves_nothing(site) else kernel
             frame.add(operation, kernel, (*inputs, *slots), first)
-        return operation.name in ELEMENTWISE
+        return works_pointwise(site)
 
     def _site(
         self, frame: Frame, operation: Operation, inputs: list[int], captures: list[str]

@@ -9,9 +9,19 @@ from typing import Any, Final
 import numpy as np
 import numpy.typing as npt
 
+from topos.payload.kernels.conversion import convert
 from topos.runtimes._stablehlo.misread import MisreadError
 from topos.runtimes._stablehlo.syntax import Dense, Tensor
-from topos.runtimes._stablehlo.types import checked, dtype_of, extents, is_float
+from topos.runtimes._stablehlo.types import (
+    ELEMENTS,
+    checked,
+    component,
+    dtype_of,
+    extents,
+    is_complex,
+    is_float,
+    width,
+)
 
 __all__ = ["decoded"]
 
@@ -19,20 +29,25 @@ Array = npt.NDArray[Any]
 
 _COMMENT: Final = re.compile(r"//[^\n]*")
 _ELEMENT: Final = re.compile(r"[^\[\],]+")
+_COMPLEX: Final = re.compile(r"\([^\[\](),]+,[^\[\](),]+\)")
 _SPACE: Final = re.compile(r"\s+")
 _FLOAT: Final = re.compile(r"[-+]?[0-9]+\.[0-9]*(?:[eE][-+]?[0-9]+)?")
 # What no list of decimal numbers holds; float and int themselves judge the rest.
 _NOT_DECIMAL: Final = re.compile(r"[^0-9eE.,+-]|(?<![0-9])\.")
 _NOT_INTEGER: Final = re.compile(r"[^0-9,-]")
+_NAMES: Final = {dtype: name for name, dtype in ELEMENTS.items()}
 _HEXADECIMAL: Final = re.compile(r"0x[0-9A-Fa-f]{1,32}")
+_BARE: Final = str.maketrans("", "", "()")
 _TRUTH: Final = {"true": True, "false": False, "1": True, "0": False, "-1": True}
 
 
 def decoded(constant: Dense) -> Array:
     """Returns the constant as a read-only array of its type.
 
-    A splat takes the memory of one element. Decimal numbers round once to float64 and from
-    there to the element, as MLIR reads them. Raises `MisreadError` of the constant.
+    A splat takes the memory of one element. Decimal numbers round once to float64 and once from
+    there to the element, as MLIR reads them; a complex element is a pair of numbers. In a string
+    every element begins a byte, but for truth values, which may be packed. Raises `MisreadError`
+    of the constant.
     """
     if constant.array is not None:
         return constant.array
@@ -71,16 +86,29 @@ def _blob(body: str, type: Tensor, constant: Dense) -> Array:
 def _elements(raw: bytes, dtype: np.dtype[Any]) -> Array:
     if dtype == np.bool_:
         return np.asarray(np.frombuffer(raw, np.uint8) != 0)
-    return np.frombuffer(raw, dtype.newbyteorder("<")).astype(dtype)
+    if dtype.itemsize > 1:
+        return np.frombuffer(raw, dtype.newbyteorder("<")).astype(dtype)
+    return _patterns(np.frombuffer(raw, np.uint8), dtype)
+
+
+def _patterns(patterns: Array, dtype: np.dtype[Any]) -> Array:
+    """Returns the elements with these bits, of which a narrow one has the low ones of a byte."""
+    bits = width(_NAMES[dtype])
+    if bits >= 8 or dtype.name.startswith("float"):
+        return np.asarray(patterns & patterns.dtype.type((1 << bits) - 1)).view(dtype)
+    # Widening reads the low bits, so that the unused ones become those that arithmetic leaves.
+    wide = np.dtype(np.uint8 if dtype.name.startswith("u") else np.int8)
+    return np.asarray(patterns.view(dtype).astype(wide).astype(dtype))
 
 
 def _listed(body: str, type: Tensor, constant: Dense) -> Array:
-    parts = _ELEMENT.findall(body)
+    pattern = _COMPLEX if is_complex(type) else _ELEMENT
+    parts = pattern.findall(body)
     if "[" not in body and len(parts) == 1 and body == parts[0]:
         element = _numbers(parts, type, constant).reshape(())
         return np.broadcast_to(element, extents(type)).view()
     whole = len(parts) == math.prod(extents(type))
-    if not whole or _ELEMENT.sub("", body) != _brackets(extents(type)):
+    if not whole or pattern.sub("", body) != _brackets(extents(type)):
         needs = f"a dense list needs the shape of {type}"
         raise MisreadError(f"{needs}, got {_counted(len(parts), type)}", constant)
     return _numbers(parts, type, constant).reshape(extents(type))
@@ -120,6 +148,9 @@ def _culprit(parts: list[str], type: Tensor) -> str:
 
 
 def _read(parts: list[str], type: Tensor) -> Array:
+    if is_complex(type):
+        each = type._replace(element=component(type.element))
+        return _read(",".join(parts).translate(_BARE).split(","), each).view(dtype_of(type))
     if is_float(type):
         return _floats(parts, type)
     if type.element == "i1":
@@ -131,15 +162,16 @@ def _floats(parts: list[str], type: Tensor) -> Array:
     dtype = dtype_of(type)
     plain = not _NOT_DECIMAL.search(",".join(parts)) and all("." in part for part in parts)
     numbers = list(map(float if plain else _float, parts))
-    with np.errstate(all="ignore"):
-        array = np.array(numbers, np.float64).astype(dtype)
+    array = convert(np.array(numbers, np.float64), dtype)
     if plain:
         return array
     # Hexadecimal digits are the element's own bits, NaN payloads included.
     patterns = [position for position, part in enumerate(parts) if part.startswith("0x")]
+    bits = [int(parts[position], 16) for position in patterns]
+    if max(bits, default=0) >= 1 << width(type.element):
+        raise OverflowError
     unsigned = np.dtype(f"u{dtype.itemsize}")
-    bits = np.array([int(parts[position], 16) for position in patterns], unsigned)
-    array.view(unsigned)[patterns] = bits
+    array.view(unsigned)[patterns] = np.array(bits, unsigned)
     return array
 
 
@@ -152,16 +184,15 @@ def _float(part: str) -> float:
 
 
 def _integers(parts: list[str], type: Tensor) -> Array:
-    dtype = dtype_of(type)
+    dtype, bits = dtype_of(type), width(type.element)
     plain = not _NOT_INTEGER.search(",".join(parts))
     numbers = list(map(int if plain else _integer, parts))
-    bits = 8 * dtype.itemsize
     # A signless element may be written by either of its two readings.
-    lowest = 0 if dtype.kind == "u" else -(1 << (bits - 1))
+    lowest = 0 if type.element.startswith("u") else -(1 << (bits - 1))
     if numbers and not (lowest <= min(numbers) and max(numbers) < 1 << bits):
         raise OverflowError
     unsigned = np.dtype(f"u{dtype.itemsize}")
-    return np.array([number % (1 << bits) for number in numbers], unsigned).view(dtype)
+    return _patterns(np.array([number % (1 << bits) for number in numbers], unsigned), dtype)
 
 
 def _integer(part: str) -> int:

@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from topos.errors import ExecutionError, ParseError, UnsupportedError, VerifyError
+from topos.errors import ExecutionError
 from topos.payload.kernels.subnormals import demand_subnormals
 from topos.runtimes._runtime import ArrayType, Executable, ModuleSignature
 from topos.runtimes._stablehlo.build import build
-from topos.runtimes._stablehlo.misread import MisreadError, placed
-from topos.runtimes._stablehlo.operations import OPERATIONS
 from topos.runtimes._stablehlo.parse import parse
 from topos.runtimes._stablehlo.program import Program
+from topos.runtimes._stablehlo.read import told_of
 from topos.runtimes._stablehlo.syntax import Type
 from topos.runtimes._stablehlo.types import checked, dtype_of, extents
 
@@ -24,37 +22,16 @@ __all__ = ["Evaluation", "compiled"]
 
 Array = npt.NDArray[Any]
 
-# An operation opens a statement: at the start of a line, or after the results' equals sign.
-_OPENING = re.compile(r"(?:^|=)[ \t]*([A-Za-z_]\w*\.[\w.]+)", re.MULTILINE)
-_WINDOW = 4096
-
 
 def compiled(text: str, exact: bool = True) -> Evaluation:
-    """Returns `text` parsed, verified and built, with every constant decoded."""
+    """Returns `text` parsed, verified and built, with every constant decoded.
+
+    `exact` chooses the oracle's kernels, or else numpy's own and BLAS. Raises as `read` does.
+    """
     demand_subnormals()
-    try:
-        return Evaluation(build(parse(text), exact))
-    except ParseError as error:
-        name = _operation_before(text, error)
-        if name in OPERATIONS or not name.startswith(("chlo.", "stablehlo.")):
-            raise
-        raise UnsupportedError(f"{name} is not supported", error.line) from None
-    except (UnsupportedError, VerifyError) as error:
-        raise error.located(text) from None
-    except MisreadError as error:
-        raise placed(error, text) from None
-    except RecursionError:
-        raise UnsupportedError("regions, types or attributes nested this deep") from None
-    except MemoryError:
-        raise UnsupportedError("constants larger than this machine's memory") from None
-
-
-def _operation_before(text: str, error: ParseError) -> str:
-    """Returns the operation whose form was being read, which may be one that is not known."""
-    lines = text.split("\n")[max(0, error.line - 20) : error.line]
-    lines[-1] = lines[-1][: error.column]
-    names = _OPENING.findall("\n".join(line[:_WINDOW] for line in lines))
-    return names[-1] if names else ""
+    with told_of(text):
+        module = parse(text)
+        return Evaluation(build(module, exact))
 
 
 class Evaluation(Executable):

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
+from operator import itemgetter
+from typing import Any, Final
 
 import numpy.typing as npt
 
@@ -14,6 +15,11 @@ __all__ = ["Frame"]
 
 Array = npt.NDArray[Any]
 
+# Operations that give the same bits whichever operand comes first.
+_SYMMETRIC: Final = frozenset(
+    f"stablehlo.{name}" for name in ("add", "and", "maximum", "minimum", "multiply", "or", "xor")
+)
+
 
 class Frame:
     """The slots defined so far, the constants among them, and the steps in order."""
@@ -23,6 +29,7 @@ class Frame:
         self.constants: dict[int, Array] = {}
         self._slots: dict[str, int] = {}
         self._steps: list[Step] = []
+        self._inputs: list[tuple[int, ...]] = []
         self._operations: list[Operation] = []
         self._arguments = 0
 
@@ -63,7 +70,8 @@ class Frame:
         """Appends a step that writes the slots from `first` on."""
         single = len(operation.results) == 1
         output = first if single else slice(first, first + len(operation.results))
-        self._steps.append(Step(kernel, inputs, output, ()))
+        self._steps.append(Step(kernel, _reader(inputs), output, ()))
+        self._inputs.append(inputs)
         self._operations.append(operation)
 
     def program(self, outputs: tuple[int, ...], elementwise: bool) -> Program:
@@ -74,6 +82,8 @@ class Frame:
             results=tuple(self.types[slot] for slot in outputs),
             rest=tuple(self.constants.get(slot) for slot in range(arguments, total)),
             steps=self._released(outputs),
+            operations=tuple(self._operations),
+            inputs=tuple(self._inputs),
             outputs=outputs,
             elementwise=elementwise and all(map(_is_scalar, self.types)),
             only=self._only(outputs),
@@ -82,20 +92,29 @@ class Frame:
     def _released(self, outputs: tuple[int, ...]) -> tuple[Step, ...]:
         kept = {*outputs, *self.constants}
         steps: list[Step] = []
-        for step in reversed(self._steps):
+        for step, inputs in zip(reversed(self._steps), reversed(self._inputs), strict=True):
             single = isinstance(step.output, int)
             written = (step.output,) if single else range(len(self.types))[step.output]
-            dead = tuple({slot for slot in (*step.inputs, *written) if slot not in kept})
-            kept.update(step.inputs)
+            dead = tuple({slot for slot in (*inputs, *written) if slot not in kept})
+            kept.update(inputs)
             steps.append(step._replace(dead=dead))
         return tuple(reversed(steps))
 
     def _only(self, outputs: tuple[int, ...]) -> str:
-        if len(self._steps) != 1:
+        if len(self._steps) != 1 or outputs != (self._steps[0].output,):
             return ""
-        (step,), (operation,) = self._steps, self._operations
-        whole = step.inputs == tuple(range(self._arguments)) and outputs == (step.output,)
-        return operation.name if whole else ""
+        (inputs,), (operation,) = self._inputs, self._operations
+        given = tuple(range(self._arguments))
+        swapped = operation.name in _SYMMETRIC and inputs == given[::-1]
+        return operation.name if inputs == given or swapped else ""
+
+
+def _reader(inputs: tuple[int, ...]) -> Any:
+    if len(inputs) > 1:
+        return itemgetter(*inputs)
+    # A slice keeps one operand, or none, in a list.
+    first = inputs[0] if inputs else 0
+    return itemgetter(slice(first, first + len(inputs)))
 
 
 def _is_scalar(type: Type) -> bool:

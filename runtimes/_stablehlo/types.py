@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Mapping
 from typing import Any, Final
 
@@ -12,7 +13,18 @@ import numpy as np
 from topos.errors import UnsupportedError
 from topos.runtimes._stablehlo.syntax import OtherType, Tensor, TupleType, Type
 
-__all__ = ["ELEMENTS", "TOKEN", "checked", "dtype_of", "extents", "held", "is_complex", "is_float"]
+__all__ = [
+    "ELEMENTS",
+    "TOKEN",
+    "checked",
+    "component",
+    "dtype_of",
+    "extents",
+    "held",
+    "is_complex",
+    "is_float",
+    "width",
+]
 
 ELEMENTS: Final[Mapping[str, np.dtype[Any]]] = {
     "f64": np.dtype(np.float64),
@@ -47,6 +59,8 @@ ELEMENTS: Final[Mapping[str, np.dtype[Any]]] = {
     "i1": np.dtype(np.bool_),
 }
 _FLOATS: Final = frozenset(name for name in ELEMENTS if name[0] in "fb")
+# The digits after the letters count the bits.
+_LETTERS: Final = re.compile(r"[a-z]+(\d+)")
 TOKEN: Final = OtherType("!stablehlo.token")
 # numpy holds no more axes, and no index reaches further.
 _MAXIMUM_RANK: Final = 64
@@ -71,6 +85,18 @@ def is_float(type: Tensor) -> bool:
 def is_complex(type: Tensor) -> bool:
     """Returns whether the elements of a checked type are complex numbers."""
     return type.element.startswith("complex")
+
+
+def component(element: str) -> str:
+    """Returns the element of both parts of a complex one; any other is its own."""
+    return element.removeprefix("complex<").removesuffix(">")
+
+
+def width(element: str) -> int:
+    """Returns how many bits an element of that name has, both parts of a complex one counted."""
+    digits = _LETTERS.match(component(element))
+    assert digits, f"{element} is no element"
+    return int(digits[1]) << element.startswith("complex")
 
 
 def checked(type: Type, line: int) -> Tensor:

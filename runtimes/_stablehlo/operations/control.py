@@ -1,4 +1,8 @@
-"""Control: calls, branches, loops, and the barrier that does nothing."""
+"""Control: calls, branches, loops, and the barrier that does nothing.
+
+Where a body over scalars is applied to arrays of them, a branch or a loop inside it runs once for
+the elements that take it, and no others.
+"""
 
 from __future__ import annotations
 
@@ -7,17 +11,17 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any, Final
 
+import numpy as np
 import numpy.typing as npt
 
+from topos.runtimes._stablehlo.budget import running
 from topos.runtimes._stablehlo.program import Kernel, Program
 from topos.runtimes._stablehlo.site import Builder, Site
-from topos.runtimes._stablehlo.syntax import Symbol, Tensor, Type
+from topos.runtimes._stablehlo.syntax import Symbol
 
 __all__ = ["BUILDERS"]
 
 Array = npt.NDArray[Any]
-
-_TRUTH: Final = Tensor((), "i1")
 
 
 def _single(results: Sequence[Array]) -> Any:
@@ -25,82 +29,103 @@ def _single(results: Sequence[Array]) -> Any:
 
 
 def _call(site: Site) -> Kernel:
-    callee = site.attribute("callee")
-    if not isinstance(callee, Symbol):
-        site.refuse(f"needs a function, got {callee}")
-    program = site.function(callee, site.operation)
-    site.demand(
-        program.arguments == site.operands and program.results == site.results,
-        f"needs the types of @{callee}, {_signature(program.arguments, program.results)},"
-        f" got {_signature(site.operands, site.results)}",
-    )
-    return partial(_run, program)
+    return partial(_run, site.function(Symbol(site.attribute("callee")), site.operation))
 
 
 def _run(program: Program, *arguments: Array) -> Any:
     return _single(program.run(*arguments))
 
 
-def _signature(arguments: Sequence[Type], results: Sequence[Type]) -> str:
-    return " -> ".join(f"({', '.join(map(str, types))})" for types in (arguments, results))
+def _if(site: Site) -> Kernel:
+    # The first branch is that of a true value.
+    return _Branches(site.regions[::-1])
 
 
-def _branch(site: Site) -> Kernel:
-    wanted = _TRUTH if site.name == "stablehlo.if" else Tensor((), "i32")
-    site.demand(site.operands == (wanted,), f"needs one {wanted} to choose by")
-    count = len(site.regions)
-    enough = count == 2 if site.name == "stablehlo.if" else count > 0
-    site.demand(enough, f"needs a region for each branch, got {count}")
-    for region in site.regions:
-        outcome = region.results == site.results
-        site.demand(
-            outcome and len(region.arguments) == site.captures,
-            f"needs branches of {_signature((), site.results)},"
-            f" got {_signature(region.arguments, region.results)}",
-        )
-    return partial(_chosen, site.regions, site.name == "stablehlo.if")
+def _case(site: Site) -> Kernel:
+    return _Branches(site.regions)
 
 
-def _chosen(regions: Sequence[Program], truth: bool, index: Array, *captures: Array) -> Any:
-    # The first branch is that of a true value; an index outside the branches takes the last.
-    place = int(not index) if truth else int(index)
-    if not 0 <= place < len(regions):
-        place = len(regions) - 1
-    return _single(regions[place].run(*captures))
+@dataclass(frozen=True, slots=True)
+class _Branches:
+    """Programs of which an index chooses one; an index outside them takes the last."""
+
+    regions: tuple[Program, ...]
+
+    def __call__(self, index: Array, *captures: Array) -> Any:
+        if index.ndim:
+            return _single(self._scattered(index, captures))
+        place = int(index)
+        if not 0 <= place < len(self.regions):
+            place = len(self.regions) - 1
+        return _single(self.regions[place].run(*captures))
+
+    def _scattered(self, index: Array, captures: Sequence[Array]) -> list[Array]:
+        """Returns for each element of `index` what its branch returns."""
+        last = len(self.regions) - 1
+        places = index.astype(np.int64)
+        places = np.where((places < 0) | (places > last), last, places)
+        results: list[Array] = []
+        for place in np.unique(places):
+            here = places == place
+            chosen = self.regions[place].run(*[_part(value, here) for value in captures])
+            results = results or [np.empty(index.shape, value.dtype) for value in chosen]
+            for result, value in zip(results, chosen, strict=True):
+                result[here] = value
+        # Of no elements no branch runs, and only a branch knows its results' elements.
+        return results or self.regions[last].run(*captures)
+
+
+def _part(value: Array, here: Array) -> Array:
+    return value[here] if value.ndim else value
 
 
 def _while(site: Site) -> Kernel:
-    site.demand(site.operands == site.results, "needs results of the types of its operands")
-    site.demand(len(site.regions) == 2, f"needs a condition and a body, got {len(site.regions)}")
     condition, body = site.regions
-    for region, results in ((condition, (_TRUTH,)), (body, site.results)):
-        taken = region.arguments[: len(region.arguments) - site.captures]
-        site.demand(
-            taken == site.operands and region.results == results,
-            f"needs a region of {_signature(site.operands, results)},"
-            f" got {_signature(taken, region.results)}",
-        )
-    return _Loop(condition, body, len(site.operands))
+    return _Loop(condition, body, len(site.operands), site.operation.line)
 
 
 @dataclass(frozen=True, slots=True)
 class _Loop:
-    """A condition and a body over the same values."""
+    """A condition and a body over the same `count` values; `line` is where the loop stands."""
 
     condition: Program
     body: Program
     count: int
+    line: int
 
     def __call__(self, *values: Array) -> Any:
-        state: Sequence[Array] = values[: self.count]
-        captures = values[self.count :]
-        while self.condition.run(*state, *captures)[0]:
-            state = self.body.run(*state, *captures)
-        return _single(state)
+        state, captures = [*values[: self.count]], values[self.count :]
+        budget = running()
+        truth = self.condition.run(*state, *captures)[0]
+        while truth.ndim == 0 and truth:
+            if budget is not None:
+                budget.spend(self.line)
+            state += captures
+            # The body gets the only reference to its arguments, so that it may free them.
+            state = self.body.consume(state)
+            truth = self.condition.run(*state, *captures)[0]
+        return _single(state) if truth.ndim == 0 else _single(self._each(truth, state, captures))
+
+    def _each(
+        self, truth: Array, state: Sequence[Array], captures: Sequence[Array]
+    ) -> list[Array]:
+        """Returns the last state of each element of `truth`, every one of which loops alone."""
+        budget = running()
+        results = [np.array(np.broadcast_to(value, truth.shape)) for value in state]
+        here = np.array(truth)
+        while here.any():
+            if budget is not None:
+                budget.spend(self.line)
+            outside = [_part(value, here) for value in captures]
+            state = self.body.run(*[value[here] for value in results], *outside)
+            for result, value in zip(results, state, strict=True):
+                result[here] = value
+            again = self.condition.run(*[value[here] for value in results], *outside)[0]
+            here[here] = again
+        return results
 
 
 def _barrier(site: Site) -> Kernel:
-    site.demand(site.operands == site.results, "needs results of the types of its operands")
     return _unchanged
 
 
@@ -110,8 +135,8 @@ def _unchanged(*values: Array) -> Any:
 
 BUILDERS: Final[Mapping[str, Builder]] = {
     "func.call": _call,
-    "stablehlo.case": _branch,
-    "stablehlo.if": _branch,
+    "stablehlo.case": _case,
+    "stablehlo.if": _if,
     "stablehlo.optimization_barrier": _barrier,
     "stablehlo.while": _while,
 }

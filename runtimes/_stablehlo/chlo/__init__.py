@@ -1,0 +1,1 @@
+"""The functions of CHLO: compositions of sums, products, roots, exponentials and logarithms."""

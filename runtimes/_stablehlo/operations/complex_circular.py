@@ -1,0 +1,73 @@
+"""Complex circular and hyperbolic maps: sin, cos, tan, tanh and atan2."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+import numpy as np
+import numpy.typing as npt
+
+from topos.payload.kernels import maps
+from topos.runtimes._stablehlo.operations.complex_arithmetic import add, divide, multiply, sqrt
+from topos.runtimes._stablehlo.operations.complex_exponential import grown
+from topos.runtimes._stablehlo.operations.complex_logarithm import log
+from topos.runtimes._stablehlo.operations.complex_parts import Parts, quarter
+
+__all__ = ["atan2", "cos", "sin", "tan", "tanh"]
+
+Array = npt.NDArray[Any]
+# From here on e**-|x| is nothing beside e**|x|, also in what the tangent needs.
+_FAR: Final = 20.0
+
+
+def _cosh_times(y: Array, factor: Array) -> Array:
+    growth = maps.exp(np.minimum(np.abs(y), _FAR))
+    near = factor * (0.5 * growth + 0.5 / growth)
+    return np.where(np.abs(y) <= _FAR, near, grown(np.abs(y), 0.5 * factor))
+
+
+def _sinh_times(y: Array, factor: Array) -> Array:
+    near = factor * _sinh(np.clip(y, -_FAR, _FAR))
+    return np.where(np.abs(y) <= _FAR, near, grown(np.abs(y), np.copysign(0.5, y) * factor))
+
+
+def _sinh(y: Array) -> Array:
+    growth = maps.expm1(np.abs(y))
+    return np.copysign(0.5 * (growth + growth / (growth + 1.0)), y)
+
+
+def sin(x: Array, y: Array) -> Parts:
+    """Returns sin x cosh y and cos x sinh y."""
+    return _cosh_times(y, maps.sin(x)), _sinh_times(y, maps.cos(x))
+
+
+def cos(x: Array, y: Array) -> Parts:
+    """Returns cos x cosh y and -sin x sinh y."""
+    return _cosh_times(y, maps.cos(x)), _sinh_times(y, -maps.sin(x))
+
+
+def tanh(x: Array, y: Array) -> Parts:
+    """Returns sinh x cosh x and sin y cos y over sinh(x)**2 + cos(y)**2."""
+    sine, cosine = maps.sin(y), maps.cos(y)
+    inside = np.clip(x, -_FAR, _FAR)
+    small = _sinh(inside)
+    size = small * small + cosine * cosine
+    far = np.abs(x) > _FAR
+    # There 4 e**-2|x| is one over the square, and the real part rounds to 1.
+    shrunk = grown(-2.0 * np.abs(x), 4.0 * sine * cosine)
+    shrunk = np.where(np.isinf(x), np.copysign(0.0, np.where(np.isfinite(y), shrunk, y)), shrunk)
+    real = np.where(far, np.copysign(1.0, x), 0.5 * _sinh(2.0 * inside) / size)
+    return real, np.where(far, shrunk, sine * cosine / size)
+
+
+def tan(x: Array, y: Array) -> Parts:
+    """Returns -i tanh(iz)."""
+    real, imaginary = tanh(*quarter(x, y))
+    return imaginary, -real
+
+
+def atan2(left: Parts, right: Parts) -> Parts:
+    """Returns -i log((x + iy) / sqrt(x*x + y*y)), of complex y and x."""
+    size = sqrt(*add(multiply(right, right), multiply(left, left)))
+    real, imaginary = log(*divide(add(right, quarter(*left)), size))
+    return imaginary, -real

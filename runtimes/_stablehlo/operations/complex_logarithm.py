@@ -1,0 +1,93 @@
+"""Complex logarithms: log, log(1 + z) and the logarithm and argument as pairs for the power.
+
+The logarithm of the modulus is half that of x*x + y*y, which is taken as a pair: near modulus 1
+its difference from 1 is all that counts.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+import numpy as np
+import numpy.typing as npt
+
+from topos.payload.kernels import maps
+from topos.payload.kernels.double_double import fast_two_sum, two_product, two_sum
+from topos.payload.kernels.maps_logarithm import logarithm_parts
+from topos.payload.kernels.pairs import Pair, pair_sum, pair_times
+from topos.runtimes._stablehlo.operations.complex_parts import Parts, circle
+
+__all__ = ["argument", "log", "log1p", "log_modulus"]
+
+Array = npt.NDArray[Any]
+# Outside these the squares leave the normal range and the numbers are scaled by _STEP.
+_SMALL: Final = 2.0**-450
+_LARGE: Final = 2.0**450
+_STEP: Final = 600
+# Up to here the logarithm is taken by its difference from that of 1.
+_NEAR: Final = 2.0**-6
+
+
+def log(x: Array, y: Array) -> Parts:
+    """Returns ln|z| and the argument, in [-pi, pi]; -inf at 0."""
+    head, tail = log_modulus(x, y)
+    return head + tail, np.arctan2(y, x)
+
+
+def log1p(x: Array, y: Array) -> Parts:
+    """Returns ln|1 + z| and the argument of 1 + z."""
+    excess = _sum_of_three(2.0 * x, two_product(y, y), two_product(x, x))
+    one = x + 1.0
+    head, tail = log_modulus(one, y)
+    near = (np.abs(excess[0]) < _NEAR) & (np.abs(y) < 2.0)
+    real = np.where(near, _half_log1p(excess), head + tail)
+    return real, np.arctan2(y, one)
+
+
+def log_modulus(x: Array, y: Array) -> Pair:
+    """Returns ln|z| as a pair; its tail is 0 where it is not finite."""
+    large, small = np.maximum(np.abs(x), np.abs(y)), np.minimum(np.abs(x), np.abs(y))
+    lift = np.where(large < _SMALL, _STEP, np.where(large > _LARGE, -_STEP, 0))
+    inside = (large > 0.0) & np.isfinite(large)
+    first = np.ldexp(np.where(inside, large, 1.0), np.where(inside, lift, 0).astype(np.int32))
+    second = np.ldexp(np.where(inside, small, 0.0), np.where(inside, lift, 0).astype(np.int32))
+    head, tail = _log_of_squares(first, second, np.where(inside, lift, 0))
+    # A zero has the logarithm -inf and an infinity +inf, whatever the other part is.
+    infinite = np.isinf(x) | np.isinf(y)
+    special = np.where(infinite, np.inf, np.where(large == 0.0, -np.inf, np.nan))
+    return np.where(inside, head, special), np.where(inside, tail, 0.0)
+
+
+def argument(x: Array, y: Array) -> Pair:
+    """Returns the argument of z as a pair: one step of Newton's method from numpy's."""
+    angle = np.arctan2(y, x)
+    exponent = -np.frexp(np.maximum(np.abs(x), np.abs(y)))[1]
+    x, y = np.ldexp(x, exponent), np.ldexp(y, exponent)
+    (sine, sine_tail), cosine = circle(angle)
+    # |z| sin(exact - angle), in which the leading digits cancel.
+    rest = pair_sum(pair_times(cosine, y), pair_times((-sine, -sine_tail), x))
+    step = (rest[0] + rest[1]) / np.hypot(x, y)
+    return angle, np.where(np.isfinite(step), step, 0.0)
+
+
+def _log_of_squares(large: Array, small: Array, lift: Array) -> Pair:
+    """Returns half of ln((a*a + b*b) / 2**(2 lift)) for a >= b >= 0, a of no extreme size."""
+    first, second = two_product(large, large), two_product(small, small)
+    total = pair_sum(first, second)
+    enclosure = logarithm_parts(*total, 2 * lift)
+    head, tail = fast_two_sum(enclosure.head * 0.5, enclosure.tail * 0.5)
+    excess = _sum_of_three(np.full_like(large, -1.0), first, second)
+    near = (np.abs(excess[0]) < _NEAR) & (lift == 0)
+    return np.where(near, _half_log1p(excess), head), np.where(near, 0.0, tail)
+
+
+def _sum_of_three(number: Array, first: Pair, second: Pair) -> Pair:
+    """Returns number + first + second; exact in the heads, whichever of them cancel."""
+    head, lost = two_sum(number, first[0])
+    head, more = two_sum(head, second[0])
+    return two_sum(head, (lost + more) + (first[1] + second[1]))
+
+
+def _half_log1p(pair: Pair) -> Array:
+    near = np.where(np.abs(pair[0]) < _NEAR, pair[0], 0.0)
+    return np.asarray(0.5 * (maps.log1p(near) + pair[1] / (1.0 + near)))

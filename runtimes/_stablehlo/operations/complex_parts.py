@@ -1,0 +1,77 @@
+"""Complex numbers as two float64 parts, in which their kernels compute.
+
+complex<f32> computes in float64 and each part rounds once more, so that it is nearly always the
+nearest number. A kernel of parts takes and returns contiguous float64 arrays of one axis, x and y
+for x + iy.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from topos.payload.kernels.canonical import canonical
+from topos.payload.kernels.maps_circular import circular, far_circular
+from topos.payload.kernels.pairs import Pair
+from topos.runtimes._stablehlo.program import Kernel
+
+__all__ = ["Parts", "binary", "circle", "joined", "quarter", "split", "unary"]
+
+Array = npt.NDArray[Any]
+Parts = tuple[Array, Array]
+_REACH = 2.0**18
+
+
+def split(array: Array) -> Parts:
+    """Returns the parts of `array` along one axis."""
+    flat = np.ascontiguousarray(array).reshape(-1)
+    return flat.real.astype(np.float64), flat.imag.astype(np.float64)
+
+
+def joined(parts: Parts, like: Array) -> Array:
+    """Returns the number of the dtype and shape of `like`, each part rounded, NaN canonical."""
+    result = np.empty(like.size, like.dtype)
+    result.real, result.imag = parts
+    canonical(result.view(f"f{like.dtype.itemsize // 2}"))
+    return result.reshape(like.shape)
+
+
+def unary(each: Callable[[Array, Array], Parts]) -> Kernel:
+    """Returns the kernel of complex arrays that computes by `each` of the parts."""
+
+    def kernel(array: Array) -> Array:
+        return joined(each(*split(array)), array)
+
+    return kernel
+
+
+def binary(each: Callable[[Parts, Parts], Parts]) -> Kernel:
+    """Returns the kernel of two complex arrays that computes by `each` of the parts."""
+
+    def kernel(left: Array, right: Array) -> Array:
+        left, right = np.broadcast_arrays(left, right)
+        return joined(each(split(left), split(right)), left)
+
+    return kernel
+
+
+def circle(angles: Array) -> tuple[Pair, Pair]:
+    """Returns the sine and the cosine as pairs, within 2**-64 of them; NaN where not finite."""
+    return _turned(angles, 0), _turned(angles, 128)
+
+
+def _turned(angles: Array, turn: int) -> Pair:
+    """Returns sin(x + turn pi/256)."""
+    head, tail, _ = circular(angles, turn)
+    far = np.isfinite(angles) & (np.abs(angles) > _REACH)
+    if far.any():
+        head[far], tail[far], _ = far_circular(angles[far], turn)
+    return head, tail
+
+
+def quarter(x: Array, y: Array) -> Parts:
+    """Returns i (x + iy)."""
+    return -y, x

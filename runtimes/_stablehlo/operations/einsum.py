@@ -1,0 +1,132 @@
+"""Einstein sums: letters name the axes, and those that the result lacks are summed."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+import numpy as np
+import numpy.typing as npt
+
+from topos.runtimes._stablehlo.operations.contraction import Axes, Pairing, contraction
+from topos.runtimes._stablehlo.program import Kernel
+from topos.runtimes._stablehlo.site import Builder, Site
+from topos.runtimes._stablehlo.types import dtype_of, extents
+
+__all__ = ["BUILDERS"]
+
+Array = npt.NDArray[Any]
+# One name an axis: a letter, or a number for an axis that an ellipsis stands for.
+Names = tuple[str, ...]
+
+
+def _einsum(site: Site) -> Kernel:
+    sides, result = _configuration(site, len(site.operands))
+    names = tuple(
+        _expanded(site, side, len(extents(operand)))
+        for side, operand in zip(sides, site.operands, strict=True)
+    )
+    return _built(site, names, result)
+
+
+def _unary_einsum(site: Site) -> Kernel:
+    # Multiplied by a scalar one, which is exact, it is an einsum of two.
+    (side,), result = _configuration(site, 1)
+    names = _expanded(site, side, len(extents(site.operands[0])))
+    kernel = _built(site, (names, ()), result)
+    one = np.ones((), dtype_of(site.operands[0]))
+    return lambda array: kernel(array, one)
+
+
+def _configuration(site: Site, count: int) -> tuple[list[str], str]:
+    text = site.word("einsum_config").replace(" ", "")
+    inputs, arrow, result = text.partition("->")
+    sides = inputs.split(",")
+    site.demand(
+        arrow and len(sides) == count, f"needs {count} terms and a result in {text!r}"
+    )
+    return sides, result
+
+
+def _expanded(site: Site, term: str, rank: int) -> Names:
+    """Returns the names of a term's axes; those of an ellipsis count from the last one."""
+    before, dots, after = term.partition("...")
+    hidden = rank - len(before) - len(after) if dots else 0
+    names = (*before, *map(str, reversed(range(hidden))), *after)
+    site.demand(len(names) == rank, f"needs {term!r} to name {rank} axes")
+    return names
+
+
+def _built(site: Site, names: tuple[Names, ...], text: str) -> Kernel:
+    operands = [*map(extents, site.operands), ()][:2]
+    lengths: dict[str, int] = {}
+    for side, shape in zip(names, operands, strict=True):
+        for name, extent in zip(side, shape, strict=True):
+            # An axis of an ellipsis may be one where the other operand's is longer.
+            lengths[name] = extent if lengths.get(name, 1) == 1 else lengths[name]
+    result = _expanded(site, text, len(extents(site.results[0])))
+    known = len(set(result)) == len(result) and set(result) <= set(lengths)
+    site.demand(known, f"needs a result of distinct names that its terms have, got {text!r}")
+    left, right = (tuple(dict.fromkeys(side)) for side in names)
+    summed = tuple(name for name in lengths if name not in result)
+    # What only one side has is summed over a broadcast of the other.
+    wanted = tuple(
+        (*side, *(name for name in summed if name not in side)) for side in (left, right)
+    )
+    shared = tuple(name for name in result if name in left and name in right)
+    pairing = Pairing(*(_both(wanted, part) for part in (shared, summed)))
+    shapes = tuple(tuple(lengths[name] for name in side) for side in wanted)
+    free = (name for side in (left, right) for name in side if name in result)
+    order = (*shared, *(name for name in free if name not in shared))
+    return _Einsum(
+        names=names,
+        wanted=wanted,
+        shapes=shapes,
+        kernel=contraction(site, (shapes[0], shapes[1]), pairing),
+        permutation=tuple(order.index(name) for name in result),
+    )
+
+
+def _both(sides: tuple[Names, ...], names: Names) -> tuple[Axes, Axes]:
+    left, right = (tuple(side.index(name) for name in names) for side in sides)
+    return left, right
+
+
+@dataclass(frozen=True, slots=True)
+class _Einsum:
+    """A contraction of operands whose repeated names became diagonals."""
+
+    names: tuple[Names, ...]
+    wanted: tuple[Names, ...]
+    shapes: tuple[Axes, ...]
+    kernel: Kernel
+    permutation: Axes
+
+    def __call__(self, *operands: Array) -> Array:
+        sides = [
+            _named(array, *side)
+            for array, *side in zip(operands, self.names, self.wanted, self.shapes, strict=True)
+        ]
+        result: Array = self.kernel(*sides)
+        return result.transpose(self.permutation)
+
+
+def _named(array: Array, names: Names, wanted: Names, shape: Axes) -> Array:
+    """Returns `array` with the axes `wanted`, of which names holds some, perhaps repeatedly."""
+    for name in wanted:
+        while names.count(name) > 1:
+            first = names.index(name)
+            second = names.index(name, first + 1)
+            array = np.diagonal(array, axis1=first, axis2=second)
+            rest = (other for axis, other in enumerate(names) if axis not in (first, second))
+            names = (*rest, name)
+    array = array.transpose([names.index(name) for name in wanted if name in names])
+    array = array.reshape((*array.shape, *(1,) * (len(wanted) - len(names))))
+    return np.broadcast_to(array, shape)
+
+
+BUILDERS: Final[Mapping[str, Builder]] = {
+    "stablehlo.einsum": _einsum,
+    "stablehlo.unary_einsum": _unary_einsum,
+}

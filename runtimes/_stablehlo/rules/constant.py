@@ -1,0 +1,57 @@
+"""Rules of the values that come from no operand: constants, ramps and the numbers of a device."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Final
+
+from topos.runtimes._stablehlo.claim import Claim, Rule
+from topos.runtimes._stablehlo.rules._attributes import natural
+from topos.runtimes._stablehlo.rules._elements import (
+    ANY,
+    COMPLEX,
+    FLOATS,
+    INTEGERS,
+    demand_element,
+)
+from topos.runtimes._stablehlo.rules._shapes import demand_result, ranked
+from topos.runtimes._stablehlo.syntax import Dense, Tensor
+
+__all__ = ["RULES"]
+
+
+def _constant(claim: Claim) -> None:
+    claim.takes(0)
+    value = claim.attribute("value")
+    result = ranked(claim, claim.results[0], "result")
+    if not isinstance(value, Dense) or not isinstance(value.type, Tensor):
+        claim.refuse(f"needs a dense value, got {value}")
+    for type in (value.type, result):
+        if None in type.shape:
+            claim.refuse(f"needs a static shape, got {type}")
+    demand_element(claim, result, ANY | {"index"})
+    demand_result(claim, value.type)
+
+
+def _iota(claim: Claim) -> None:
+    claim.takes(0)
+    result = ranked(claim, claim.results[0], "result")
+    if None in result.shape:
+        claim.refuse(f"needs a static shape, got {result}")
+    demand_element(claim, result, INTEGERS | FLOATS | COMPLEX)
+    axis = natural(claim, "iota_dimension")
+    claim.axes("dimension", (axis,), len(result.shape))
+
+
+def _number(claim: Claim) -> None:
+    claim.takes(0)
+    demand_result(claim, Tensor((), "ui32"))
+
+
+RULES: Final[Mapping[str, Rule]] = {
+    "stablehlo.constant": _constant,
+    "arith.constant": _constant,
+    "stablehlo.iota": _iota,
+    "stablehlo.partition_id": _number,
+    "stablehlo.replica_id": _number,
+}

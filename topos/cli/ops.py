@@ -1,0 +1,44 @@
+"""`topos ops`: what a StableHLO file computes, counted without running it."""
+
+from __future__ import annotations
+
+from argparse import ArgumentParser, Namespace
+
+from topos.cli._shared import EXIT, of_file, table
+
+__all__ = ["EPILOG", "HELP", "add_arguments", "run"]
+
+HELP = "count the operations of a StableHLO file"
+EPILOG = f"""\
+An operation of a function counts once for each call, one of a loop's body once in all: how often
+it turns is not in the text. Flops: 2 for each term of a product or convolution, 1 for each
+element of a floating-point operation, one application of its body for each element that a
+reduction takes in.
+
+{EXIT}"""
+
+
+def add_arguments(parser: ArgumentParser) -> None:
+    """Adds what the command line takes."""
+    parser.add_argument("file", metavar="FILE", help="StableHLO text with @main, - for stdin")
+
+
+def run(chosen: Namespace) -> int:
+    """Runs the command and returns the exit status."""
+    return of_file(chosen.file, _print)
+
+
+def _print(text: str) -> None:
+    # The parser is loaded where it is used.
+    from topos.runtimes._stablehlo.census import census
+    from topos.runtimes._stablehlo.read import read
+
+    found = census(read(text))
+    print(f"arguments  {', '.join(found.arguments) or 'none'}")
+    print(f"results    {', '.join(found.results) or 'none'}")
+    print(f"constants  {found.constant_bytes:,} bytes\n")
+    rows = [
+        (each.name, f"{each.runs:,}", f"{each.flops:,}", " ".join(each.elements))
+        for each in (*found.operations, found.total)
+    ]
+    print(table([("operation", "runs", "flops", "elements"), *rows], frozenset({1, 2})))

@@ -1,0 +1,83 @@
+"""`topos run`: runs a StableHLO module on any runtime."""
+
+from __future__ import annotations
+
+from argparse import ArgumentParser, Namespace
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from topos import runtimes
+from topos.cli._shared import EXIT, of_file
+from topos.engine import Numerics
+from topos.errors import ArgumentError
+from topos.runtimes._archive import load, save
+from topos.runtimes._drawn import drawn
+from topos.runtimes._runtime import ArrayType, Executable
+
+__all__ = ["EPILOG", "HELP", "add_arguments", "run"]
+
+Array = npt.NDArray[Any]
+
+HELP = "run a StableHLO file"
+EPILOG = f"""\
+A.npz holds arg0, arg1, ..., one for each argument of @main; R.npz gets result0, result1, ... and
+is written whole or not at all. An element that numpy does not know, such as bfloat16, is stored as
+its bits. Without --out the results are printed.
+
+{EXIT}"""
+
+
+def add_arguments(parser: ArgumentParser) -> None:
+    """Adds what the command line takes."""
+    parser.add_argument("file", metavar="FILE", help="StableHLO text with @main, - for stdin")
+    source = parser.add_mutually_exclusive_group()
+    source.add_argument("--args", metavar="A.npz", help="the arguments")
+    source.add_argument(
+        "--random", metavar="SEED", type=int, help="arguments drawn from this seed instead"
+    )
+    parser.add_argument("--out", metavar="R.npz", help="where the results go")
+    parser.add_argument(
+        "--runtime", choices=runtimes.names(), default="interpreter", help="default: %(default)s"
+    )
+    parser.add_argument(
+        "--numerics",
+        choices=[each.value for each in Numerics],
+        default=Numerics.EXACT.value,
+        help="exact: round every operation for itself; fast: what the runtime does by itself "
+        "(default: %(default)s)",
+    )
+    parser.add_argument(
+        "--max-steps", metavar="N", type=int, help="stop the interpreter after N operations"
+    )
+
+
+def run(chosen: Namespace) -> int:
+    """Runs the command and returns the exit status."""
+    return of_file(chosen.file, lambda text: _execute(chosen, text))
+
+
+def _execute(chosen: Namespace, text: str) -> None:
+    options = {} if chosen.max_steps is None else {"max_steps": chosen.max_steps}
+    runtime = runtimes.load(chosen.runtime)
+    executable = runtime.compile(text, numerics=chosen.numerics, options=options)
+    results = executable(*_arguments(chosen, executable))
+    if chosen.out is not None:
+        save(chosen.out, results, "result")
+        return
+    for position, result in enumerate(results):
+        print(f"result{position}: {ArrayType(result.shape, result.dtype)}\n{result}")
+
+
+def _arguments(chosen: Namespace, executable: Executable) -> list[Array]:
+    types = executable.signature.arguments
+    if chosen.args is not None:
+        return load(chosen.args, types, "arg")
+    if chosen.random is not None:
+        generator = np.random.default_rng(chosen.random)
+        return [drawn(generator, type) for type in types]
+    if types:
+        wanted = ", ".join(f"arg{position}: {type}" for position, type in enumerate(types))
+        raise ArgumentError(f"@main takes {wanted}; give them with --args or --random")
+    return []

@@ -1,0 +1,30 @@
+"""`topos status`: what is ready here."""
+
+from __future__ import annotations
+
+from argparse import ArgumentParser, Namespace
+
+from topos import backend, runtimes
+from topos.cli._shared import table
+
+__all__ = ["EPILOG", "HELP", "add_arguments", "run"]
+
+HELP = "print what is ready here, or why not"
+EPILOG = ""
+
+
+def add_arguments(parser: ArgumentParser) -> None:
+    """Adds what the command line takes."""
+
+
+def run(chosen: Namespace) -> int:
+    """Runs the command and returns the exit status."""
+    kinds = {"runtime": runtimes.status(), "backend": {"numba": backend.numba.status()}}
+    print(
+        table(
+            (kind, name, "ready" if answer.ready else "not ready", answer.detail)
+            for kind, answers in kinds.items()
+            for name, answer in answers.items()
+        )
+    )
+    return 0

@@ -1,0 +1,35 @@
+"""`topos validate`: parses and verifies StableHLO files."""
+
+from __future__ import annotations
+
+from argparse import ArgumentParser, Namespace
+
+from topos import runtimes
+from topos.cli._shared import EXIT, of_file
+from topos.runtimes._command import DONE
+
+__all__ = ["EPILOG", "HELP", "add_arguments", "run"]
+
+HELP = "parse and verify StableHLO files"
+EPILOG = f"""\
+A valid file is one line on standard output. A fault is told on standard error as
+FILE:LINE:COLUMN: REASON, followed by the line and a caret. Only the base installation is needed.
+
+{EXIT}"""
+
+
+def add_arguments(parser: ArgumentParser) -> None:
+    """Adds what the command line takes."""
+    parser.add_argument("files", metavar="FILE", nargs="+", help="StableHLO text, - for stdin")
+
+
+def run(chosen: Namespace) -> int:
+    """Runs the command and returns the exit status."""
+    return max(map(_check, chosen.files))
+
+
+def _check(path: str) -> int:
+    status = of_file(path, runtimes.verify)
+    if status == DONE:
+        print(f"{path}: valid")
+    return status
