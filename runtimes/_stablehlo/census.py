@@ -99,7 +99,8 @@ def census(module: Module) -> Census:
     functions = {function.name: function for function in module.functions}
     if "main" not in functions:
         raise VerifyError("a module needs a function @main")
-    tally = _Taker(functions).function("main")
+    taker = _Taker(functions)
+    tally = taker.function("main")
     main = functions["main"]
     counts = [
         Count(name, tally.counts[name], tally.flops[name], tuple(sorted(tally.elements[name])))
@@ -112,7 +113,7 @@ def census(module: Module) -> Census:
         tuple(str(parameter.type) for parameter in main.results),
         tuple(counts),
         total,
-        tally.constant_bytes,
+        taker.constant_bytes,
     )
 
 
@@ -123,22 +124,18 @@ class _Tally:
         self.counts: Counter[str] = Counter()
         self.flops: Counter[str] = Counter()
         self.elements: defaultdict[str, set[str]] = defaultdict(set)
-        self.constant_bytes = 0
 
     def count(self, operation: Operation, operands: tuple[Type, ...], times: int) -> None:
         name, types = operation.name, (*operands, *operation.result_types)
         self.counts[name] += times
         self.flops[name] += times * _flops(operation, operands)
         self.elements[name].update(type.element for type in types if isinstance(type, Tensor))
-        if isinstance(operation.attributes.get("value"), Dense):
-            self.constant_bytes += _bytes(operation.result_types)
 
     def add(self, other: _Tally, times: int) -> None:
         for name, count in other.counts.items():
             self.counts[name] += times * count
             self.flops[name] += times * other.flops[name]
             self.elements[name] |= other.elements[name]
-        self.constant_bytes += other.constant_bytes
 
 
 def _flops(operation: Operation, operands: tuple[Type, ...]) -> int:
@@ -199,6 +196,7 @@ class _Taker:
         self._functions = functions
         self._taken: dict[str, _Tally] = {}
         self._open: set[str] = set()
+        self.constant_bytes = 0
 
     def function(self, name: str) -> _Tally:
         """Returns the tally of a function; one that is missing or calls itself adds nothing."""
@@ -231,6 +229,8 @@ class _Taker:
         if operation.name in _CALLS:
             tally.add(self.function(str(operation.attributes.get(_CALLS[operation.name]))), times)
             return
+        if isinstance(operation.attributes.get("value"), Dense):
+            self.constant_bytes += _bytes(results)
         tally.count(operation, operands, times)
         inner = times * _size(operands[:1]) if operation.name in _PER_ELEMENT else times
         for region in operation.regions:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple, Self
 
 import numpy.typing as npt
 
@@ -19,13 +19,16 @@ __all__ = [
     "Opaque",
     "Operation",
     "OtherType",
+    "Packed",
     "Parameter",
+    "Record",
     "Region",
     "Symbol",
     "Tensor",
     "TupleType",
     "Type",
     "Typed",
+    "UNIT",
     "Unranked",
     "Word",
 ]
@@ -36,15 +39,52 @@ Attributes = Mapping[str, Any]
 
 
 class Word(str):
-    """A bare word, such as the `HIGHEST` of a precision or the `f` of a convolution's layout."""
+    """A bare word, such as the `HIGHEST` of a precision or the `f` of a convolution's layout.
 
-    __slots__ = ()
+    `opening` is what stands before the word where it is an attribute of its own, such as
+    `#stablehlo<precision `, and a `>` then stands after it.
+    """
+
+    __slots__ = ("opening",)
+
+    opening: str
+
+    def __new__(cls, text: str, opening: str = "") -> Self:
+        """Returns the word `text`."""
+        word = super().__new__(cls, text)
+        word.opening = opening
+        return word
 
 
 class Symbol(str):
     """The name of a function, without its `@`."""
 
     __slots__ = ()
+
+
+class Packed(tuple[Any, ...]):
+    """The numbers of an `array<...>`, all of the type `element`."""
+
+    element: str
+
+    def __new__(cls, numbers: Iterable[Any], element: str = "i64") -> Self:
+        """Returns `numbers` in order."""
+        packed = super().__new__(cls, numbers)
+        packed.element = element
+        return packed
+
+
+class Record(dict[str, Any]):
+    """Named fields in the angle brackets of an attribute that opens with `opening`.
+
+    An opening is such as `#stablehlo.gather<`.
+    """
+
+    __slots__ = ("opening",)
+
+    def __init__(self, fields: Mapping[str, Any], opening: str) -> None:
+        super().__init__(fields)
+        self.opening = opening
 
 
 class Crossed(tuple[Any, ...]):
@@ -60,7 +100,10 @@ class Opaque(NamedTuple):
 
 
 class Typed(NamedTuple):
-    """A number with the type that the text states, where that is not the usual i64 or f64."""
+    """A value with the type that the text states, where that is not its usual one.
+
+    The usual ones are i64 and f64. A key without a value is `UNIT`.
+    """
 
     value: Any
     type: Type
@@ -109,6 +152,10 @@ class OtherType(NamedTuple):
 Type = Tensor | Unranked | TupleType | OtherType
 
 
+# What a key stands for that has no value: true by being there.
+UNIT: Final = Typed(True, OtherType("unit"))
+
+
 class FunctionType(NamedTuple):
     """The types of an operation's operands and results, or of a function's."""
 
@@ -129,8 +176,8 @@ class Dense:
 
     body: str
     type: Type
-    line: int
-    column: int
+    line: int = field(compare=False)
+    column: int = field(compare=False)
     array: npt.NDArray[Any] | None = field(default=None, compare=False, repr=False)
 
 
@@ -147,7 +194,8 @@ class Operation(NamedTuple):
 
     `results` and `operands` are value names as they are used: `%0`, or `%0#1` where several values
     share a name. `operand_types` is `None` where the text leaves them to the result type.
-    `location` is the text's own `loc(...)`, `line` and `column` are where the operation stands.
+    A result that is not named is `""`. `location` tells the text's own `loc(...)`, `line` and
+    `column` are where the operation stands.
     """
 
     name: str
@@ -160,13 +208,18 @@ class Operation(NamedTuple):
     line: int
     column: int
     location: str = ""
+    successors: tuple[str, ...] = ()
 
 
 class Block(NamedTuple):
-    """Operations in order; the last one is the terminator."""
+    """Operations in order; the last one is the terminator.
+
+    `label` begins with `^`; that of an entry, which nothing refers to, is empty.
+    """
 
     arguments: tuple[Parameter, ...]
     operations: tuple[Operation, ...]
+    label: str = ""
 
 
 class Region(NamedTuple):
@@ -176,7 +229,10 @@ class Region(NamedTuple):
 
 
 class Function(NamedTuple):
-    """A function; `body` is `None` where it is only declared."""
+    """A function; `body` is `None` where it is only declared.
+
+    A visibility that is stated is among the attributes, as `sym_visibility`.
+    """
 
     name: str
     arguments: tuple[Parameter, ...]
@@ -188,8 +244,12 @@ class Function(NamedTuple):
 
 
 class Module(NamedTuple):
-    """The functions of a text in order, with the attributes of its `module` where it has one."""
+    """The functions of a text in order, with the attributes of its `module` where it has one.
+
+    `others` are the statements beside the functions, such as the mesh of a sharding.
+    """
 
     name: str
     attributes: Attributes
     functions: tuple[Function, ...]
+    others: tuple[Operation, ...] = ()

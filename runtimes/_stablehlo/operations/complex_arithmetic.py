@@ -10,7 +10,7 @@ import numpy.typing as npt
 from topos.payload.kernels.double_double import two_product, two_sum
 from topos.runtimes._stablehlo.operations.complex_parts import Parts
 
-__all__ = ["add", "cbrt", "divide", "multiply", "negate", "rsqrt", "sign", "sqrt", "subtract"]
+__all__ = ["add", "cbrt", "divide", "multiply", "negate", "rsqrt", "sign", "sqrt", "square", "subtract"]
 
 Array = npt.NDArray[Any]
 _HUGE: Final = 2.0**980
@@ -144,3 +144,10 @@ def sign(x: Array, y: Array) -> Parts:
 def negate(x: Array, y: Array) -> Parts:
     """Returns the number with both signs turned."""
     return -x, -y
+
+
+def square(x: Array, y: Array) -> Parts:
+    """Returns (x - y)(x + y) + 2ixy; its real part is that of a real or imaginary infinity."""
+    real, imaginary = (x - y) * (x + y), x * y
+    level = np.isfinite(x) & (np.abs(x) == np.abs(y))
+    return np.where(level, 0.0, real), imaginary + imaginary

@@ -16,7 +16,6 @@ import numpy.typing as npt
 from topos.payload.kernels.canonical import canonical
 from topos.payload.kernels.maps_circular import circular, far_circular
 from topos.payload.kernels.pairs import Pair
-from topos.runtimes._stablehlo.program import Kernel
 
 __all__ = ["Parts", "binary", "circle", "joined", "quarter", "split", "unary"]
 
@@ -39,23 +38,15 @@ def joined(parts: Parts, like: Array) -> Array:
     return result.reshape(like.shape)
 
 
-def unary(each: Callable[[Array, Array], Parts]) -> Kernel:
-    """Returns the kernel of complex arrays that computes by `each` of the parts."""
-
-    def kernel(array: Array) -> Array:
-        return joined(each(*split(array)), array)
-
-    return kernel
+def unary(each: Callable[[Array, Array], Parts], array: Array) -> Array:
+    """Returns what `each` makes of the parts of a complex array."""
+    return joined(each(*split(array)), array)
 
 
-def binary(each: Callable[[Parts, Parts], Parts]) -> Kernel:
-    """Returns the kernel of two complex arrays that computes by `each` of the parts."""
-
-    def kernel(left: Array, right: Array) -> Array:
-        left, right = np.broadcast_arrays(left, right)
-        return joined(each(split(left), split(right)), left)
-
-    return kernel
+def binary(each: Callable[[Parts, Parts], Parts], left: Array, right: Array) -> Array:
+    """Returns what `each` makes of the parts of two complex arrays, which broadcast."""
+    left, right = np.broadcast_arrays(left, right)
+    return joined(each(split(left), split(right)), left)
 
 
 def circle(angles: Array) -> tuple[Pair, Pair]:

@@ -42,7 +42,9 @@ def contraction(product_site: Site, shapes: tuple[Axes, Axes], pairing: Pairing)
     depth = math.prod(shapes[0][axis] for axis in contracted[0])
     left, right = (dtype_of(operand) for operand in product_site.operands[:2])
     return _Contraction(
-        product=product_of(product_site.exact, left, right, dtype_of(product_site.results[0]), depth),
+        product=product_of(
+            product_site.exact, left, right, dtype_of(product_site.results[0]), depth
+        ),
         left=(*batch[0], *free[0], *contracted[0]),
         right=(*batch[1], *contracted[1], *free[1]),
         rows=(math.prod(batches), math.prod(rows), depth),
@@ -71,7 +73,10 @@ class _Contraction:
 def _dot_general(site: Site) -> Kernel:
     numbers = site.fields("dot_dimension_numbers")
     batch, contracted = (
-        (_axes(site, numbers, f"lhs_{kind}_dimensions"), _axes(site, numbers, f"rhs_{kind}_dimensions"))
+        (
+            _axes(site, numbers, f"lhs_{kind}_dimensions"),
+            _axes(site, numbers, f"rhs_{kind}_dimensions"),
+        )
         for kind in ("batching", "contracting")
     )
     left, right = site.operands

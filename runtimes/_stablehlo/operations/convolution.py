@@ -26,7 +26,11 @@ Axes = tuple[int, ...]
 _BLOCK: Final = 1 << 20
 _FIELDS: Final = (
     ("input_batch_dimension", "input_feature_dimension", "input_spatial_dimensions"),
-    ("kernel_output_feature_dimension", "kernel_input_feature_dimension", "kernel_spatial_dimensions"),
+    (
+        "kernel_output_feature_dimension",
+        "kernel_input_feature_dimension",
+        "kernel_spatial_dimensions",
+    ),
     ("output_batch_dimension", "output_feature_dimension", "output_spatial_dimensions"),
 )
 
@@ -74,9 +78,7 @@ def _convolution(site: Site) -> Kernel:
     ones = (1,) * rank
     depth = extents(kernel)[layout.kernel[1]] * math.prod(size)
     return _Convolution(
-        product=product_of(
-            site.exact, dtype_of(source), dtype_of(kernel), dtype_of(result), depth
-        ),
+        product=product_of(site.exact, dtype_of(source), dtype_of(kernel), dtype_of(result), depth),
         layout=layout,
         sliding=Sliding(
             size=size,
@@ -134,9 +136,7 @@ class _Convolution:
         for block in blocks(places, max(1, _BLOCK // max(1, groups * depth))):
             patches = rows[:, *block]
             shape = patches.shape[1 : 2 + rank]
-            total = self.product.multiply(
-                patches.reshape(groups, math.prod(shape), depth), weights
-            )
+            total = self.product.multiply(patches.reshape(groups, math.prod(shape), depth), weights)
             result[:, *block] = self.product.leave(total).reshape(groups, *shape, columns)
 
     def _weights(self, kernel: Array) -> Array:

@@ -43,9 +43,7 @@ def _configuration(site: Site, count: int) -> tuple[list[str], str]:
     text = site.word("einsum_config").replace(" ", "")
     inputs, arrow, result = text.partition("->")
     sides = inputs.split(",")
-    site.demand(
-        arrow and len(sides) == count, f"needs {count} terms and a result in {text!r}"
-    )
+    site.demand(arrow and len(sides) == count, f"needs {count} terms and a result in {text!r}")
     return sides, result
 
 

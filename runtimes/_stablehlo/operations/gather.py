@@ -4,17 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import partial
 from typing import Any, Final
 
 import numpy as np
 import numpy.typing as npt
+from numpy.lib.stride_tricks import sliding_window_view
 
-from topos.payload.kernels import selection
 from topos.runtimes._stablehlo.operations.windows import Windows, windows_of
 from topos.runtimes._stablehlo.program import Kernel
 from topos.runtimes._stablehlo.site import Builder, Site
-from topos.runtimes._stablehlo.types import extents
 
 __all__ = ["BUILDERS"]
 
@@ -30,60 +28,69 @@ _KEYS: Final = (
 
 
 def _gather(site: Site) -> Kernel:
-    site.takes(2)
-    operand, indices = site.operands
-    numbers = site.attribute("dimension_numbers")
-    if not isinstance(numbers, dict):
-        site.refuse("needs dimension_numbers = #stablehlo.gather<...>")
-    sizes = site.integers("slice_sizes")
-    windows = windows_of(site, numbers, _KEYS, operand, indices, sizes)
+    numbers = site.fields("dimension_numbers")
+    windows = windows_of(site, numbers, _KEYS, site.operands[1], site.integers("slice_sizes"))
     placed = site.integers_of(numbers.get("offset_dims", ()), "offset_dims")
-    shape = windows.shape
-    site.ascending("offset_dims", placed, len(shape))
-    site.demand(len(placed) == len(windows.offsets), f"needs {len(windows.offsets)} offset_dims")
-    rest = tuple(axis for axis in range(len(shape)) if axis not in placed)
+    rest = tuple(axis for axis in range(len(windows.shape)) if axis not in placed)
     # Where each axis of the result stands in [batch, window].
     layout = tuple(int(axis) for axis in np.argsort((*rest, *placed)))
-    site.yields(operand._replace(shape=tuple(shape[axis] for axis in layout)))
-    return _rows(windows, extents(operand), layout) or _Gather(windows, layout)
+    return _Gather(windows, layout)
 
 
 @dataclass(frozen=True, slots=True)
 class _Gather:
-    """The general form: one place an element."""
+    """Reads windows through views, so that there is one index a window, not one an element."""
 
     windows: Windows
     layout: Axes
 
     def __call__(self, array: Array, indices: Array) -> Array:
-        starts = self.windows.starts(indices)
-        components = self.windows.components
-        limits = [array.shape[axis] - self.windows.sizes[axis] for axis in components]
-        places = self.windows.places(np.clip(starts, 0, np.array(limits, np.int64)))
-        if not places:
-            return np.broadcast_to(array, self.windows.shape)
-        return array[tuple(places)].transpose(self.layout)
+        windows = self.windows
+        if 0 in windows.shape:
+            return np.empty(windows.shape, array.dtype).transpose(self.layout)
+        starts = windows.starts(indices)
+        keys = (*windows.absent, *windows.moving)
+        places = [
+            np.clip(starts[axis], 0, array.shape[axis] - windows.sizes[axis])
+            if axis in starts
+            else np.zeros((), np.intp)
+            for axis in keys
+        ]
+        taken = _taken(_every_window(array, windows), places)
+        if taken.shape != windows.shape:
+            # No index tells apart the windows along some axes of the batch.
+            taken = np.broadcast_to(taken, windows.shape)
+        return taken.transpose(self.layout)
 
 
-def _rows(windows: Windows, shape: Axes, layout: Axes) -> Kernel | None:
-    """Returns the oracle's kernel where whole slices are taken along one axis."""
-    if len(windows.components) != 1 or windows.batching:
-        return None
-    (axis,) = windows.components
-    others = (*shape[:axis], *shape[axis + 1 :])
-    whole = (*windows.sizes[:axis], *windows.sizes[axis + 1 :]) == others
-    if axis in windows.offsets or not whole or shape[axis] == 0:
-        return None
-    # The slices come as [before, batch, after]; the batch belongs in front.
-    batch = range(axis, axis + len(windows.batch))
-    total = len(windows.shape)
-    front = (*batch, *(place for place in range(total) if place not in batch))
-    return partial(_taken, windows, axis, tuple(front[place] for place in layout))
+def _taken(view: Array, places: list[Array]) -> Array:
+    if not places:
+        return view
+    if not view.flags.c_contiguous:
+        return np.asarray(view[tuple(places)])
+    # Of memory that lies in order, one index is faster than several.
+    count = len(places)
+    flat = places[0]
+    for place, extent in zip(places[1:], view.shape[1:count], strict=True):
+        flat = flat * extent + place
+    return view.reshape(-1, *view.shape[count:]).take(flat, axis=0)
 
 
-def _taken(windows: Windows, axis: int, layout: Axes, array: Array, indices: Array) -> Array:
-    starts = windows.starts(indices)[..., 0]
-    return selection.gather(array, starts, axis).transpose(layout)
+def _every_window(array: Array, windows: Windows) -> Array:
+    """Returns a view of all windows: [absent axes, starts along moving axes, window]."""
+    moving = windows.moving
+    if moving:
+        view = sliding_window_view(array, [windows.sizes[axis] for axis in moving], axis=moving)
+    else:
+        view = array
+    # The view's last axes are those of the windows along `moving`.
+    within = {axis: array.ndim + place for place, axis in enumerate(moving)}
+    order = [*windows.absent, *moving, *[within.get(axis, axis) for axis in windows.offsets]]
+    narrow = tuple(
+        slice(windows.sizes[axis]) if axis in windows.offsets and axis not in moving else slice(None)
+        for axis in range(array.ndim)
+    )
+    return view[narrow].transpose(order)
 
 
 BUILDERS: Final[Mapping[str, Builder]] = {"stablehlo.gather": _gather}

@@ -1,18 +1,21 @@
-"""Integer kernels that differ from numpy's operations of the same name."""
+"""The kernels of integer elements, many of which differ from numpy's of the same name."""
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Mapping
+from typing import Any, Final
 
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["divide", "leading_zeros", "power", "remainder", "shift_left", "shift_right", "square"]
+from topos.runtimes._stablehlo.program import Kernel
+
+__all__ = ["KERNELS", "leading_zeros", "population", "shift_left", "shift_right"]
 
 Array = npt.NDArray[Any]
 
 
-def divide(left: Array, right: Array) -> Array:
+def _divide(left: Array, right: Array) -> Array:
     """Returns the quotient truncated toward zero; over zero it is -1, all bits set.
 
     The least integer over -1 is itself. The standard leaves both cases open; these are XLA's.
@@ -26,18 +29,18 @@ def divide(left: Array, right: Array) -> Array:
     return np.where(none, np.invert(np.zeros_like(left)), quotient)
 
 
-def remainder(left: Array, right: Array) -> Array:
+def _remainder(left: Array, right: Array) -> Array:
     """Returns what truncating division leaves, with the sign of `left`; over zero, `left`."""
     none = np.equal(right, 0)
     return np.where(none, left, np.fmod(left, np.where(none, right.dtype.type(1), right)))
 
 
-def square(array: Array) -> Array:
+def _square(array: Array) -> Array:
     """Returns `array * array`, wrapped."""
     return np.multiply(array, array)
 
 
-def power(base: Array, exponent: Array) -> Array:
+def _power(base: Array, exponent: Array) -> Array:
     """Returns the wrapped power; with a negative exponent, the reciprocal truncated toward zero.
 
     Zero to a negative exponent has no reciprocal and gives 0.
@@ -85,3 +88,26 @@ def leading_zeros(array: Array) -> Array:
 def _outside(amount: Array, width: int) -> Array:
     # A negative amount is a great unsigned one.
     return np.asarray(amount.view(f"u{amount.dtype.itemsize}") >= width)
+
+
+def population(array: Array) -> Array:
+    """Returns how many bits are set."""
+    # numpy counts the bits of a signed number's magnitude, so the bits are read as unsigned.
+    count = np.bitwise_count(array.view(f"u{array.dtype.itemsize}"))
+    return np.asarray(count.astype(array.dtype))
+
+
+KERNELS: Final[Mapping[str, Kernel]] = {
+    "chlo.square": _square,
+    "stablehlo.abs": np.absolute,
+    "stablehlo.add": np.add,
+    "stablehlo.divide": _divide,
+    "stablehlo.maximum": np.maximum,
+    "stablehlo.minimum": np.minimum,
+    "stablehlo.multiply": np.multiply,
+    "stablehlo.negate": np.negative,
+    "stablehlo.power": _power,
+    "stablehlo.remainder": _remainder,
+    "stablehlo.sign": np.sign,
+    "stablehlo.subtract": np.subtract,
+}

@@ -48,7 +48,7 @@ class Product(NamedTuple):
         if self.compute.kind == "f" and self.result.kind in "biu":
             # Only integers are computed in floats for such a result, and wrap.
             array = array.astype(np.int64)
-        if array.dtype.kind in "biu":
+        if array.dtype.kind in "biuc":
             return array.astype(self.result, copy=False)
         return converted(array, self.result)
 

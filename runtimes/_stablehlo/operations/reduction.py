@@ -4,26 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import partial
 from typing import Any, Final
 
 import numpy as np
 import numpy.typing as npt
 
 from topos.payload.kernels import reduction
-from topos.runtimes._stablehlo.operations.bits import LOGIC
-from topos.runtimes._stablehlo.operations.bodies import (
-    Combiner,
-    combiner,
-    demand_body,
-    demand_promotion,
-)
+from topos.payload.kernels.conversion import promoted, rounded
+from topos.payload.shape import without
+from topos.runtimes._stablehlo.operations.bodies import Combiner, combiner
 from topos.runtimes._stablehlo.operations.conversion import converted
-from topos.runtimes._stablehlo.operations.elementwise import kernel_of
 from topos.runtimes._stablehlo.program import Kernel
 from topos.runtimes._stablehlo.site import Builder, Site
-from topos.runtimes._stablehlo.syntax import Tensor
-from topos.runtimes._stablehlo.types import dtype_of, extents, is_float
+from topos.runtimes._stablehlo.types import dtype_of, is_complex, is_float
 
 __all__ = ["BUILDERS"]
 
@@ -34,88 +27,46 @@ _EXTREMES: Final[Mapping[str, Kernel]] = {
     "stablehlo.maximum": reduction.maximum,
     "stablehlo.minimum": reduction.minimum,
 }
-_ORDERLESS: Final[Mapping[str, np.ufunc]] = {
+# The oracle's own formats; the others have no reduction of their own.
+_ORACLE: Final = frozenset({"bf16", "f16", "f32", "f64"})
+_UFUNCS: Final[Mapping[str, np.ufunc]] = {
     "stablehlo.add": np.add,
+    "stablehlo.and": np.bitwise_and,
     "stablehlo.maximum": np.maximum,
     "stablehlo.minimum": np.minimum,
     "stablehlo.multiply": np.multiply,
-    **LOGIC,
+    "stablehlo.or": np.bitwise_or,
+    "stablehlo.xor": np.bitwise_xor,
 }
+_COMPLEX: Final = frozenset({"stablehlo.add", "stablehlo.multiply"})
 
 
 def _reduce(site: Site) -> Kernel:
-    count = len(site.operands) // 2
-    site.demand(
-        count and len(site.operands) == 2 * count and len(site.results) == count,
-        f"needs an initial value for each operand and as many results,"
-        f" got {len(site.operands)} values and {len(site.results)} results",
-    )
-    operands, starts = site.operands[:count], site.operands[count:]
-    shape = extents(operands[0])
-    axes = site.axes("dimensions", tuple(sorted(site.integers("dimensions"))), len(shape))
-    kept = tuple(extent for axis, extent in enumerate(shape) if axis not in axes)
-    for operand, start, result in zip(operands, starts, site.results, strict=True):
-        site.demand(operand.shape == shape, f"needs operands of one shape, got {operand}")
-        site.demand(
-            start == Tensor((), operand.element), f"needs a scalar {operand.element}, got {start}"
-        )
-        demand_promotion(site, operand, result)
-        wanted = Tensor(kept, result.element)
-        site.demand(result == wanted, f"results in {wanted}, got {result}")
-    site.demand(len(site.regions) == 1, f"needs one region, got {len(site.regions)}")
-    demand_body(site, site.regions[0], site.results)
+    (body,) = site.regions
     dtypes = tuple(dtype_of(result) for result in site.results)
-    general = _Halving(combiner(site.regions[0]), dtypes, axes)
-    return _direct(site, operands[0], axes) or general
+    axes = tuple(sorted(site.integers("dimensions")))
+    general = _Halving(combiner(body), dtypes, axes)
+    if site.results[0].element != site.operands[0].element:
+        return general
+    return _direct(site, body.only, general) or general
 
 
-def _direct(site: Site, operand: Tensor, axes: Axes) -> Kernel | None:
-    """Returns a kernel with the bits of the tree for a body of one well-known operation."""
-    name = site.regions[0].only
-    if site.results[0].element != operand.element:
-        return None
-    combine = LOGIC.get(name) or kernel_of(name, operand.element)
-    if combine is None:
-        return None
-    if not is_float(operand):
+def _direct(site: Site, name: str, general: _Halving) -> Kernel | None:
+    """Returns a kernel with the bits of `general` for a body of one well-known operation.
+
+    Out of the exact posture any order of rounding will do, and numpy's is the fastest.
+    """
+    element = site.operands[0].element
+    if is_complex(site.operands[0]):
+        return None if site.exact or name not in _COMPLEX else _ByUfunc(_UFUNCS[name], general)
+    if not site.exact or not is_float(site.operands[0]):
         # Without rounding there is no order to keep.
-        if name not in _ORDERLESS:
-            return None
-        return partial(_reduced, _ORDERLESS[name], combine, axes)
-    if name in _EXTREMES:
-        return partial(_extreme, _EXTREMES[name], combine, axes)
-    start = site.constants[1]
-    # The oracle's sum starts at +0; the 16-bit floats keep its float32 sum for one rounding,
-    # which a body that rounds at every step has not.
-    wide = operand.element in ("f32", "f64")
-    if name == "stablehlo.add" and wide and start is not None and not any(start.tobytes()):
-        return partial(_summed, axes)
-    return None
-
-
-def _reduced(ufunc: np.ufunc, combine: Kernel, axes: Axes, array: Array, start: Array) -> Array:
-    if array.dtype == np.bool_ and ufunc in (np.add, np.multiply):
-        ufunc = np.logical_or if ufunc is np.add else np.logical_and
-    if not all(array.shape[axis] for axis in axes):
-        kept = [extent for axis, extent in enumerate(array.shape) if axis not in axes]
-        return np.broadcast_to(start, kept)
-    return np.asarray(combine(start, _along(ufunc, array, axes)))
-
-
-def _along(ufunc: np.ufunc, array: Array, axes: Axes) -> Array:
-    for axis in reversed(axes):
-        # Without a dtype numpy would sum narrow integers in wide ones.
-        array = np.asarray(ufunc.reduce(array, axis=axis, dtype=array.dtype))
-    return array
-
-
-def _extreme(whole: Kernel, combine: Kernel, axes: Axes, array: Array, start: Array) -> Array:
-    result: Array = combine(start, whole(array, axes))
-    return result
-
-
-def _summed(axes: Axes, array: Array, start: Array) -> Array:
-    return reduction.sum(array, axes)
+        return _ByUfunc(_UFUNCS[name], general) if name in _UFUNCS else None
+    if name in _EXTREMES and element in _ORACLE:
+        return _Extreme(_EXTREMES[name], general)
+    # The oracle keeps its float32 sum of 16-bit floats for one rounding, which a body that rounds
+    # at every step has not.
+    return _Sum(general) if name == "stablehlo.add" and element in ("f32", "f64") else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,6 +88,63 @@ class _Halving:
             arrays, starts, self.axes, lambda left, right: self.combine(left, right, captures)
         )
         return results if count > 1 else results[0]
+
+    def started(self, start: Array, total: Array) -> Array:
+        """Returns `total`, of one operand, with the initial value on its left."""
+        starts = np.broadcast_to(start, total.shape)
+        return np.asarray(self.combine((starts,), (total,), ())[0])
+
+
+@dataclass(frozen=True, slots=True)
+class _ByUfunc:
+    """One operand, by numpy's own reduction; the small floats round once, at the end."""
+
+    ufunc: np.ufunc
+    general: _Halving
+
+    def __call__(self, array: Array, start: Array) -> Array:
+        axes = self.general.axes
+        if not all(array.shape[axis] for axis in axes):
+            return np.broadcast_to(start, without(array.shape, axes))
+        return self.general.started(start, _reduced(self.ufunc, array, axes))
+
+
+def _reduced(ufunc: np.ufunc, array: Array, axes: Axes) -> Array:
+    if array.dtype.kind != "V":
+        # Without a dtype numpy would sum narrow integers in wide ones.
+        wide = promoted(array)
+        return rounded(np.asarray(ufunc.reduce(wide, axis=axes, dtype=wide.dtype)), array.dtype)
+    # Of the types that come with ml_dtypes, integers wrap alike at any width.
+    wide = array.astype(np.int8 if "int" in array.dtype.name else np.float32)
+    total = ufunc.reduce(wide, axis=axes, dtype=wide.dtype)
+    return np.asarray(total).astype(array.dtype)
+
+
+@dataclass(frozen=True, slots=True)
+class _Extreme:
+    """One operand, by the oracle's maximum or minimum."""
+
+    whole: Kernel
+    general: _Halving
+
+    def __call__(self, array: Array, start: Array) -> Array:
+        return self.general.started(start, self.whole(array, self.general.axes))
+
+
+@dataclass(frozen=True, slots=True)
+class _Sum:
+    """One operand, by the oracle's sum, which starts at +0."""
+
+    general: _Halving
+
+    def __call__(self, array: Array, start: Array) -> Array:
+        zero = start == 0
+        if zero and np.signbit(start):
+            # From +0 a sum never comes to -0, from -0 it may.
+            result: Array = self.general(array, start)
+            return result
+        total = reduction.sum(array, self.general.axes)
+        return total if zero else self.general.started(start, total)
 
 
 BUILDERS: Final[Mapping[str, Builder]] = {"stablehlo.reduce": _reduce}

@@ -9,14 +9,9 @@ from typing import Any, Final
 import numpy as np
 import numpy.typing as npt
 
-from topos.runtimes._stablehlo.operations.bodies import (
-    Combiner,
-    combiner,
-    demand_body,
-    demand_promotion,
-)
 from topos.runtimes._stablehlo.operations.conversion import converted
 from topos.runtimes._stablehlo.operations.windows import Windows, sizes_of, windows_of
+from topos.runtimes._stablehlo.operations.writing import Writer, writer
 from topos.runtimes._stablehlo.program import Kernel
 from topos.runtimes._stablehlo.site import Builder, Site
 from topos.runtimes._stablehlo.types import dtype_of, extents
@@ -32,99 +27,169 @@ _KEYS: Final = (
     "scatter_indices_batching_dims",
     "scatter_dims_to_operand_dims",
 )
+# Windows of this many elements are written one by one: a slice costs less than their indices.
+_LARGE_WINDOW: Final = 256
 
 
 def _scatter(site: Site) -> Kernel:
-    count = (len(site.operands) - 1) // 2
-    site.demand(
-        count > 0 and len(site.operands) == 2 * count + 1 and len(site.results) == count,
-        f"needs operands, indices, as many updates and results, got {len(site.operands)} values",
-    )
-    _demand_types(site, count)
+    count = len(site.results)
     operand, indices, update = (site.operands[place] for place in (0, count, count + 1))
-    fields = site.attribute("scatter_dimension_numbers")
-    if not isinstance(fields, dict):
-        site.refuse("needs scatter_dimension_numbers = #stablehlo.scatter<...>")
+    fields = site.fields("scatter_dimension_numbers")
     shape, key = extents(update), "update_window_dims"
-    placed = site.ascending(key, site.integers_of(fields.get(key, ()), key), len(shape))
+    placed = site.integers_of(fields.get(key, ()), key)
     window = tuple(shape[axis] for axis in placed)
     sizes = sizes_of(site, fields, _KEYS, len(operand.shape), window)
-    windows = windows_of(site, fields, _KEYS, operand, indices, sizes)
+    windows = windows_of(site, fields, _KEYS, indices, sizes)
     rest = tuple(axis for axis in range(len(shape)) if axis not in placed)
-    batch = tuple(shape[axis] for axis in rest)
-    site.demand(
-        batch == windows.batch, f"needs updates for {list(windows.batch)} indices, got {update}"
-    )
-    site.demand(len(site.regions) == 1, f"needs one region, got {len(site.regions)}")
-    demand_body(site, site.regions[0], site.results)
     dtypes = tuple(dtype_of(result) for result in site.results)
-    layout = tuple(int(axis) for axis in np.argsort((*rest, *placed)))
-    return _Scatter(windows, layout, extents(operand), combiner(site.regions[0]), dtypes)
-
-
-def _demand_types(site: Site, count: int) -> None:
-    operands, updates = site.operands[:count], site.operands[count + 1 :]
-    for operand, update, result in zip(operands, updates, site.results, strict=True):
-        same = operand.shape == operands[0].shape and update.shape == updates[0].shape
-        site.demand(
-            same and operand.element == update.element, f"cannot write {update} to {operand}"
-        )
-        demand_promotion(site, operand, result)
-        promoted = operand._replace(element=result.element)
-        site.demand(result == promoted, f"results in {promoted}, got {result}")
+    return _Scatter(windows, (*rest, *placed), writer(site, site.regions[0]), dtypes)
 
 
 @dataclass(frozen=True, slots=True)
 class _Scatter:
-    """The updates of each element in the order of their places; those outside are dropped."""
+    """The updates of each element in the order of their places; those outside are dropped.
+
+    `front` are an update's axes in the order [batch, window].
+    """
 
     windows: Windows
-    layout: Axes
-    shape: Axes
-    combine: Combiner
+    front: Axes
+    write: Writer
     dtypes: tuple[np.dtype[Any], ...]
 
     def __call__(self, *values: Array) -> Any:
         count = len(self.dtypes)
-        arrays, updates = (
-            [converted(value, dtype) for value, dtype in zip(part, self.dtypes, strict=True)]
-            for part in (values[:count], values[count + 1 : 2 * count + 1])
-        )
+        updates = [
+            converted(value, dtype)
+            for value, dtype in zip(values[count + 1 : 2 * count + 1], self.dtypes, strict=True)
+        ]
         captures = values[2 * count + 1 :]
-        targets, sources = self._targets(values[count])
-        flat = [array.flatten() for array in arrays]
-        terms = [update.reshape(-1) for update in updates]
-        for places, chosen in _rounds(targets, sources):
-            combined = self.combine(
-                [array[places] for array in flat], [term[chosen] for term in terms], captures
-            )
-            for array, result in zip(flat, combined, strict=True):
-                array[places] = result
-        results = [array.reshape(self.shape) for array in flat]
+        results = [
+            np.array(converted(value, dtype), order="C")
+            for value, dtype in zip(values[:count], self.dtypes, strict=True)
+        ]
+        if updates[0].size:
+            starts = self.windows.starts(values[count])
+            self._written(results, starts, updates, captures)
         return results if count > 1 else results[0]
 
-    def _targets(self, indices: Array) -> tuple[Array, Array]:
-        """Returns the flat element that each update falls on, and which update it is."""
-        places = self.windows.places(self.windows.starts(indices))
-        inside = np.ones(self.windows.shape, np.bool_)
-        flat = np.zeros(self.windows.shape, np.int64)
-        for place, extent in zip(places, self.shape, strict=True):
-            inside &= (place >= 0) & (place < extent)
+    def _written(
+        self,
+        results: list[Array],
+        starts: dict[int, Array],
+        updates: list[Array],
+        captures: tuple[Array, ...],
+    ) -> None:
+        """Writes to `results`, in the cheapest of three ways that keep the order."""
+        windows = self.windows
+        batch_first = self.front == tuple(range(len(self.front)))
+        if not windows.moving:
+            self._by_rows(results, starts, updates, captures)
+        elif batch_first and np.prod(windows.window) >= _LARGE_WINDOW:
+            self._by_windows(results, starts, updates, captures)
+        else:
+            self._by_elements(results, starts, updates, captures)
+
+    def _by_rows(
+        self,
+        results: list[Array],
+        starts: dict[int, Array],
+        updates: list[Array],
+        captures: tuple[Array, ...],
+    ) -> None:
+        """Writes windows that never overlap in part: one target a window.
+
+        The order of the updates of one element is then that of the batch.
+        """
+        windows = self.windows
+        cut = tuple(
+            slice(windows.sizes[axis]) if axis in windows.offsets else slice(None)
+            for axis in range(results[0].ndim)
+        )
+        order = (*windows.absent, *windows.offsets)
+        views = [result[cut].transpose(order) for result in results]
+        shape = tuple(results[0].shape[axis] for axis in windows.absent)
+        targets, inside = self._targets(shape, starts)
+        terms = [
+            update.transpose(self.front).reshape(-1, *windows.window) for update in updates
+        ]
+        if not inside.all():
+            targets, terms = targets[inside], [term[inside] for term in terms]
+        flat = [view.reshape(-1, *windows.window) for view in views]
+        self.write(flat, targets, terms, captures)
+        for view, rows in zip(views, flat, strict=True):
+            # Where no view had this shape the rows are a copy.
+            if not np.may_share_memory(view, rows):
+                view[...] = rows.reshape(view.shape)
+
+    def _targets(self, shape: Axes, starts: dict[int, Array]) -> tuple[Array, Array]:
+        """Returns for each window its flat place in `shape`, and whether that is inside."""
+        batch = self.windows.batch
+        flat, inside = np.zeros((), np.intp), np.ones((), np.bool_)
+        for axis, extent in zip(self.windows.absent, shape, strict=True):
+            place = starts.get(axis, np.zeros((), np.intp))
+            inside = inside & (place >= 0) & (place < extent)
+            flat = flat * extent + place
+        return np.broadcast_to(flat, batch).reshape(-1), np.broadcast_to(inside, batch).reshape(-1)
+
+    def _by_windows(
+        self,
+        results: list[Array],
+        starts: dict[int, Array],
+        updates: list[Array],
+        captures: tuple[Array, ...],
+    ) -> None:
+        """Writes one window after the other, cut where it reaches out of the operand."""
+        sizes, extent = self.windows.sizes, results[0].shape
+        target = np.zeros(1, np.intp)
+        for place in np.ndindex(self.windows.batch):
+            target_cut, update_cut = [], []
+            for axis, size in enumerate(sizes):
+                start = starts.get(axis, np.zeros((), np.intp))
+                first = int(np.broadcast_to(start, self.windows.batch)[place])
+                low, high = max(first, 0), min(first + size, extent[axis])
+                target_cut.append(slice(low, max(low, high)))
+                update_cut.append(slice(low - first, max(low, high) - first))
+            within = tuple(update_cut[axis] for axis in self.windows.offsets)
+            views = [result[tuple(target_cut)] for result in results]
+            rows = [np.array(view)[None] for view in views]
+            terms = [update[place][within].reshape(rows[0].shape) for update in updates]
+            self.write(rows, target, terms, captures)
+            for view, row in zip(views, rows, strict=True):
+                view[...] = row[0]
+
+    def _by_elements(
+        self,
+        results: list[Array],
+        starts: dict[int, Array],
+        updates: list[Array],
+        captures: tuple[Array, ...],
+    ) -> None:
+        """Writes windows that may overlap in part: one target an element."""
+        shape = self.windows.shape
+        inside, flat = np.ones((), np.bool_), np.zeros((), np.intp)
+        for axis, extent in enumerate(results[0].shape):
+            place = self._places(axis, starts)
+            inside = inside & (place >= 0) & (place < extent)
             flat = flat * extent + place
         # Row-major order is that of the updates as they are given.
-        inside, flat = inside.transpose(self.layout), flat.transpose(self.layout)
-        sources = np.flatnonzero(inside)
-        return flat.reshape(-1)[sources], sources
+        layout = np.argsort(self.front)
+        inside = np.broadcast_to(inside, shape).transpose(layout).reshape(-1)
+        targets = np.broadcast_to(flat, shape).transpose(layout).reshape(-1)
+        terms = [update.reshape(-1) for update in updates]
+        if not inside.all():
+            targets, terms = targets[inside], [term[inside] for term in terms]
+        self.write([result.reshape(-1) for result in results], targets, terms, captures)
 
-
-def _rounds(targets: Array, sources: Array) -> Iterator[tuple[Array, Array]]:
-    """Yields rounds in which every element is written at most once, in the updates' order."""
-    # A stable sort keeps the order of the updates of one element, and they lie side by side.
-    order = np.argsort(targets, kind="stable")
-    places, first, counts = np.unique(targets[order], return_index=True, return_counts=True)
-    for turn in range(int(counts.max(initial=0))):
-        left = counts > turn
-        yield places[left], sources[order[first[left] + turn]]
+    def _places(self, axis: int, starts: dict[int, Array]) -> Array:
+        """Returns the place along `axis` of every element of every window."""
+        windows = self.windows
+        place = starts.get(axis, np.zeros((), np.intp))
+        place = place.reshape(*place.shape, *(1,) * len(windows.offsets))
+        if axis not in windows.offsets:
+            return place
+        after = len(windows.offsets) - windows.offsets.index(axis) - 1
+        return place + np.arange(windows.sizes[axis]).reshape(-1, *(1,) * after)
 
 
 BUILDERS: Final[Mapping[str, Builder]] = {"stablehlo.scatter": _scatter}

@@ -47,7 +47,9 @@ class Sliding:
             return array
         shape, inside, kept = list(array.shape), [slice(None)] * array.ndim, [...]
         first = array.ndim - len(self.size)
-        for axis, ((low, high), base) in enumerate(zip(self.padding, self.base, strict=True), first):
+        for axis, ((low, high), base) in enumerate(
+            zip(self.padding, self.base, strict=True), first
+        ):
             extent = (array.shape[axis] - 1) * base + 1 if array.shape[axis] else 0
             shape[axis] = max(low, 0) + extent + max(high, 0)
             inside[axis] = slice(max(low, 0), max(low, 0) + extent, base)

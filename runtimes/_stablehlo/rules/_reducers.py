@@ -105,7 +105,9 @@ def _demand_input(claim: Claim, argument: Type, taken: Tensor, allowed: Shape) -
     if not promotable(taken.element, argument.element):
         claim.refuse(f"needs a body that takes what {taken} promotes to, got {argument}")
     if len(argument.shape) > len(allowed):
-        claim.refuse(f"needs a body whose arguments have rank {len(allowed)} or less, got {argument}")
+        claim.refuse(
+            f"needs a body whose arguments have rank {len(allowed)} or less, got {argument}"
+        )
     # The argument's axes are some of the allowed ones, in order.
     rest = list(argument.shape)
     for extent in allowed:

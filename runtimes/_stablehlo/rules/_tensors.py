@@ -10,9 +10,7 @@ from topos.runtimes._stablehlo.syntax import Tensor, Type
 __all__ = ["filled", "holding"]
 
 
-def filled(
-    claim: Claim, type: Type, what: str, elements: frozenset[str] = ANY
-) -> TensorType:
+def filled(claim: Claim, type: Type, what: str, elements: frozenset[str] = ANY) -> TensorType:
     """Returns `type` where it is a tensor of such elements, ranked or not."""
     taken = tensor(claim, type, what)
     if taken.element not in elements:

@@ -10,7 +10,6 @@ from topos.runtimes._stablehlo.rules._attributes import demand_precision
 from topos.runtimes._stablehlo.rules._elements import ANY, demand_element
 from topos.runtimes._stablehlo.rules._shapes import (
     Shape,
-    demand_result,
     extents_agree,
     ranked,
     shapes_agree,

@@ -9,7 +9,7 @@ from typing import Any, Final
 from topos.runtimes._stablehlo.claim import Claim, Rule
 from topos.runtimes._stablehlo.rules._shapes import agree
 from topos.runtimes._stablehlo.rules.control import demand_signature
-from topos.runtimes._stablehlo.syntax import Symbol, Tensor, TupleType, Type, Unranked
+from topos.runtimes._stablehlo.syntax import Dense, Symbol, Tensor, TupleType, Type, Unranked
 
 __all__ = ["RULES"]
 
@@ -57,7 +57,7 @@ def _demand_layouts(claim: Claim, types: tuple[Type, ...], what: str) -> None:
         got = len(layouts) if isinstance(layouts, tuple) else layouts
         claim.refuse(f"needs {len(types)} {what}_layouts, got {got}")
     for type, layout in zip(types, layouts, strict=True):
-        order = claim.integers_of(layout, f"{what}_layouts")
+        order = claim.integers_of(_of_integers(layout), f"{what}_layouts")
         if isinstance(type, TupleType):
             claim.refuse(f"takes no layout of a tuple, got {type}")
         if isinstance(type, Unranked):
@@ -65,6 +65,14 @@ def _demand_layouts(claim: Claim, types: tuple[Type, ...], what: str) -> None:
         rank = len(type.shape) if isinstance(type, Tensor) else 0
         if sorted(order) != list(range(rank)):
             claim.refuse(f"needs a layout of the {rank} axes of {type}, got {list(order)}")
+
+
+def _of_integers(layout: Any) -> Any:
+    """Returns a layout, whose element is `index`, as one that can be decoded."""
+    if not isinstance(layout, Dense) or not isinstance(layout.type, Tensor):
+        return layout
+    type = layout.type._replace(element="i64")
+    return Dense(layout.body, type, layout.line, layout.column)
 
 
 def _demand_alias(claim: Claim, alias: Any) -> None:

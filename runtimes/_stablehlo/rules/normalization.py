@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from typing import Final
 
 from topos.runtimes._stablehlo.claim import Claim, Rule
-from topos.runtimes._stablehlo.rules._elements import FLOATS
 from topos.runtimes._stablehlo.rules._attributes import axis
+from topos.runtimes._stablehlo.rules._elements import FLOATS
 from topos.runtimes._stablehlo.rules._shapes import (
     bounds_of,
     demand_results,

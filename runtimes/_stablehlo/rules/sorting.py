@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from typing import Final
 
 from topos.runtimes._stablehlo.claim import Claim, Rule
-from topos.runtimes._stablehlo.rules._elements import PREDICATE
 from topos.runtimes._stablehlo.rules._attributes import natural
+from topos.runtimes._stablehlo.rules._elements import PREDICATE
 from topos.runtimes._stablehlo.rules._numbers import whole
 from topos.runtimes._stablehlo.rules._reducers import bodies
 from topos.runtimes._stablehlo.rules._shapes import (

@@ -1,0 +1,57 @@
+"""Reading of locations, each as one line of words: one function a grammar rule."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, Final
+
+from lark import Token
+
+from topos.runtimes._stablehlo.tokens import string
+
+__all__ = ["RULES"]
+
+
+def _location(place: str) -> str:
+    return place
+
+
+def _place(token: Token, child: str | None = None) -> str:
+    name = string(token) if token.type == "STRING" else token.value
+    return name if child is None else f"{name} ({child})"
+
+
+def _file(name: Token, line: Token, column: Token, extent: None) -> str:
+    return f"{string(name)}:{line.value}:{column.value}"
+
+
+def _unknown() -> str:
+    return "unknown"
+
+
+def _fused(metadata: Any, places: tuple[str, ...] | None) -> str:
+    return f"fused[{', '.join(places or ())}]"
+
+
+def _callsite(callee: str, caller: str) -> str:
+    return f"{callee} at {caller}"
+
+
+def _places(*parts: str) -> tuple[str, ...]:
+    return parts
+
+
+def _extent(*numbers: Any) -> None:
+    return None
+
+
+RULES: Final[Mapping[str, Callable[..., Any]]] = {
+    "location": _location,
+    "place": _place,
+    "file": _file,
+    "unknown": _unknown,
+    "fused": _fused,
+    "callsite": _callsite,
+    "places": _places,
+    "extent": _extent,
+}

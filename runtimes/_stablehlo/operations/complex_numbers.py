@@ -1,0 +1,123 @@
+"""Complex elements: their kernels, exact and fast, and the operations that only they have."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import partial
+from typing import Any, Final
+
+import numpy as np
+import numpy.typing as npt
+
+from topos.runtimes._stablehlo.operations import (
+    complex_arithmetic,
+    complex_circular,
+    complex_exponential,
+    complex_logarithm,
+)
+from topos.runtimes._stablehlo.operations.complex_parts import binary, unary
+from topos.runtimes._stablehlo.program import Kernel
+from topos.runtimes._stablehlo.site import Builder, Site
+from topos.runtimes._stablehlo.types import dtype_of, is_complex
+
+__all__ = ["BUILDERS", "ELEMENTWISE", "EXACT", "FAST"]
+
+Array = npt.NDArray[Any]
+
+
+def _modulus(array: Array) -> Array:
+    """Returns |z|, infinite where either part is, even if the other one is NaN."""
+    wide = np.hypot(array.real.astype(np.float64), array.imag.astype(np.float64))
+    return np.asarray(wide).astype(array.real.dtype)
+
+
+def _square(array: Array) -> Array:
+    """Returns (x - y)(x + y) + 2ixy, in which nothing overflows that the result does not."""
+    return unary(complex_arithmetic.square, array)
+
+
+# The order is that of the real parts, then of the imaginary ones; a NaN goes before any number.
+EXACT: Final[Mapping[str, Kernel]] = {
+    "chlo.square": _square,
+    "stablehlo.abs": _modulus,
+    "stablehlo.add": partial(binary, complex_arithmetic.add),
+    "stablehlo.atan2": partial(binary, complex_circular.atan2),
+    "stablehlo.cbrt": partial(unary, complex_arithmetic.cbrt),
+    "stablehlo.cosine": partial(unary, complex_circular.cos),
+    "stablehlo.divide": partial(binary, complex_arithmetic.divide),
+    "stablehlo.exponential": partial(unary, complex_exponential.exp),
+    "stablehlo.exponential_minus_one": partial(unary, complex_exponential.expm1),
+    "stablehlo.log": partial(unary, complex_logarithm.log),
+    "stablehlo.log_plus_one": partial(unary, complex_logarithm.log1p),
+    "stablehlo.logistic": partial(unary, complex_exponential.logistic),
+    "stablehlo.maximum": np.maximum,
+    "stablehlo.minimum": np.minimum,
+    "stablehlo.multiply": partial(binary, complex_arithmetic.multiply),
+    "stablehlo.negate": partial(unary, complex_arithmetic.negate),
+    "stablehlo.power": partial(binary, complex_exponential.power),
+    "stablehlo.rsqrt": partial(unary, complex_arithmetic.rsqrt),
+    "stablehlo.sign": partial(unary, complex_arithmetic.sign),
+    "stablehlo.sine": partial(unary, complex_circular.sin),
+    "stablehlo.sqrt": partial(unary, complex_arithmetic.sqrt),
+    "stablehlo.subtract": partial(binary, complex_arithmetic.subtract),
+    "stablehlo.tan": partial(unary, complex_circular.tan),
+    "stablehlo.tanh": partial(unary, complex_circular.tanh),
+}
+# numpy's own where it has the operation with the same meaning.
+FAST: Final[Mapping[str, Kernel]] = {
+    **EXACT,
+    "chlo.square": np.square,
+    "stablehlo.abs": np.absolute,
+    "stablehlo.add": np.add,
+    "stablehlo.cosine": np.cos,
+    "stablehlo.divide": np.divide,
+    "stablehlo.exponential": np.exp,
+    "stablehlo.log": np.log,
+    "stablehlo.multiply": np.multiply,
+    "stablehlo.negate": np.negative,
+    "stablehlo.power": np.power,
+    "stablehlo.sine": np.sin,
+    "stablehlo.sqrt": np.sqrt,
+    "stablehlo.subtract": np.subtract,
+    "stablehlo.tan": np.tan,
+    "stablehlo.tanh": np.tanh,
+}
+
+
+def _real(site: Site) -> Kernel:
+    return _real_part if is_complex(site.operands[0]) else _unchanged
+
+
+def _imag(site: Site) -> Kernel:
+    return _imaginary_part if is_complex(site.operands[0]) else np.zeros_like
+
+
+def _unchanged(array: Array) -> Array:
+    return array
+
+
+def _real_part(array: Array) -> Array:
+    return np.asarray(array.real)
+
+
+def _imaginary_part(array: Array) -> Array:
+    return np.asarray(array.imag)
+
+
+def _complex(site: Site) -> Kernel:
+    return partial(_joined, dtype_of(site.results[0]))
+
+
+def _joined(dtype: np.dtype[Any], real: Array, imaginary: Array) -> Array:
+    result = np.empty(real.shape, dtype)
+    result.real, result.imag = real, imaginary
+    return result
+
+
+# Given arrays of one shape for scalars, these kernels compute element by element.
+ELEMENTWISE: Final = True
+BUILDERS: Final[Mapping[str, Builder]] = {
+    "stablehlo.complex": _complex,
+    "stablehlo.imag": _imag,
+    "stablehlo.real": _real,
+}

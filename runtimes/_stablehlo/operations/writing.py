@@ -1,0 +1,142 @@
+"""Writing: how a scatter's body combines updates into rows, several of which may hit one row."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+import numpy as np
+import numpy.typing as npt
+
+from topos.payload.kernels.canonical import LAYOUTS
+from topos.runtimes._stablehlo.operations.bodies import Combiner, combiner
+from topos.runtimes._stablehlo.operations.origins import origins
+from topos.runtimes._stablehlo.program import Program
+from topos.runtimes._stablehlo.site import Site
+from topos.runtimes._stablehlo.types import is_complex, is_float
+
+__all__ = ["Writer", "writer"]
+
+Array = npt.NDArray[Any]
+# Takes rows [targets, ...] to write to, the target of each update, updates [n, ...] in the order in
+# which they count, and what the body captures.
+Writer = Callable[[Sequence[Array], Array, Sequence[Array], Sequence[Array]], None]
+
+_UFUNCS: Final[Mapping[str, np.ufunc]] = {
+    "stablehlo.add": np.add,
+    "stablehlo.and": np.bitwise_and,
+    "stablehlo.maximum": np.maximum,
+    "stablehlo.minimum": np.minimum,
+    "stablehlo.multiply": np.multiply,
+    "stablehlo.or": np.bitwise_or,
+    "stablehlo.xor": np.bitwise_xor,
+}
+# In the exact posture zeros have an order that numpy's extremes do not keep.
+_EXTREMES: Final = frozenset({"stablehlo.maximum", "stablehlo.minimum"})
+
+
+def writer(site: Site, body: Program) -> Writer:
+    """Returns how `body` writes: by the last update alone, by a ufunc, or turn by turn."""
+    count = len(site.results)
+    reads = origins(body, body.outputs)
+    if reads.isdisjoint(range(count)):
+        return _Last(combiner(body))
+    turns = _Turns(combiner(body))
+    element = site.results[0].element
+    known = body.only in _UFUNCS and not (is_complex(site.results[0]) and body.only in _EXTREMES)
+    if count > 1 or not known:
+        return turns
+    if site.exact and (is_complex(site.results[0]) or body.only in _EXTREMES and is_float(site.results[0])):
+        return turns
+    return _ByUfunc(_UFUNCS[body.only], site.exact, turns)
+
+
+@dataclass(frozen=True, slots=True)
+class _Last:
+    """A body that does not look at what is there: the last update of a row is what remains."""
+
+    combine: Combiner
+
+    def __call__(
+        self,
+        rows: Sequence[Array],
+        targets: Array,
+        updates: Sequence[Array],
+        captures: Sequence[Array],
+    ) -> None:
+        for row, update in zip(rows, self.combine(updates, updates, captures), strict=True):
+            # numpy assigns in the order of the indices.
+            row[targets] = update
+
+
+@dataclass(frozen=True, slots=True)
+class _ByUfunc:
+    """One well-known operation over single elements; whole rows take turns."""
+
+    ufunc: np.ufunc
+    exact: bool
+    turns: _Turns
+
+    def __call__(
+        self,
+        rows: Sequence[Array],
+        targets: Array,
+        updates: Sequence[Array],
+        captures: Sequence[Array],
+    ) -> None:
+        (row,), (update,) = rows, updates
+        if row.ndim > 1:
+            self.turns(rows, targets, updates, captures)
+            return
+        # This takes the updates one after the other, rounding after each.
+        self.ufunc.at(row, targets, update)
+        if self.exact and row.dtype in LAYOUTS:
+            _canonicalize(row, targets)
+
+
+def _canonicalize(row: Array, targets: Array) -> None:
+    """Makes every NaN at `targets` the canonical one; what was not written keeps its bits."""
+    layout = LAYOUTS[row.dtype]
+    written = row[targets]
+    broken = np.isnan(written)
+    if broken.any():
+        row.view(layout.unsigned)[targets[broken]] = layout.quiet
+
+
+@dataclass(frozen=True, slots=True)
+class _Turns:
+    """Any body, in turns of which each writes a row at most once."""
+
+    combine: Combiner
+
+    def __call__(
+        self,
+        rows: Sequence[Array],
+        targets: Array,
+        updates: Sequence[Array],
+        captures: Sequence[Array],
+    ) -> None:
+        for places, chosen in _turns(targets):
+            combined = self.combine(
+                [row[places] for row in rows], [update[chosen] for update in updates], captures
+            )
+            for row, result in zip(rows, combined, strict=True):
+                row[places] = result
+
+
+def _turns(targets: Array) -> Iterator[tuple[Array, Array]]:
+    """Yields the targets of each turn and the updates that they take, in the updates' order."""
+    if not len(targets):
+        return
+    # A stable sort keeps the order of the updates of one target, and they lie side by side.
+    order = np.argsort(targets, kind="stable")
+    places, first, counts = np.unique(targets[order], return_index=True, return_counts=True)
+    # With the targets of most updates in front, those of each turn are the leading ones.
+    most = np.argsort(-counts, kind="stable")
+    places, first, counts = places[most], first[most], counts[most]
+    left = len(places)
+    for turn in range(int(counts[0])):
+        while counts[left - 1] <= turn:
+            left -= 1
+        yield places[:left], order[first[:left] + turn]

@@ -1,0 +1,89 @@
+"""Reading of types: one function a grammar rule."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from functools import lru_cache
+from typing import Any, Final
+
+from lark import Token
+
+from topos.runtimes._stablehlo.misread import MisreadError
+from topos.runtimes._stablehlo.syntax import (
+    FunctionType,
+    OtherType,
+    Tensor,
+    TupleType,
+    Type,
+    Unranked,
+)
+
+__all__ = ["RULES"]
+
+_EXTENT: Final = re.compile(r"\s*(?:(\d{1,18})|\?)\s*x")
+_UNRANKED: Final = re.compile(r"\*\s*x\s*")
+_SCALAR: Final = re.compile(r"[su]?i\d+|f\d+\w*|bf16|tf32|index|none")
+# Types of one spelling are read once, as long as no text brings more of them than this.
+_KEPT: Final = 4096
+
+
+def _tensor_type(token: Token) -> Type:
+    return _tensor(token.value)
+
+
+@lru_cache(_KEPT)
+def _tensor(text: str) -> Type:
+    body = text[len("tensor<") : -1].strip()
+    if match := _UNRANKED.match(body):
+        return Unranked(body[match.end() :])
+    shape: list[int | None] = []
+    start = 0
+    while match := _EXTENT.match(body, start):
+        shape.append(int(match[1]) if match[1] else None)
+        start = match.end()
+    element, encoding = _split(body[start:])
+    return Tensor(tuple(shape), element, encoding)
+
+
+def _split(text: str) -> tuple[str, str]:
+    """Returns the element and the encoding, parted at the first comma outside angle brackets."""
+    depth = 0
+    for position, character in enumerate(text):
+        depth += (character == "<") - (character == ">")
+        if character == "," and depth == 0:
+            return text[:position].strip(), text[position + 1 :].strip()
+    return text.strip(), ""
+
+
+def _other_type(token: Token) -> OtherType:
+    if token.type == "WORD" and not _SCALAR.fullmatch(token.value):
+        raise MisreadError(f"no type is called {token.value[:40]}", token)
+    return OtherType(token.value)
+
+
+def _tuple_type(parts: tuple[Type, ...] | None) -> TupleType:
+    return TupleType(parts or ())
+
+
+def _function_type(operands: tuple[Type, ...] | None, results: tuple[Type, ...]) -> FunctionType:
+    return FunctionType(operands or (), results)
+
+
+def _produced(*results: Any) -> tuple[Type, ...]:
+    # The parenthesised list arrives as one plain tuple, the bare type as itself.
+    return results[0] if results and type(results[0]) is tuple else results
+
+
+def _types(*parts: Type) -> tuple[Type, ...]:
+    return parts
+
+
+RULES: Final[Mapping[str, Callable[..., Any]]] = {
+    "tensor_type": _tensor_type,
+    "other_type": _other_type,
+    "tuple_type": _tuple_type,
+    "types": _types,
+    "produced": _produced,
+    "function_type": _function_type,
+}

@@ -1,0 +1,135 @@
+"""The subcommands as a shell would call them: what they print, write and exit with."""
+
+from __future__ import annotations
+
+import io
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from topos.cli import main
+
+TEXT = """\
+func.func @main(%a: tensor<2x3xf32>, %b: tensor<3x4xf32>) -> tensor<2x4xf32> {
+  %0 = stablehlo.dot_general %a, %b, contracting_dims = [1] x [0] : (tensor<2x3xf32>, tensor<3x4xf32>) -> tensor<2x4xf32>
+  %1 = call @shifted(%0) : (tensor<2x4xf32>) -> tensor<2x4xf32>
+  %2 = call @shifted(%1) : (tensor<2x4xf32>) -> tensor<2x4xf32>
+  return %2 : tensor<2x4xf32>
+}
+func.func private @shifted(%a: tensor<2x4xf32>) -> tensor<2x4xf32> {
+  %c = stablehlo.constant dense<1.0> : tensor<2x4xf32>
+  %0 = stablehlo.add %a, %c : tensor<2x4xf32>
+  return %0 : tensor<2x4xf32>
+}
+"""  # noqa: E501
+ENDLESS = """\
+func.func @main() -> tensor<i32> {
+  %c = stablehlo.constant dense<0> : tensor<i32>
+  %t = stablehlo.constant dense<true> : tensor<i1>
+  %0 = stablehlo.while(%i = %c) : tensor<i32>
+    cond { stablehlo.return %t : tensor<i1> }
+    do { stablehlo.return %i : tensor<i32> }
+  return %0 : tensor<i32>
+}
+"""
+WRONG = "func.func @main(%a: tensor<2xf32>) -> tensor<2xf32> {\n  %0 = stablehlo.add %a : tensor<2xf32>\n  return %0 : tensor<2xf32>\n}\n"  # noqa: E501
+
+Captured = pytest.CaptureFixture[str]
+
+
+@pytest.fixture
+def module(tmp_path: Path) -> str:
+    return write(tmp_path, TEXT)
+
+
+def write(folder: Path, text: str) -> str:
+    path = folder / "m.mlir"
+    path.write_text(text, encoding="utf-8")
+    return str(path)
+
+
+def test_run_writes_what_the_module_returns(module: str, tmp_path: Path) -> None:
+    arguments, results = str(tmp_path / "a.npz"), str(tmp_path / "r.npz")
+    left = np.arange(6, dtype=np.float32).reshape(2, 3)
+    right = np.arange(12, dtype=np.float32).reshape(3, 4)
+    np.savez(arguments, arg0=left, arg1=right)
+    assert main(["run", module, "--args", arguments, "--out", results]) == 0
+    with np.load(results) as archive:
+        assert archive.files == ["result0"]
+        assert archive["result0"].tobytes() == (left @ right + 2).tobytes()
+
+
+def test_run_prints_results_of_drawn_arguments(module: str, capsys: Captured) -> None:
+    assert main(["run", module, "--random", "5"]) == 0
+    first = capsys.readouterr().out
+    assert first.startswith("result0: float32[2, 4]\n[[")
+    assert main(["run", module, "--random", "5"]) == 0
+    assert capsys.readouterr().out == first
+    assert main(["run", module, "--random", "6"]) == 0
+    assert capsys.readouterr().out != first
+
+
+def test_run_without_arguments_says_which(module: str, capsys: Captured) -> None:
+    assert main(["run", module]) == 2
+    told = "@main takes arg0: float32[2, 3], arg1: float32[3, 4]; give them with --args or --random"
+    assert told in capsys.readouterr().err
+
+
+def test_run_stops_after_the_steps_it_is_given(tmp_path: Path, capsys: Captured) -> None:
+    assert main(["run", write(tmp_path, ENDLESS), "--max-steps", "1000"]) == 1
+    assert "1000 steps" in capsys.readouterr().err
+
+
+def test_run_of_a_text_on_standard_input(capsys: Captured, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("sys.stdin", io.StringIO(TEXT))
+    assert main(["run", "-", "--random", "1"]) == 0
+    assert "float32[2, 4]" in capsys.readouterr().out
+
+
+def test_validate_tells_each_file(module: str, tmp_path: Path, capsys: Captured) -> None:
+    wrong = tmp_path / "wrong.mlir"
+    wrong.write_text(WRONG)
+    missing = tmp_path / "none.mlir"
+    assert main(["validate", module, str(wrong)]) == 1
+    captured = capsys.readouterr()
+    assert captured.out == f"{module}: valid\n"
+    assert captured.err.startswith(f"{wrong}:2:8: stablehlo.add needs 2 operands, got 1\n")
+    assert captured.err.endswith(f"\n{' ' * 7}^\n")
+    assert main(["validate", str(missing)]) == 2
+    assert "No such file" in capsys.readouterr().err
+
+
+def test_print_writes_a_module_that_says_the_same(module: str, capsys: Captured) -> None:
+    assert main(["print", module]) == 0
+    printed = capsys.readouterr().out
+    assert "stablehlo.dot_general %a, %b, contracting_dims = [1] x [0]" in printed
+    path = Path(module)
+    path.write_text(printed, encoding="utf-8")
+    assert main(["print", module]) == 0
+    assert capsys.readouterr().out == printed
+
+
+def test_ops_counts_calls_and_flops(module: str, capsys: Captured) -> None:
+    assert main(["ops", module]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0] == "arguments  tensor<2x3xf32>, tensor<3x4xf32>"
+    assert lines[1] == "results    tensor<2x4xf32>"
+    # The constant of the function that is called twice takes its 32 bytes once.
+    assert lines[2] == "constants  32 bytes"
+    table = [line.split() for line in lines[4:]]
+    assert table == [
+        ["operation", "runs", "flops", "elements"],
+        ["stablehlo.add", "2", "16", "f32"],
+        ["stablehlo.constant", "2", "0", "f32"],
+        ["stablehlo.dot_general", "1", "48", "f32"],
+        ["total", "5", "64", "f32"],
+    ]
+
+
+@pytest.mark.parametrize("name", ["run", "validate", "print", "ops", "status"])
+def test_each_command_explains_itself(name: str, capsys: Captured) -> None:
+    with pytest.raises(SystemExit) as ended:
+        main([name, "--help"])
+    assert ended.value.code == 0
+    assert f"usage: topos {name}" in capsys.readouterr().out
