@@ -2,48 +2,107 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any, NamedTuple
+from collections.abc import Iterable, Mapping
+from typing import Any, Final, NamedTuple
 
+from topos.errors import UnsupportedError
+from topos.runtimes._stablehlo.resources import Resources
 from topos.runtimes._stablehlo.syntax import (
     Block,
     Crossed,
+    Dense,
     Function,
+    FunctionType,
     Opaque,
     Operation,
     OtherType,
     Parameter,
+    Record,
     Region,
+    Tensor,
     TupleType,
+    Typed,
 )
 
-__all__ = ["Alias", "resolved"]
+__all__ = ["Alias", "Names", "names_of"]
+
+# No honest text spells this many values by an alias of aliases.
+_LARGEST: Final = 1_000_000
 
 
 class Alias(NamedTuple):
-    """A definition; `name` keeps its `#` or `!`. Those of locations are not kept."""
+    """A definition; `name` keeps its `#` or `!`."""
 
     name: str
     value: Any
+    line: int
+    column: int
 
 
-def resolved(function: Function, aliases: Mapping[str, Any]) -> Function:
-    """Returns `function` with the names in `aliases` replaced by what they stand for."""
-    replaced: Function = _part(function, aliases)
-    return replaced
+class Names(NamedTuple):
+    """What the names of a text stand for: its aliases, resolved, and its resources."""
+
+    aliases: Mapping[str, Any]
+    resources: Resources
+
+    def resolved(self, part: Any) -> Any:
+        """Returns a part of the tree with every name replaced by what it stands for."""
+        match part:
+            case Opaque(text=name) | OtherType(text=name):
+                return self.aliases.get(name, part)
+            case Tensor():
+                encoding = self.aliases.get(part.encoding)
+                return part if encoding is None else part._replace(encoding=_spelled(encoding))
+            case Dense():
+                body = self.resources.body(part)
+                return Dense(body, self.resolved(part.type), part.line, part.column)
+            case Function() | Parameter() | Region() | Block() | Operation():
+                return type(part)(*[self.resolved(field) for field in part])
+            case TupleType() | FunctionType() | Typed():
+                return type(part)(*[self.resolved(field) for field in part])
+            case Record():
+                return Record(self._each(part), part.opening)
+            case dict():
+                return self._each(part)
+            case Crossed():
+                return Crossed(self.resolved(value) for value in part)
+            case tuple() if type(part) is tuple:
+                return tuple([self.resolved(value) for value in part])
+            case _:
+                return part
+
+    def _each(self, part: Mapping[str, Any]) -> dict[str, Any]:
+        return {key: self.resolved(value) for key, value in part.items()}
 
 
-def _part(part: Any, aliases: Mapping[str, Any]) -> Any:
-    match part:
+def names_of(definitions: Iterable[Alias], resources: Resources) -> Names:
+    """Returns the names of a text; a definition may use those before it.
+
+    Raises `UnsupportedError` where one stands for more than a million values.
+    """
+    aliases: dict[str, Any] = {}
+    names = Names(aliases, resources)
+    sizes: dict[str, int] = {}
+    for alias in definitions:
+        sizes[alias.name] = _size(alias.value, sizes)
+        if sizes[alias.name] > _LARGEST:
+            reason = f"{alias.name} stands for more than {_LARGEST} values"
+            raise UnsupportedError(reason, alias.line, alias.column)
+        aliases[alias.name] = names.resolved(alias.value)
+    return names
+
+
+def _spelled(encoding: Any) -> str:
+    return encoding.text if isinstance(encoding, Opaque) else str(encoding)
+
+
+def _size(value: Any, sizes: Mapping[str, int]) -> int:
+    match value:
         case Opaque(text=name) | OtherType(text=name):
-            return _part(aliases[name], aliases) if name in aliases else part
-        case Function() | Parameter() | Region() | Block() | Operation() | TupleType():
-            return type(part)(*[_part(field, aliases) for field in part])
+            return sizes.get(name, 1)
         case dict():
-            return {key: _part(value, aliases) for key, value in part.items()}
-        case Crossed():
-            return Crossed(_part(value, aliases) for value in part)
-        case tuple() if type(part) is tuple:
-            return tuple([_part(value, aliases) for value in part])
+            return 1 + sum(_size(part, sizes) for part in value.values())
+        case tuple():
+            return 1 + sum(_size(part, sizes) for part in value)
         case _:
-            return part
+            return 1

@@ -93,12 +93,8 @@ def _elements(raw: bytes, dtype: np.dtype[Any]) -> Array:
 
 def _patterns(patterns: Array, dtype: np.dtype[Any]) -> Array:
     """Returns the elements with these bits, of which a narrow one has the low ones of a byte."""
-    bits = width(_NAMES[dtype])
-    if bits >= 8 or dtype.name.startswith("float"):
-        return np.asarray(patterns & patterns.dtype.type((1 << bits) - 1)).view(dtype)
-    # Widening reads the low bits, so that the unused ones become those that arithmetic leaves.
-    wide = np.dtype(np.uint8 if dtype.name.startswith("u") else np.int8)
-    return np.asarray(patterns.view(dtype).astype(wide).astype(dtype))
+    mask = (1 << width(_NAMES[dtype])) - 1
+    return np.asarray(patterns & patterns.dtype.type(mask)).view(dtype)
 
 
 def _listed(body: str, type: Tensor, constant: Dense) -> Array:
@@ -162,6 +158,9 @@ def _floats(parts: list[str], type: Tensor) -> Array:
     dtype = dtype_of(type)
     plain = not _NOT_DECIMAL.search(",".join(parts)) and all("." in part for part in parts)
     numbers = list(map(float if plain else _float, parts))
+    if type.element == "f8E8M0FNU":
+        # A format without a zero has its least number in its place.
+        numbers = [number or 2.0**-127 for number in numbers]
     array = convert(np.array(numbers, np.float64), dtype)
     if plain:
         return array

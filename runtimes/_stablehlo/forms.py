@@ -7,17 +7,19 @@ from typing import Any, Final
 
 from lark import Token
 
-from topos.runtimes._stablehlo.attributes import integer, string, symbol
 from topos.runtimes._stablehlo.misread import MisreadError
-from topos.runtimes._stablehlo.spelling import Sentence, Types, sentence_of
+from topos.runtimes._stablehlo.spelling import Sentence, Types, attribute_of, sentence_of
 from topos.runtimes._stablehlo.syntax import (
     Attributes,
     Block,
     FunctionType,
+    Opaque,
+    OtherType,
     Parameter,
     Region,
     Type,
 )
+from topos.runtimes._stablehlo.tokens import integer, string, symbol
 
 __all__ = ["RULES", "headed"]
 
@@ -27,6 +29,8 @@ Parameters = tuple[Parameter, ...]
 
 def headed(region: Region, arguments: Parameters) -> Region:
     """Returns `region` with `arguments` as those of its entry block."""
+    if not region.blocks:
+        return Region((Block(arguments, ()),))
     first, *others = region.blocks
     return Region((Block(arguments or first.arguments, first.operations), *others))
 
@@ -34,23 +38,19 @@ def headed(region: Region, arguments: Parameters) -> Region:
 def _generic(
     name: Token,
     uses: tuple[str, ...] | None,
+    successors: tuple[str, ...] | None,
     properties: Attributes | None,
     regions: tuple[Region, ...] | None,
     attributes: Attributes | None,
     types: FunctionType,
 ) -> Sentence:
     merged = {**(properties or {}), **(attributes or {})}
-    return Sentence(
-        name.update(value=string(name)),
-        uses or (),
-        attributes=merged,
-        regions=regions or (),
-        types=Types(*types),
-        generic=True,
-    )
+    name = name.update(value=string(name))
+    stated = Types(*types)
+    return Sentence(name, uses or (), (), merged, regions or (), stated, successors or ())
 
 
-def _uses(*names: Token) -> tuple[str, ...]:
+def _values(*names: Token) -> tuple[str, ...]:
     return tuple([name.value for name in names])
 
 
@@ -63,9 +63,19 @@ def _led(name: Token, attributes: Attributes, items: Any, types: Types) -> Sente
 
 
 def _called(
-    name: Token, items: Any, clauses: Any, attributes: Attributes | None, types: Types
+    name: Token,
+    items: Any,
+    clauses: Any,
+    properties: Attributes | None,
+    attributes: Attributes | None,
+    types: Types,
 ) -> Sentence:
-    return sentence_of(name, (*(items or ()), *(clauses or ())), attributes or {}, types)
+    merged = {**(properties or {}), **(attributes or {})}
+    return sentence_of(name, (*(items or ()), *(clauses or ())), merged, types)
+
+
+def _emptied(name: Token, attributes: Attributes | None = None) -> Sentence:
+    return Sentence(name, attributes=attributes or {}, types=Types((), ()))
 
 
 def _named(
@@ -74,11 +84,44 @@ def _named(
     return Sentence(name, uses or (), (symbol(callee),), attributes or {}, types=types)
 
 
+def _referred(
+    name: Token, target: Token, attributes: Attributes | None, type: FunctionType
+) -> Sentence:
+    merged = {"value": symbol(target), **(attributes or {})}
+    return Sentence(name, attributes=merged, types=Types((), (OtherType(str(type)),)))
+
+
+def _indirect(
+    name: Token, callee: Token, uses: Any, attributes: Attributes | None, types: Types
+) -> Sentence:
+    # The type that is stated is the callee's, which is itself the first operand.
+    operands = types.operands or ()
+    function = OtherType(str(FunctionType(operands, types.results)))
+    stated = Types((function, *operands), types.results)
+    return Sentence(name, (callee.value, *(uses or ())), (), attributes or {}, types=stated)
+
+
 def _composed(
-    name: Token, text: Token, items: Any, attributes: Attributes | None, types: Types
+    name: Token,
+    text: Token,
+    items: Any,
+    regions: tuple[Region, ...] | None,
+    attributes: Attributes | None,
+    types: Types,
 ) -> Sentence:
     sentence = sentence_of(name, items or (), attributes or {}, types)
-    return sentence._replace(words=(string(text), *sentence.words))
+    words = (string(text), *sentence.words)
+    return sentence._replace(words=words, regions=regions or ())
+
+
+def _cast(
+    name: Token,
+    items: Any,
+    operands: tuple[Type, ...] | None,
+    results: tuple[Type, ...],
+    attributes: Attributes | None,
+) -> Sentence:
+    return sentence_of(name, items or (), attributes or {}, Types(operands or (), results))
 
 
 def _reduced_by_name(
@@ -89,7 +132,7 @@ def _reduced_by_name(
     attributes: Attributes | None,
     types: Types,
 ) -> Sentence:
-    merged = {**dict([clause]), **(attributes or {})}
+    merged = {**(attributes or {}), **dict([attribute_of(name, *clause)])}
     return Sentence(name, _operands(pairs), (applied,), merged, types=types)
 
 
@@ -102,9 +145,11 @@ def _reduced_by_region(
     groups: tuple[Parameters, ...],
     region: Region,
 ) -> Sentence:
+    if any(len(group) != 2 for group in groups):
+        raise MisreadError("a reducer takes two arguments for each operand", name)
     # Written as one group an operand; the block takes all the left ones, then all the right ones.
-    arguments = (*[group[0] for group in groups], *[group[-1] for group in groups])
-    merged = {**dict([clause]), **(attributes or {})}
+    arguments = (*[group[0] for group in groups], *[group[1] for group in groups])
+    merged = {**(attributes or {}), **dict([attribute_of(name, *clause)])}
     regions = (headed(region, arguments),)
     return Sentence(name, _operands(pairs), (), merged, regions, types)
 
@@ -131,6 +176,47 @@ def _looped(
     regions = (headed(condition, arguments), headed(body, arguments))
     operands = tuple([pair[1] for pair in carried])
     return Sentence(name, operands, (), attributes or {}, regions, Types(stated, stated))
+
+
+def _scanned(
+    name: Token,
+    operands: Any,
+    starts: Any,
+    clauses: Any,
+    attributes: Attributes | None,
+    region: Region,
+    types: Types,
+) -> Sentence:
+    items = (*(operands or ()), *(starts or ()), *clauses)
+    return sentence_of(name, items, attributes or {}, types)._replace(regions=(region,))
+
+
+def _sharded(
+    name: Token, items: Any, sharding: Token, attributes: Attributes | None, types: Types
+) -> Sentence:
+    merged = {"sharding": Opaque(f"#sdy.sharding{sharding.value}"), **(attributes or {})}
+    return sentence_of(name, items, merged, types)
+
+
+def _manual(
+    name: Token,
+    items: Any,
+    inputs: Token,
+    outputs: Token,
+    axes: Token,
+    arguments: Parameters | None,
+    region: Region,
+    attributes: Attributes | None,
+    types: Types,
+) -> Sentence:
+    merged = {
+        "in_shardings": Opaque(f"#sdy.sharding_per_value<{inputs.value}>"),
+        "out_shardings": Opaque(f"#sdy.sharding_per_value<{outputs.value}>"),
+        "manual_axes": Opaque(f"#sdy.manual_axes{axes.value}"),
+        **(attributes or {}),
+    }
+    sentence = sentence_of(name, items or (), merged, types)
+    return sentence._replace(regions=(headed(region, arguments or ()),))
 
 
 def _ranged(name: Token, ranges: tuple[Any, ...] | None) -> tuple[str, Any]:
@@ -168,12 +254,20 @@ def _sequence(*parts: Any) -> tuple[Any, ...]:
 RULES: Final[Mapping[str, Callable[..., Any]]] = {
     "generic": _generic,
     "regions": _sequence,
-    "uses": _uses,
+    "successors": _values,
+    "uses": _values,
     "listed": _listed,
     "led": _led,
     "called": _called,
     "named": _named,
+    "referred": _referred,
+    "indirect": _indirect,
     "composed": _composed,
+    "cast": _cast,
+    "emptied": _emptied,
+    "sharded": _sharded,
+    "manual": _manual,
+    "scanned": _scanned,
     "reduced_by_name": _reduced_by_name,
     "reduced_by_region": _reduced_by_region,
     "looped": _looped,

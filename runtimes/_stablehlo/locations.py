@@ -7,6 +7,8 @@ from typing import Any, Final
 
 from lark import Token
 
+from topos.runtimes._stablehlo.module import LOCATION
+from topos.runtimes._stablehlo.syntax import Opaque
 from topos.runtimes._stablehlo.tokens import string
 
 __all__ = ["RULES"]
@@ -14,6 +16,10 @@ __all__ = ["RULES"]
 
 def _location(place: str) -> str:
     return place
+
+
+def _attribute(place: str) -> Opaque:
+    return LOCATION
 
 
 def _place(token: Token, child: str | None = None) -> str:
@@ -47,6 +53,7 @@ def _extent(*numbers: Any) -> None:
 
 RULES: Final[Mapping[str, Callable[..., Any]]] = {
     "location": _location,
+    "location_attribute": _attribute,
     "place": _place,
     "file": _file,
     "unknown": _unknown,

@@ -3,50 +3,93 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
+from typing import Any, Final, NamedTuple
 
 from topos.errors import UnsupportedError
-from topos.runtimes._stablehlo.aliases import Alias, resolved
+from topos.runtimes._stablehlo.aliases import Alias, names_of
+from topos.runtimes._stablehlo.resources import Resources, resources_of
 from topos.runtimes._stablehlo.syntax import (
     Attributes,
     Function,
     FunctionType,
     Module,
+    Opaque,
     Operation,
     Parameter,
+    Region,
     Type,
 )
 
-__all__ = ["assemble"]
+__all__ = ["LOCATION", "Inner", "Section", "assemble", "whole"]
+
+# What an attribute or an alias that is a location is kept as: where it leads is not read.
+LOCATION: Final = Opaque("loc(unknown)")
+# The statements beside functions that are kept; they change nothing on a single device.
+_KEPT: Final = frozenset({"sdy.mesh"})
+# The attributes of a generic function that are parts of the tree.
+_PARTS: Final = frozenset({"sym_name", "function_type", "arg_attrs", "res_attrs"})
 
 
-def assemble(parts: Iterable[Module | Function | Operation | Alias]) -> Module:
+class Inner(NamedTuple):
+    """A module that the text wraps its functions in."""
+
+    module: Module
+    line: int
+    column: int
+
+
+class Section(NamedTuple):
+    """The text of the section of resources, with its brackets."""
+
+    text: str
+
+
+Part = Inner | Section | Function | Operation | Alias
+
+
+def whole(parts: Iterable[Part]) -> Module:
+    """Returns the module of a whole text, its aliases and resources resolved."""
+    parts = list(parts)
+    module = assemble([part for part in parts if not isinstance(part, Alias | Section)])
+    resources = Resources({})
+    for part in parts:
+        if isinstance(part, Section):
+            resources = resources_of(part.text)
+    aliases = [part for part in parts if isinstance(part, Alias) and part.value != LOCATION]
+    if not aliases and not resources.digits:
+        return module
+    names = names_of(aliases, resources)
+    return Module(module.name, *[names.resolved(field) for field in module[1:]])
+
+
+def assemble(parts: Iterable[Part]) -> Module:
     """Returns the one module that `parts` hold, or a nameless one around their functions."""
     functions: list[Function] = []
-    modules: list[Module] = []
-    aliases: dict[str, Any] = {}
+    others: list[Operation] = []
+    modules: list[Inner] = []
     for part in parts:
         match part:
-            case Alias(name=name, value=value):
-                # A location is a string by now, and nothing reads where it leads.
-                if not isinstance(value, str):
-                    aliases[name] = value
-            case Module():
+            case Inner():
                 modules.append(part)
             case Function():
                 functions.append(part)
             case Operation(name="builtin.module"):
-                modules.append(_module(part))
+                modules.append(Inner(_module(part), part.line, part.column))
             case Operation(name="func.func"):
                 functions.append(_function(part))
+            case Operation(name=name) if name in _KEPT:
+                others.append(part)
             case Operation():
                 raise UnsupportedError(f"{part.name} outside a function", part.line, part.column)
-    if modules and (functions or len(modules) > 1):
-        raise UnsupportedError("a module beside or inside another")
-    module = modules[0] if modules else Module("", {}, tuple(functions))
-    if not aliases:
-        return module
-    return module._replace(functions=tuple(resolved(part, aliases) for part in module.functions))
+            case Alias() | Section():
+                reason = "an alias or a section of resources inside a module"
+                raise UnsupportedError(reason)
+    if not modules:
+        return Module("", {}, tuple(functions), tuple(others))
+    if functions or others or len(modules) > 1:
+        _, line, column = modules[-1]
+        raise UnsupportedError("a module beside or inside another", line, column)
+    return modules[0].module
 
 
 def _module(operation: Operation) -> Module:
@@ -56,9 +99,9 @@ def _module(operation: Operation) -> Module:
         for block in region.blocks
         for inner in block.operations
     ]
-    module = assemble(operations)
-    name = str(operation.attributes.get("sym_name", ""))
-    return module._replace(name=name, attributes=operation.attributes)
+    attributes = dict(operation.attributes)
+    name = str(attributes.pop("sym_name", ""))
+    return assemble(operations)._replace(name=name, attributes=attributes)
 
 
 def _function(operation: Operation) -> Function:
@@ -69,18 +112,19 @@ def _function(operation: Operation) -> Function:
             "func.func without a function_type", operation.line, operation.column
         )
     body = operation.regions[0] if operation.regions and operation.regions[0].blocks else None
-    if body is not None and not (body.blocks[0].operations or len(body.blocks) > 1):
-        body = None
-    names = [argument.name for argument in body.blocks[0].arguments] if body is not None else []
     return Function(
         str(attributes.get("sym_name", "")),
-        _parameters(types.operands, names, attributes.get("arg_attrs")),
+        _parameters(types.operands, _names(body), attributes.get("arg_attrs")),
         _parameters(types.results, [], attributes.get("res_attrs")),
-        attributes,
+        {key: value for key, value in attributes.items() if key not in _PARTS},
         body,
         operation.line,
         operation.column,
     )
+
+
+def _names(body: Region | None) -> list[str]:
+    return [] if body is None else [argument.name for argument in body.blocks[0].arguments]
 
 
 def _parameters(

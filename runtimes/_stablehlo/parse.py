@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from functools import cache
 from importlib.resources import files
@@ -11,13 +12,18 @@ from typing import Any, Final, cast
 from lark import Lark, Token, UnexpectedCharacters, UnexpectedEOF, UnexpectedInput, UnexpectedToken
 from lark.lexer import PatternStr
 
-from topos.errors import ParseError
-from topos.runtimes._stablehlo import attributes, forms, statements
+from topos.errors import ParseError, UnsupportedError
+from topos.runtimes._stablehlo import attributes, forms, locations, statements, typetext
 from topos.runtimes._stablehlo.misread import MisreadError, line_of, placed
+from topos.runtimes._stablehlo.spelling import READ
 from topos.runtimes._stablehlo.syntax import Module
 from topos.runtimes._stablehlo.wording import alternatives
 
 __all__ = ["parse"]
+
+# An operation opens a statement: at the start of a line, or after the results' equals sign.
+_OPENING: Final = re.compile(r"(?:^|=)[ \t]*([A-Za-z_]\w*\.[\w.]+)", re.MULTILINE)
+_WINDOW: Final = 4096
 
 # Characters that are refused for want of their counterpart.
 _OPEN: Final = {"<": "a '<' without its '>'", '"': "a string without its end"}
@@ -28,15 +34,20 @@ def parse(text: str) -> Module:
     try:
         return cast(Module, _parser().parse(text))
     except UnexpectedInput as error:
-        raise _explained(error, text) from None
+        raise _foreign(error, text) or _explained(error, text) from None
     except MisreadError as error:
         raise placed(error, text) from None
+    except RecursionError:
+        raise UnsupportedError("regions, types or attributes nested this deep") from None
+    except MemoryError:
+        raise UnsupportedError("a text larger than this machine's memory") from None
 
 
 @cache
 def _parser() -> Lark:
     grammar = files(__package__).joinpath("grammar.lark").read_text(encoding="utf-8")
-    rules = {**attributes.RULES, **forms.RULES, **statements.RULES}
+    tables = (attributes, forms, locations, statements, typetext)
+    rules = {name: rule for table in tables for name, rule in table.RULES.items()}
     callbacks = SimpleNamespace(**{name: _spread(rule) for name, rule in rules.items()})
     return Lark(
         grammar,
@@ -73,6 +84,20 @@ def _explained(error: UnexpectedInput, text: str) -> ParseError:
     return ParseError(
         f"expected {alternatives(names, _literals())}, got {got}", line, column, line_of(text, line)
     )
+
+
+def _foreign(error: UnexpectedInput, text: str) -> UnsupportedError | None:
+    """Returns the error of an operation whose dialect has forms of its own, or `None`."""
+    position = error.pos_in_stream
+    if position is None:
+        return None
+    openings = list(_OPENING.finditer(text, max(0, position - _WINDOW), position))
+    if not openings or openings[-1][1].startswith(READ):
+        return None
+    name, start = openings[-1][1], openings[-1].start(1)
+    line, column = text.count("\n", 0, start) + 1, start - text.rfind("\n", 0, start)
+    reason = f"{name} is of a dialect that is not read"
+    return UnsupportedError(reason, line, column, line_of(text, line))
 
 
 def _awaited(error: UnexpectedToken) -> set[str]:

@@ -8,7 +8,7 @@ import numpy as np
 
 from topos.runtimes._stablehlo.types import ELEMENTS
 
-__all__ = ["number_of", "pattern_of"]
+__all__ = ["digits_of", "number_of"]
 
 _FLOATS: Final = {name: dtype for name, dtype in ELEMENTS.items() if name[0] in "bf"}
 
@@ -25,11 +25,12 @@ def number_of(pattern: int, element: str) -> float | None:
         return float(_bits(pattern, dtype).view(dtype)[0])
 
 
-def pattern_of(number: float, element: str) -> int:
-    """Returns the bits of `number` rounded to the type `element`, to f64 where that is no float."""
+def digits_of(number: float, element: str) -> str:
+    """Returns the bits of `number` as a float of the type `element`, f64 where that is none."""
     dtype = _FLOATS.get(element, np.dtype(np.float64))
     with np.errstate(all="ignore"):
-        return int(np.array([number]).astype(dtype).view(f"u{dtype.itemsize}")[0])
+        pattern = int(np.array([number]).astype(dtype).view(f"u{dtype.itemsize}")[0])
+    return f"0x{pattern:0{2 * dtype.itemsize}X}"
 
 
 def _width(dtype: np.dtype[Any]) -> int:

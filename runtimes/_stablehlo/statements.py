@@ -8,21 +8,23 @@ from typing import Any, Final
 from lark import Token
 
 from topos.runtimes._stablehlo.aliases import Alias
-from topos.runtimes._stablehlo.attributes import integer, symbol
 from topos.runtimes._stablehlo.forms import headed
 from topos.runtimes._stablehlo.misread import MisreadError
-from topos.runtimes._stablehlo.module import assemble
+from topos.runtimes._stablehlo.module import Inner, Section, assemble, whole
+from topos.runtimes._stablehlo.phrases import phrased
 from topos.runtimes._stablehlo.spelling import Sentence, Types, operation_of
 from topos.runtimes._stablehlo.syntax import (
     Attributes,
     Block,
     Function,
     Module,
+    Opaque,
     Operation,
     Parameter,
     Region,
     Type,
 )
+from topos.runtimes._stablehlo.tokens import integer, symbol
 
 __all__ = ["RULES"]
 
@@ -31,17 +33,23 @@ Parameters = tuple[Parameter, ...]
 
 
 def _start(*parts: Any) -> Module:
-    return assemble(parts)
+    return whole(parts)
 
 
-def _module(name: Token | None, attributes: Attributes | None, *rest: Any) -> Module:
+def _module(keyword: Token, name: Token | None, attributes: Attributes | None, *rest: Any) -> Inner:
     *parts, _ = rest
-    module = assemble(parts)
-    return module._replace(name=symbol(name) if name else "", attributes=attributes or {})
+    stated = assemble(parts)._replace(
+        name=str(symbol(name)) if name else "", attributes=attributes or {}
+    )
+    return Inner(stated, keyword.line or 0, keyword.column or 0)
+
+
+def _section(token: Token) -> Section:
+    return Section(token.value)
 
 
 def _alias(name: Token, value: Any) -> Alias:
-    return Alias(name.value, value)
+    return Alias(name.value, value, name.line or 0, name.column or 0)
 
 
 def _function(
@@ -54,12 +62,25 @@ def _function(
     body: Region | None,
     location: str | None,
 ) -> Function:
+    stated = dict(attributes or {})
+    if visibility is not None:
+        stated["sym_visibility"] = visibility.value
     if body is not None:
+        if not body.blocks:
+            raise MisreadError("the body of a function ends in a return", keyword)
         body = headed(body, arguments or ())
     line, column = keyword.line or 0, keyword.column or 0
-    return Function(
-        symbol(name), arguments or (), results or (), attributes or {}, body, line, column
-    )
+    return Function(symbol(name), arguments or (), results or (), stated, body, line, column)
+
+
+def _declaration(keyword: Token, name: Token, value: Token, location: str | None) -> Operation:
+    kind = keyword.value.rpartition(".")[2]
+    attributes = {
+        "sym_name": str(symbol(name)),
+        kind: Opaque(f"#{keyword.value}{value.value}"),
+    }
+    line, column = keyword.line or 0, keyword.column or 0
+    return Operation(keyword.value, (), (), attributes, (), (), (), line, column, location or "")
 
 
 def _parameter(
@@ -78,16 +99,24 @@ def _single_outcome(type: Type) -> Parameters:
 
 def _region(operations: tuple[Operation, ...], *blocks: Block) -> Region:
     # A region opens with a label or without one; what stands before a leading label is empty.
-    if operations or not blocks:
+    if operations:
         return Region((Block((), operations), *blocks))
-    return Region(blocks)
+    if not blocks:
+        return Region(())
+    return Region((blocks[0]._replace(label=""), *blocks[1:]))
 
 
 def _block(label: Token, arguments: Parameters | None, operations: Any) -> Block:
-    return Block(arguments or (), operations)
+    return Block(arguments or (), operations, label.value)
 
 
-def _statement(
+def _pretty_statement(
+    results: tuple[str, ...] | None, sentence: Sentence, location: str | None
+) -> Operation:
+    return operation_of(phrased(sentence), results or (), location or "")
+
+
+def _generic_statement(
     results: tuple[str, ...] | None, sentence: Sentence, location: str | None
 ) -> Operation:
     return operation_of(sentence, results or (), location or "")
@@ -111,17 +140,21 @@ def _result(name: Token, count: Token | None = None) -> tuple[str, ...]:
 def _return_nothing(
     keyword: Token, attributes: Attributes | None, location: str | None
 ) -> Operation:
-    return operation_of(Sentence(keyword, types=Types((), ())), (), location or "")
+    sentence = Sentence(keyword, attributes=attributes or {}, types=Types((), ()))
+    return operation_of(sentence, (), location or "")
 
 
 def _return_statement(
     keyword: Token,
+    leading: Attributes | None,
     uses: tuple[str, ...],
-    attributes: Attributes | None,
+    trailing: Attributes | None,
     types: tuple[Type, ...],
     location: str | None,
 ) -> Operation:
-    return operation_of(Sentence(keyword, uses, types=Types(types, ())), (), location or "")
+    attributes = {**(leading or {}), **(trailing or {})}
+    sentence = Sentence(keyword, uses, (), attributes, types=Types(types, ()))
+    return operation_of(sentence, (), location or "")
 
 
 def _sequence(*parts: Any) -> tuple[Any, ...]:
@@ -131,6 +164,8 @@ def _sequence(*parts: Any) -> tuple[Any, ...]:
 RULES: Final[Mapping[str, Callable[..., Any]]] = {
     "start": _start,
     "module": _module,
+    "declaration": _declaration,
+    "section": _section,
     "alias": _alias,
     "function": _function,
     "parameters": _sequence,
@@ -142,8 +177,8 @@ RULES: Final[Mapping[str, Callable[..., Any]]] = {
     "region": _region,
     "operations": _sequence,
     "block": _block,
-    "pretty_statement": _statement,
-    "generic_statement": _statement,
+    "pretty_statement": _pretty_statement,
+    "generic_statement": _generic_statement,
     "results": _results,
     "result": _result,
     "return_nothing": _return_nothing,

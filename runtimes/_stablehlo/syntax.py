@@ -9,6 +9,7 @@ from typing import Any, Final, NamedTuple, Self
 import numpy.typing as npt
 
 __all__ = [
+    "UNIT",
     "Attributes",
     "Block",
     "Crossed",
@@ -28,7 +29,6 @@ __all__ = [
     "TupleType",
     "Type",
     "Typed",
-    "UNIT",
     "Unranked",
     "Word",
 ]

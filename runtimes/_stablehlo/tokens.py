@@ -53,7 +53,9 @@ def typed(token: Token, type: Type) -> Any:
     if element == "i1" and token.value in ("0", "1", "-1"):
         return token.value != "0"
     value: Any = _number(token, element)
-    return value if element == ("f64" if isinstance(value, float) else "i64") else Typed(value, type)
+    return (
+        value if element == ("f64" if isinstance(value, float) else "i64") else Typed(value, type)
+    )
 
 
 def packed(token: Token) -> Packed:

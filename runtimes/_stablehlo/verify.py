@@ -30,6 +30,31 @@ Array = npt.NDArray[Any]
 _TERMINATORS: Final = frozenset({"func.return", "stablehlo.return"})
 _OURS: Final = ("builtin.", "chlo.", "func.", "stablehlo.")
 _CONSTANTS: Final = frozenset({"arith.constant", "stablehlo.constant"})
+# The operations that hold regions; their rules say how many.
+_HOLDERS: Final = frozenset(
+    {
+        "chlo.scan",
+        *(
+            f"stablehlo.{name}"
+            for name in (
+                "all_reduce",
+                "async_start",
+                "case",
+                "collective_reduce",
+                "composite",
+                "if",
+                "map",
+                "reduce",
+                "reduce_scatter",
+                "reduce_window",
+                "scatter",
+                "select_and_scatter",
+                "sort",
+                "while",
+            )
+        ),
+    }
+)
 _NOTHING: Final = FunctionType((), ())
 
 
@@ -105,6 +130,8 @@ class _Walk:
         if len(results) != len(operation.results):
             names = f"names {len(operation.results)} results and states {len(results)}"
             raise VerifyError(f"{operation.name} {names}", *place)
+        if operation.regions and operation.name not in _HOLDERS:
+            raise VerifyError(f"{operation.name} takes no region", *place)
         bodies = tuple([self._inner(region, scope, operation) for region in operation.regions])
         rule(
             Claim(operation, operands, results, scope.constants(operation), bodies, self._functions)

@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from topos.runtimes._stablehlo.chlo.constants import PI
-from topos.runtimes._stablehlo.chlo.wide import Wide, root, sine_cosine
+from topos.runtimes._stablehlo.chlo.wide import Wide, constant, root, sine_cosine
 
 __all__ = ["IDENTICAL", "acos", "arctangent", "asin", "atan", "cofactor", "tan"]
 
@@ -72,7 +72,7 @@ def acos(values: Array) -> Array:
     inside = magnitude <= 1.0
     safe = np.where(inside, magnitude, 0.5)
     angle = arctangent(cofactor(safe), Wide(safe))
-    other = Wide(*map(np.float64, PI)) - angle
+    other = constant(PI) - angle
     return np.where(inside, np.where(values < 0.0, other.value(), angle.value()), np.nan)
 
 

@@ -1,4 +1,4 @@
-"""Constants: numbers known to 33 digits, each as a pair of float64, and the exact Bernoulli numbers.
+"""Constants: numbers of 33 digits, each as a pair of float64, and the Bernoulli numbers.
 
 The digits are those of the NIST Digital Library of Mathematical Functions and of a computation in
 80 digits; the sum of a pair is within 2**-106 of the number, relatively.
@@ -39,7 +39,9 @@ def bernoulli(index: int) -> Fraction:
     if index == 0:
         return Fraction(1)
     # Of the odd ones only the first, -1/2, is not zero.
-    total = sum((comb(index + 1, even) * bernoulli(even) for even in range(0, index, 2)), Fraction())
+    total = sum(
+        (comb(index + 1, even) * bernoulli(even) for even in range(0, index, 2)), Fraction()
+    )
     return (Fraction(index + 1, 2) - total) / (index + 1)
 
 

@@ -36,11 +36,6 @@ class Field:
     value: Callable[[Number], Array]
 
 
-def _constant(pair: Constant) -> Wide:
-    head, tail = map(np.float64, pair)
-    return Wide(np.asarray(head), np.asarray(tail))
-
-
 def _itself(array: Array) -> Array:
     return array
 
@@ -66,7 +61,7 @@ PLAIN: Final = Field(
 )
 WIDE: Final = Field(
     of=Wide,
-    constant=_constant,
+    constant=wide.constant,
     logarithm=wide.logarithm,
     log1p=wide.log1p,
     exponential=wide.exponential,

@@ -125,7 +125,8 @@ def _stirling(field: Field, x: Any) -> Any:
 
 def _raised(field: Field, x: Any) -> tuple[Any, Any, Any]:
     """Returns P = x (x + 1) ... up to `_FAR`, what follows it, and the derivative of P."""
-    product, slope = x * 0.0 + 1.0, x * 0.0
+    zero = np.zeros(field.value(x).shape)
+    product, slope = field.of(zero + 1.0), field.of(zero)
     for _ in range(int(_FAR)):
         low = field.value(x) < _FAR
         slope = field.where(low, slope * x + product, slope)
@@ -136,9 +137,7 @@ def _raised(field: Field, x: Any) -> tuple[Any, Any, Any]:
 
 def _half_turn(field: Field, magnitude: Array) -> tuple[Any, Any]:
     """Returns sin(pi r) and cos(pi r) of the distance r from the nearest integer, up to 1/2."""
-    return field.sine_cosine(
-        field.of(magnitude - np.rint(magnitude)) * field.constant(PI)
-    )
+    return field.sine_cosine(field.of(magnitude - np.rint(magnitude)) * field.constant(PI))
 
 
 def _reflected_logarithm(field: Field, values: Array) -> Any:
@@ -166,7 +165,7 @@ def digamma(field: Field, values: Array) -> Array:
 def _derivative(field: Field, values: Array) -> Any:
     product, far, slope = _raised(field, field.of(values))
     # Past 2**500 the inverse square is nothing beside the logarithm.
-    inverse = 1.0 / field.where(field.value(far) < 2.0**500, far, far * 0.0 + 2.0**500)
+    inverse = 1.0 / field.where(values < 2.0**500, far, field.of(np.full(values.shape, 2.0**500)))
     square, series = inverse * inverse, inverse * 0.0
     for index in range(_TERMS, 0, -1):
         series = series * square + field.constant(pair_of(bernoulli(2 * index) / (2 * index)))

@@ -14,8 +14,9 @@ from topos.runtimes._stablehlo.chlo.circular import IDENTICAL
 from topos.runtimes._stablehlo.chlo.constants import LN_TWO
 from topos.runtimes._stablehlo.chlo.wide import (
     Wide,
-    exponential,
+    constant,
     expm1,
+    exponential,
     log1p,
     logarithm,
     root,
@@ -41,7 +42,7 @@ def sinh_cosh(magnitude: Array) -> tuple[Wide, Wide]:
     part = growth / (growth + 1.0)
     # Half is taken off before it could overflow: e**x / 2 = e**(x - ln 2).
     bounded = np.minimum(np.where(wide, magnitude, 50.0), 750.0)
-    large = exponential(Wide(bounded) - Wide(*map(np.float64, LN_TWO)))
+    large = exponential(Wide(bounded) - constant(LN_TWO))
     sine = (growth + part).scaled(0.5)
     cosine = (growth * part).scaled(0.5) + 1.0
     return where(wide, large, sine), where(wide, large, cosine)
@@ -85,7 +86,7 @@ def acosh(values: Array) -> Array:
 def _of_double(values: Array) -> Array:
     """Returns ln 2x for the values from `_HUGE` on, and what does not matter for others."""
     finite = (values >= _HUGE) & (values < np.inf)
-    result = logarithm(Wide(np.where(finite, values, 1.0))) + Wide(*map(np.float64, LN_TWO))
+    result = logarithm(Wide(np.where(finite, values, 1.0))) + constant(LN_TWO)
     return np.where(finite, result.value(), np.inf)
 
 

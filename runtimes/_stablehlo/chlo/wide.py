@@ -14,12 +14,23 @@ import numpy as np
 import numpy.typing as npt
 
 from topos.payload.kernels.double_double import two_product, two_sum
-from topos.payload.kernels.pairs import Pair, pair_product, pair_quotient, pair_sum
+from topos.payload.kernels.maps_logarithm import raised_subnormals
+from topos.payload.kernels.pairs import Constant, Pair, pair_product, pair_quotient, pair_sum
 from topos.payload.kernels.refined_circular import refined_circular
 from topos.payload.kernels.refined_exponential import expm1_pair, exponential_pair
 from topos.payload.kernels.refined_logarithm import logarithm_pair
 
-__all__ = ["Wide", "exponential", "expm1", "log1p", "logarithm", "root", "sine_cosine", "where"]
+__all__ = [
+    "Wide",
+    "constant",
+    "expm1",
+    "exponential",
+    "log1p",
+    "logarithm",
+    "root",
+    "sine_cosine",
+    "where",
+]
 
 Array = npt.NDArray[Any]
 
@@ -35,8 +46,9 @@ class Wide:
     # An array on the left leaves the operation to this class.
     __array_ufunc__ = None
 
-    def __init__(self, head: Array, tail: Array | float = 0.0) -> None:
-        self.head, self.tail = head, np.broadcast_to(tail, np.shape(head))
+    def __init__(self, head: Array, tail: Array | None = None) -> None:
+        self.head = np.asarray(head)
+        self.tail = np.zeros_like(self.head) if tail is None else tail
 
     @property
     def pair(self) -> Pair:
@@ -79,6 +91,15 @@ class Wide:
     def __abs__(self) -> Wide:
         return self.scaled(np.copysign(1.0, self.head))
 
+    def put(self, lanes: Array, part: Wide) -> None:
+        """Writes `part` where the mask `lanes` holds; both arrays must be this number's own."""
+        self.head[lanes], self.tail[lanes] = part.head, part.tail
+
+
+def constant(pair: Constant) -> Wide:
+    """Returns a constant, which broadcasts."""
+    return Wide(np.array(pair[0]), np.array(pair[1]))
+
 
 def _pair(number: Wide | Array | float) -> Pair:
     if isinstance(number, Wide):
@@ -94,9 +115,9 @@ def where(mask: Array, first: Wide, second: Wide) -> Wide:
 
 
 def logarithm(number: Wide) -> Wide:
-    """Returns ln x for normal x > 0."""
-    head, tail = logarithm_pair(np.ascontiguousarray(number.head), None, 0)
-    return Wide(head, tail) + number.tail / number.head
+    """Returns ln x for x > 0."""
+    argument, lift = raised_subnormals(np.ascontiguousarray(number.head))
+    return Wide(*logarithm_pair(argument, None, lift)) + number.tail / number.head
 
 
 def log1p(number: Wide) -> Wide:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import partial
 from typing import Any, Final
 
 import numpy as np
@@ -12,7 +13,7 @@ from topos.runtimes._stablehlo.operations import integers
 from topos.runtimes._stablehlo.operations.small import NARROW_INTEGERS, narrow, of_bits
 from topos.runtimes._stablehlo.program import Kernel
 from topos.runtimes._stablehlo.site import Builder, Site
-from topos.runtimes._stablehlo.types import width
+from topos.runtimes._stablehlo.types import ELEMENTS, width
 
 __all__ = ["BUILDERS", "ELEMENTWISE", "LOGIC"]
 
@@ -48,3 +49,27 @@ _UNSIGNED: Final[Mapping[str, Kernel]] = {
     "stablehlo.popcnt": integers.population,
     "stablehlo.shift_right_logical": _shift_right_logical,
 }
+
+
+def _bitwise(site: Site) -> Kernel:
+    element = site.operands[0].element
+    kernel = _SIGNED.get(site.name) or _UNSIGNED[site.name]
+    if element not in NARROW_INTEGERS:
+        return kernel
+    if site.name == "stablehlo.count_leading_zeros":
+        kernel = partial(integers.leading_zeros, unused=8 - width(element))
+    if site.name in _UNSIGNED:
+        return of_bits(kernel, element)
+    # An unsigned number has the sign of its bits where it is shifted arithmetically.
+    signed = element.removeprefix("u")
+    return partial(_as_signed, narrow(kernel, signed), ELEMENTS[signed])
+
+
+def _as_signed(kernel: Kernel, signed: np.dtype[Any], *arrays: Array) -> Array:
+    result = np.asarray(kernel(*[array.view(signed) for array in arrays]))
+    return result.view(arrays[0].dtype)
+
+
+# Given arrays of one shape for scalars, these kernels compute element by element.
+ELEMENTWISE: Final = True
+BUILDERS: Final[Mapping[str, Builder]] = dict.fromkeys((*_SIGNED, *_UNSIGNED), _bitwise)

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from typing import Any, cast
+from typing import Any, Final, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -13,13 +13,25 @@ from topos.runtimes._stablehlo.program import Program
 from topos.runtimes._stablehlo.syntax import Tensor
 from topos.runtimes._stablehlo.types import dtype_of
 
-__all__ = ["Combiner", "Pointwise", "combiner", "pointwise"]
+__all__ = ["ORDERLESS", "Combiner", "Pointwise", "combiner", "pointwise"]
 
 Array = npt.NDArray[Any]
 # Takes arrays of one shape, one an argument, then what the region captures.
 Pointwise = Callable[[Sequence[Array], Sequence[Array]], tuple[Array, ...]]
 # Takes the left and the right operands, then what the region captures.
 Combiner = Callable[[Sequence[Array], Sequence[Array], Sequence[Array]], tuple[Array, ...]]
+
+# Bodies of one operation that, but for rounding, combine in any order, as numpy has them. Of truth
+# values numpy too adds by `or` and multiplies by `and`.
+ORDERLESS: Final[Mapping[str, np.ufunc]] = {
+    "stablehlo.add": np.add,
+    "stablehlo.and": np.bitwise_and,
+    "stablehlo.maximum": np.maximum,
+    "stablehlo.minimum": np.minimum,
+    "stablehlo.multiply": np.multiply,
+    "stablehlo.or": np.bitwise_or,
+    "stablehlo.xor": np.bitwise_xor,
+}
 
 
 def pointwise(body: Program) -> Pointwise:

@@ -12,7 +12,7 @@ import numpy.typing as npt
 from topos.payload.kernels import comparison
 from topos.runtimes._stablehlo.program import Kernel
 from topos.runtimes._stablehlo.site import Builder, Site
-from topos.runtimes._stablehlo.types import is_float
+from topos.runtimes._stablehlo.types import is_complex, is_float
 
 __all__ = ["BUILDERS", "ELEMENTWISE"]
 
@@ -34,23 +34,24 @@ _INTEGER: Final[Mapping[str, np.ufunc]] = {
     "GT": np.greater,
     "GE": np.greater_equal,
 }
-_TYPES: Final = frozenset({"FLOAT", "NOTYPE", "SIGNED", "TOTALORDER", "UNSIGNED"})
 
 
 def _compare(site: Site) -> Kernel:
-    site.takes(2)
-    left, right = site.operands
-    site.demand(left == right, f"needs operands of one type, got {left} and {right}")
-    site.yields(left._replace(element="i1"))
-    direction, kind = site.word("comparison_direction"), site.word("compare_type", "NOTYPE")
-    site.demand(direction in _INTEGER, f"needs a direction of EQ NE LT LE GT GE, got {direction}")
-    site.demand(kind in _TYPES, f"needs a type of comparison, got {kind}")
-    floats = is_float(left)
-    fits = kind == "NOTYPE" or (kind in ("FLOAT", "TOTALORDER")) == floats
-    site.demand(fits, f"does not compare elements of {left.element} as {kind}")
-    if kind == "TOTALORDER":
+    operand, direction = site.operands[0], site.word("comparison_direction")
+    if site.word("compare_type", "NOTYPE") == "TOTALORDER":
         return partial(_total_order, _INTEGER[direction])
-    return _FLOAT[direction] if floats else _INTEGER[direction]
+    if is_complex(operand):
+        return partial(_lexicographic, direction)
+    return _FLOAT[direction] if is_float(operand) else _INTEGER[direction]
+
+
+def _lexicographic(direction: str, left: Array, right: Array) -> Array:
+    """Compares the real parts, and the imaginary ones where those are equal."""
+    compare = _INTEGER[direction]
+    if direction in ("EQ", "NE"):
+        return np.asarray(compare(left, right))
+    same = left.real == right.real
+    return np.where(same, compare(left.imag, right.imag), compare(left.real, right.real))
 
 
 def _total_order(compare: np.ufunc, left: Array, right: Array) -> Array:
@@ -59,20 +60,14 @@ def _total_order(compare: np.ufunc, left: Array, right: Array) -> Array:
 
 
 def _ordered(array: Array) -> Array:
+    # A float of fewer than eight bits has its sign elsewhere than its byte has.
+    array = array.astype(np.float32) if array.dtype.itemsize == 1 else array
     bits = array.view(f"i{array.dtype.itemsize}")
     # The magnitudes of negative numbers ascend downward: flipping them makes one order.
     return np.where(bits < 0, bits ^ np.iinfo(bits.dtype).max, bits)
 
 
 def _select(site: Site) -> Kernel:
-    site.takes(3)
-    mask, on_true, on_false = site.operands
-    site.demand(on_true == on_false, f"needs two values of one type, got {on_true} and {on_false}")
-    site.demand(
-        mask.element == "i1" and mask.shape in ((), on_true.shape),
-        f"needs a mask of i1 that is scalar or as {on_true}, got {mask}",
-    )
-    site.yields(on_true)
     return comparison.select
 
 

@@ -10,7 +10,18 @@ import numpy.typing as npt
 from topos.payload.kernels.double_double import two_product, two_sum
 from topos.runtimes._stablehlo.operations.complex_parts import Parts
 
-__all__ = ["add", "cbrt", "divide", "multiply", "negate", "rsqrt", "sign", "sqrt", "square", "subtract"]
+__all__ = [
+    "add",
+    "cbrt",
+    "divide",
+    "multiply",
+    "negate",
+    "rsqrt",
+    "sign",
+    "sqrt",
+    "square",
+    "subtract",
+]
 
 Array = npt.NDArray[Any]
 _HUGE: Final = 2.0**980
@@ -57,7 +68,7 @@ def _products(a: Array, c: Array, b: Array, d: Array) -> Array:
     (first, error), (second, more) = two_product(a, c), two_product(b, d)
     total, rest = two_sum(first, second)
     exact = total + (rest + (error + more))
-    return np.where(np.isfinite(exact), exact, a * c + b * d)
+    return np.asarray(np.where(np.isfinite(exact), exact, a * c + b * d))
 
 
 def _recovered(a: Array, b: Array, c: Array, d: Array) -> Parts:
@@ -113,11 +124,12 @@ def sqrt(x: Array, y: Array) -> Parts:
 
 
 def rsqrt(x: Array, y: Array) -> Parts:
-    """Returns 1 / sqrt(z), that is the conjugate of sqrt(z) over |z|."""
+    """Returns 1 / sqrt(z), that is the conjugate of sqrt(z) over |z|; inf + NaN i at zero."""
     real, imaginary = sqrt(x, y)
     exponent = _scale(x, y)
     size = np.hypot(np.ldexp(x, -exponent), np.ldexp(y, -exponent))
     real, imaginary = np.ldexp(real / size, -exponent), np.ldexp(-imaginary / size, -exponent)
+    real = np.where(size == 0.0, np.inf, real)
     endless = np.isinf(x) | np.isinf(y)
     return np.where(endless, 0.0, real), np.where(endless, np.copysign(0.0, -y), imaginary)
 
@@ -127,7 +139,9 @@ def cbrt(x: Array, y: Array) -> Parts:
     exponent = 3 * (_scale(x, y) // 3)
     size = np.hypot(np.ldexp(x, -exponent), np.ldexp(y, -exponent))
     root, angle = np.ldexp(np.cbrt(size), exponent // 3), np.arctan2(y, x) / 3.0
-    return root * np.cos(angle), root * np.sin(angle)
+    # The angle may be too small a number where the imaginary part is not.
+    flat = (x > 0.0) & (np.abs(y) < 2.0**-60 * x)
+    return root * np.cos(angle), np.where(flat, y / (3.0 * root * root), root * np.sin(angle))
 
 
 def sign(x: Array, y: Array) -> Parts:

@@ -8,10 +8,11 @@ import numpy as np
 import numpy.typing as npt
 
 from topos.payload.kernels import maps
+from topos.payload.kernels.pairs import Pair, pair_product, pair_quotient, pair_sum
 from topos.runtimes._stablehlo.operations.complex_arithmetic import add, divide, multiply, sqrt
-from topos.runtimes._stablehlo.operations.complex_exponential import grown
+from topos.runtimes._stablehlo.operations.complex_exponential import expm1_pair, grown
 from topos.runtimes._stablehlo.operations.complex_logarithm import log
-from topos.runtimes._stablehlo.operations.complex_parts import Parts, quarter
+from topos.runtimes._stablehlo.operations.complex_parts import Parts, circle, quarter
 
 __all__ = ["atan2", "cos", "sin", "tan", "tanh"]
 
@@ -47,17 +48,32 @@ def cos(x: Array, y: Array) -> Parts:
 
 
 def tanh(x: Array, y: Array) -> Parts:
-    """Returns sinh x cosh x and sin y cos y over sinh(x)**2 + cos(y)**2."""
-    sine, cosine = maps.sin(y), maps.cos(y)
-    inside = np.clip(x, -_FAR, _FAR)
-    small = _sinh(inside)
-    size = small * small + cosine * cosine
+    """Returns sinh x cosh x and sin y cos y over sinh(x)**2 + cos(y)**2, of pairs."""
+    sine, cosine = circle(y)
+    small, large = _hyperbolic(np.clip(x, -_FAR, _FAR))
+    size = pair_sum(pair_product(small, small), pair_product(cosine, cosine))
+    real = pair_quotient(pair_product(small, large), size)
+    imaginary = pair_quotient(pair_product(sine, cosine), size)
     far = np.abs(x) > _FAR
     # There 4 e**-2|x| is one over the square, and the real part rounds to 1.
-    shrunk = grown(-2.0 * np.abs(x), 4.0 * sine * cosine)
+    shrunk = grown(-2.0 * np.abs(x), 4.0 * sine[0] * cosine[0])
     shrunk = np.where(np.isinf(x), np.copysign(0.0, np.where(np.isfinite(y), shrunk, y)), shrunk)
-    real = np.where(far, np.copysign(1.0, x), 0.5 * _sinh(2.0 * inside) / size)
-    return real, np.where(far, shrunk, sine * cosine / size)
+    whole = np.where(np.isfinite(y) | np.isinf(x), np.copysign(1.0, x), np.nan)
+    return (
+        np.where(far, whole, np.where(x == 0.0, x, real[0])),
+        np.where(far, shrunk, np.where(y == 0.0, y, imaginary[0])),
+    )
+
+
+def _hyperbolic(x: Array) -> tuple[Pair, Pair]:
+    """Returns sinh x and cosh x for |x| <= 20: half of e - 1/e, as (e - 1)(1 + 1/e), and e + 1/e."""
+    less = expm1_pair(x)
+    one = np.ones_like(x), np.zeros_like(x)
+    growth = pair_sum(less, one)
+    inverse = pair_quotient(one, growth)
+    small = pair_product(less, pair_sum(one, inverse))
+    large = pair_sum(growth, inverse)
+    return (0.5 * small[0], 0.5 * small[1]), (0.5 * large[0], 0.5 * large[1])
 
 
 def tan(x: Array, y: Array) -> Parts:

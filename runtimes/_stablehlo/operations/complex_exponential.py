@@ -19,7 +19,7 @@ from topos.runtimes._stablehlo.operations.complex_arithmetic import divide
 from topos.runtimes._stablehlo.operations.complex_logarithm import argument, log_modulus
 from topos.runtimes._stablehlo.operations.complex_parts import Parts, circle
 
-__all__ = ["exp", "expm1", "grown", "logistic", "power"]
+__all__ = ["exp", "expm1", "expm1_pair", "grown", "logistic", "power"]
 
 Array = npt.NDArray[Any]
 _FAR: Final = 700.0
@@ -47,7 +47,7 @@ def expm1(x: Array, y: Array) -> Parts:
     """
     (_, cosine), (half, _) = circle(y), circle(y * 0.5)
     fall = pair_product(half, half)
-    total = pair_sum(pair_product(_expm1_pair(x), cosine), (-2.0 * fall[0], -2.0 * fall[1]))
+    total = pair_sum(pair_product(expm1_pair(x), cosine), (-2.0 * fall[0], -2.0 * fall[1]))
     far = np.abs(x) > 50.0
     wide = grown(x, maps.cos(y)) - 1.0
     # What is smaller than the products of pairs can be is linear.
@@ -56,7 +56,7 @@ def expm1(x: Array, y: Array) -> Parts:
     return real, grown(x, maps.sin(y))
 
 
-def _expm1_pair(x: Array) -> Pair:
+def expm1_pair(x: Array) -> Pair:
     """Returns e**x - 1 for |x| <= 50, within 2**-58 of it relatively."""
     head, tail, exponent = exponential_parts(np.clip(x, -50.0, 50.0))
     head, lost = two_sum(scaled(head, exponent), -1.0)
@@ -70,7 +70,22 @@ def logistic(x: Array, y: Array) -> Parts:
     """Returns 1 / (1 + e**-z)."""
     real, imaginary = exp(-x, -y)
     one = np.ones_like(x)
-    return divide((one, np.zeros_like(x)), (real + 1.0, imaginary))
+    near = np.abs(x) <= 50.0
+    result = divide(
+        (one, np.zeros_like(x)), (np.where(near, _one_more(-x, y), real + 1.0), imaginary)
+    )
+    # From here on 1 is nothing beside e**-z.
+    below = x < -40.0
+    shrunk = exp(x, y)
+    return np.where(below, shrunk[0], result[0]), np.where(below, shrunk[1], result[1])
+
+
+def _one_more(x: Array, y: Array) -> Array:
+    """Returns e**x cos y + 1, also where that cancels: (e**x - 1) cos y + 2 cos(y/2)**2."""
+    (_, cosine), (_, half) = circle(y), circle(y * 0.5)
+    rise = pair_product(half, half)
+    total = pair_sum(pair_product(expm1_pair(x), cosine), (2.0 * rise[0], 2.0 * rise[1]))
+    return np.asarray(total[0] + total[1])
 
 
 def power(base: Parts, exponent: Parts) -> Parts:

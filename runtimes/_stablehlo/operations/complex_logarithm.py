@@ -35,13 +35,18 @@ def log(x: Array, y: Array) -> Parts:
 
 
 def log1p(x: Array, y: Array) -> Parts:
-    """Returns ln|1 + z| and the argument of 1 + z."""
-    excess = _sum_of_three(2.0 * x, two_product(y, y), two_product(x, x))
-    one = x + 1.0
-    head, tail = log_modulus(one, y)
-    near = (np.abs(excess[0]) < _NEAR) & (np.abs(y) < 2.0)
-    real = np.where(near, _half_log1p(excess), head + tail)
-    return real, np.arctan2(y, one)
+    """Returns ln|1 + z|, half of ln(1 + (2x + x*x + y*y)), and the argument of 1 + z."""
+    far = ~((np.abs(x) < _LARGE) & (np.abs(y) < _LARGE))
+    inner_x, inner_y = np.where(far, 0.0, x), np.where(far, 0.0, y)
+    excess = _sum_of_three(
+        2.0 * inner_x, two_product(inner_y, inner_y), two_product(inner_x, inner_x)
+    )
+    near = (np.abs(excess[0]) < _NEAR) & ~far
+    head, tail = log_modulus(np.where(far, x, 1.0), np.where(far, y, 0.0))
+    square = pair_sum((np.ones_like(x), np.zeros_like(x)), excess)
+    enclosure = logarithm_parts(np.where(near, 1.0, square[0]), np.where(near, 0.0, square[1]))
+    wide = np.where(far, head + tail, 0.5 * (enclosure.head + enclosure.tail))
+    return np.where(near, _half_log1p(excess), wide), np.arctan2(y, x + 1.0)
 
 
 def log_modulus(x: Array, y: Array) -> Pair:
@@ -67,7 +72,9 @@ def argument(x: Array, y: Array) -> Pair:
     # |z| sin(exact - angle), in which the leading digits cancel.
     rest = pair_sum(pair_times(cosine, y), pair_times((-sine, -sine_tail), x))
     step = (rest[0] + rest[1]) / np.hypot(x, y)
-    return angle, np.where(np.isfinite(step), step, 0.0)
+    # Where the angle is about as small as numbers are, it has fewer digits than the step needs.
+    usable = np.isfinite(step) & (np.abs(angle) > 2.0**-960)
+    return angle, np.where(usable, step, 0.0)
 
 
 def _log_of_squares(large: Array, small: Array, lift: Array) -> Pair:

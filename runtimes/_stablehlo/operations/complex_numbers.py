@@ -63,6 +63,28 @@ EXACT: Final[Mapping[str, Kernel]] = {
     "stablehlo.tan": partial(unary, complex_circular.tan),
     "stablehlo.tanh": partial(unary, complex_circular.tanh),
 }
+
+
+def _fast_log1p(array: Array) -> Array:
+    x, y = array.real, array.imag
+    near = np.asarray(np.log1p(x * (2 + x) + y * y) * x.dtype.type(0.5))
+    small = np.maximum(np.abs(x), np.abs(y)) < 16
+    result = np.empty(array.shape, array.dtype)
+    result.real = np.where(small, near, np.log(np.hypot(1 + x, y)))
+    result.imag = np.arctan2(y, 1 + x)
+    return result
+
+
+def _fast_logistic(array: Array) -> Array:
+    # Where e**-z overflows the result is e**z.
+    result = 1 / (1 + np.exp(-array))
+    return np.where(array.real < -40, np.exp(array), result)
+
+
+def _fast_rsqrt(array: Array) -> Array:
+    return np.asarray(np.reciprocal(np.sqrt(array)))
+
+
 # numpy's own where it has the operation with the same meaning.
 FAST: Final[Mapping[str, Kernel]] = {
     **EXACT,
@@ -72,10 +94,15 @@ FAST: Final[Mapping[str, Kernel]] = {
     "stablehlo.cosine": np.cos,
     "stablehlo.divide": np.divide,
     "stablehlo.exponential": np.exp,
+    "stablehlo.exponential_minus_one": np.expm1,
     "stablehlo.log": np.log,
+    "stablehlo.log_plus_one": _fast_log1p,
+    "stablehlo.logistic": _fast_logistic,
     "stablehlo.multiply": np.multiply,
     "stablehlo.negate": np.negative,
     "stablehlo.power": np.power,
+    "stablehlo.rsqrt": _fast_rsqrt,
+    "stablehlo.sign": np.sign,
     "stablehlo.sine": np.sin,
     "stablehlo.sqrt": np.sqrt,
     "stablehlo.subtract": np.subtract,

@@ -14,6 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from topos.payload.kernels.canonical import canonical
+from topos.payload.kernels.double_double import fast_two_sum
 from topos.payload.kernels.maps_circular import circular, far_circular
 from topos.payload.kernels.pairs import Pair
 
@@ -60,7 +61,7 @@ def _turned(angles: Array, turn: int) -> Pair:
     far = np.isfinite(angles) & (np.abs(angles) > _REACH)
     if far.any():
         head[far], tail[far], _ = far_circular(angles[far], turn)
-    return head, tail
+    return fast_two_sum(head, tail)
 
 
 def quarter(x: Array, y: Array) -> Parts:

@@ -106,9 +106,7 @@ class _Loop:
             truth = self.condition.run(*state, *captures)[0]
         return _single(state) if truth.ndim == 0 else _single(self._each(truth, state, captures))
 
-    def _each(
-        self, truth: Array, state: Sequence[Array], captures: Sequence[Array]
-    ) -> list[Array]:
+    def _each(self, truth: Array, state: Sequence[Array], captures: Sequence[Array]) -> list[Array]:
         """Returns the last state of each element of `truth`, every one of which loops alone."""
         budget = running()
         results = [np.array(np.broadcast_to(value, truth.shape)) for value in state]

@@ -36,10 +36,7 @@ _FIELDS: Final = (
 
 
 class _Layout(NamedTuple):
-    """The axes of the input as [batch, feature, spatial], of the kernel as [output, input, spatial]
-
-    feature axes, and of the output as [batch, feature, spatial].
-    """
+    """The axes of batch, feature and space; a kernel has output features in place of a batch."""
 
     input: Axes
     kernel: Axes
@@ -91,6 +88,7 @@ def _convolution(site: Site) -> Kernel:
         groups=(site.integer("batch_group_count", 1), site.integer("feature_group_count", 1)),
         shape=tuple(extents(result)[axis] for axis in layout.output),
         dynamic=len(site.operands) == 3,
+        exact=site.exact,
     )
 
 
@@ -98,9 +96,10 @@ def _convolution(site: Site) -> Kernel:
 class _Convolution:
     """Convolution of an input by a kernel, and by a padding that may be the third operand.
 
-    Every element of the output is the sum over the input's features, slowest, and over the
-    kernel's places in row-major order, as `Product` sums. `shape` is the output's as [batch,
-    feature, spatial].
+    Exact: every element of the output is the sum over the input's features, slowest, and over the
+    kernel's places in row-major order, as `Product` sums. In Fast the features are the fastest,
+    which makes patches that are quicker to copy. `shape` is the output's as [batch, feature,
+    spatial].
     """
 
     product: Product
@@ -110,6 +109,7 @@ class _Convolution:
     groups: tuple[int, int]
     shape: Axes
     dynamic: bool
+    exact: bool
 
     def __call__(self, source: Array, kernel: Array, *padding: Array) -> Array:
         sliding = self._padded(source, padding[0]) if self.dynamic else self.sliding
@@ -131,9 +131,10 @@ class _Convolution:
         groups, depth, columns = weights.shape
         rank = len(self.sliding.size)
         spatial = tuple(range(3, 3 + rank))
-        rows = windows.transpose(0, 1, *spatial, 2, *range(3 + rank, windows.ndim))
-        places = result.shape[1:-1]
-        for block in blocks(places, max(1, _BLOCK // max(1, groups * depth))):
+        places = tuple(range(3 + rank, windows.ndim))
+        terms = (2, *places) if self.exact else (*places, 2)
+        rows = windows.transpose(0, 1, *spatial, *terms)
+        for block in blocks(result.shape[1:-1], max(1, _BLOCK // max(1, groups * depth))):
             patches = rows[:, *block]
             shape = patches.shape[1 : 2 + rank]
             total = self.product.multiply(patches.reshape(groups, math.prod(shape), depth), weights)
@@ -142,9 +143,11 @@ class _Convolution:
     def _weights(self, kernel: Array) -> Array:
         """Returns the kernel as [group, input feature and place, output feature]."""
         plain = self.product.enter(kernel.transpose(self.layout.kernel))
+        if not self.exact:
+            plain = np.moveaxis(plain, 1, -1)
         groups = math.prod(self.groups)
         grouped = plain.reshape(groups, plain.shape[0] // groups, math.prod(plain.shape[1:]))
-        return grouped.transpose(0, 2, 1)
+        return np.ascontiguousarray(grouped.transpose(0, 2, 1))
 
     def _images(self, source: Array) -> Array:
         """Returns the input as [group, batch, feature, spatial]."""

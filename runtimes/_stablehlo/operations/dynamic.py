@@ -126,7 +126,7 @@ def _sliced(
             raise ExecutionError(f"{name} needs ranges inside {list(array.shape)}, got {got}")
     kept = [-(-(limit - start) // stride) for start, limit, stride in ranges]
     _demand(name, "ranges of", shape, kept)
-    return array[(..., *(slice(*each) for each in ranges))]
+    return np.asarray(array[tuple(slice(*each) for each in ranges)])
 
 
 def _get_dimension_size(site: Site) -> Constant:

@@ -102,10 +102,8 @@ class _Einsum:
     permutation: Axes
 
     def __call__(self, *operands: Array) -> Array:
-        sides = [
-            _named(array, *side)
-            for array, *side in zip(operands, self.names, self.wanted, self.shapes, strict=True)
-        ]
+        parts = zip(operands, self.names, self.wanted, self.shapes, strict=True)
+        sides = [_named(array, names, wanted, shape) for array, names, wanted, shape in parts]
         result: Array = self.kernel(*sides)
         return result.transpose(self.permutation)
 

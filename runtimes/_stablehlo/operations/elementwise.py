@@ -53,7 +53,9 @@ def _table(element: str, exact: bool) -> Mapping[str, Kernel]:
         return integers.KERNELS
     if element.startswith("complex"):
         return complex_numbers.EXACT if exact else complex_numbers.FAST
-    return floats.EXACT if exact else floats.FAST
+    if exact or element in SMALL_FLOATS:
+        return floats.EXACT
+    return floats.FAST_SHORT if element in ("f16", "bf16") else floats.FAST
 
 
 def _elementwise(site: Site) -> Kernel:
@@ -76,7 +78,8 @@ def _clamp(site: Site) -> Kernel:
     element = site.results[0].element
     lower = kernel_of("stablehlo.maximum", element, site.exact)
     upper = kernel_of("stablehlo.minimum", element, site.exact)
-    assert lower and upper, f"elements of {element} have an order"
+    assert lower, f"elements of {element} have an order"
+    assert upper, f"elements of {element} have an order"
     return partial(_clamped, lower, upper)
 
 

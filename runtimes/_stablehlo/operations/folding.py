@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from functools import partial
 from typing import Any, Final, NamedTuple
 
@@ -12,29 +12,17 @@ from numpy.lib.stride_tricks import as_strided
 
 from topos.payload.kernels.canonical import LAYOUTS, canonical, is_float
 from topos.payload.kernels.conversion import promoted
+from topos.runtimes._stablehlo.operations.bodies import ORDERLESS
 from topos.runtimes._stablehlo.operations.conversion import converted
 from topos.runtimes._stablehlo.operations.sliding import Sliding
 
-__all__ = ["Fold", "fold_of", "folded"]
+__all__ = ["Fold", "fold_of", "folded", "folded_together"]
 
 Array = npt.NDArray[Any]
 Axes = tuple[int, ...]
+Arrays = tuple[Array, ...]
+Combine = Callable[[Arrays, Arrays], Arrays]
 
-_INTEGERS: Final[Mapping[str, np.ufunc]] = {
-    "stablehlo.add": np.add,
-    "stablehlo.and": np.bitwise_and,
-    "stablehlo.maximum": np.maximum,
-    "stablehlo.minimum": np.minimum,
-    "stablehlo.multiply": np.multiply,
-    "stablehlo.or": np.bitwise_or,
-    "stablehlo.xor": np.bitwise_xor,
-}
-# Of truth values addition is `or` and multiplication is `and`.
-_TRUTHS: Final[Mapping[str, np.ufunc]] = {
-    **_INTEGERS,
-    "stablehlo.add": np.logical_or,
-    "stablehlo.multiply": np.logical_and,
-}
 _ROUNDED: Final = ("stablehlo.add", "stablehlo.multiply")
 _EXTREMES: Final = ("stablehlo.maximum", "stablehlo.minimum")
 # So many calls on slices cost less than what else they would take.
@@ -58,11 +46,11 @@ def fold_of(name: str, dtype: np.dtype[Any], exact: bool) -> Fold | None:
     narrow = partial(converted, target=dtype)
     if dtype.kind == "c" or is_float(dtype):
         if name in _EXTREMES and dtype.kind != "c":
-            return _extreme(_INTEGERS[name], dtype)
+            return _extreme(ORDERLESS[name], dtype)
         if name in _ROUNDED and not exact:
-            return Fold(_INTEGERS[name], promoted, narrow)
+            return Fold(ORDERLESS[name], promoted, narrow)
         return None
-    combine = (_TRUTHS if dtype.kind == "b" else _INTEGERS).get(name)
+    combine = ORDERLESS.get(name)
     if combine is None:
         return None
     if dtype.kind in "iub":
@@ -112,17 +100,28 @@ def folded(combine: np.ufunc, array: Array, sliding: Sliding, counts: Axes) -> A
     return array
 
 
+def folded_together(combine: Combine, arrays: Arrays, sliding: Sliding, counts: Axes) -> Arrays:
+    """Returns what each window of several placed arrays comes to, as `folded` does of one.
+
+    `combine` need not commute: the elements of a window stay in row-major order.
+    """
+    for axis in reversed(range(len(counts))):
+        line = _Line(sliding.size[axis], sliding.stride[axis], sliding.dilation[axis], counts[axis])
+        arrays = _doubled(combine, arrays, axis, line)
+    return arrays
+
+
 class _Line(NamedTuple):
     """The windows along one axis."""
 
     size: int
     stride: int
     dilation: int
-    count: int
+    windows: int
 
     def cut(self, array: Array, axis: int, start: int) -> Array:
         """Returns the elements `start` places into each window."""
-        end = start + (self.count - 1) * self.stride + 1
+        end = start + (self.windows - 1) * self.stride + 1
         return _cut(array, axis, slice(start, end, self.stride))
 
 
@@ -131,13 +130,18 @@ def _along(combine: np.ufunc, array: Array, axis: int, line: _Line) -> Array:
     steps = size.bit_length() + size.bit_count() - 2
     if size == 1:
         return line.cut(array, axis, 0)
-    if line.count * (size - 1) <= steps * extent:
+    if line.windows * (size - 1) <= steps * extent:
         return (
             _few(combine, array, axis, line)
             if size <= _FEW
             else _spread(combine, array, axis, line)
         )
-    return _doubled(combine, array, axis, line)
+    (result,) = _doubled(partial(_applied, combine), (array,), axis, line)
+    return result
+
+
+def _applied(combine: np.ufunc, left: Arrays, right: Arrays) -> Arrays:
+    return (np.asarray(combine(left[0], right[0])),)
 
 
 def _few(combine: np.ufunc, array: Array, axis: int, line: _Line) -> Array:
@@ -153,7 +157,7 @@ def _spread(combine: np.ufunc, array: Array, axis: int, line: _Line) -> Array:
     stride = array.strides[axis]
     view = as_strided(
         array,
-        (*array.shape[:axis], line.count, *array.shape[axis + 1 :], line.size),
+        (*array.shape[:axis], line.windows, *array.shape[axis + 1 :], line.size),
         (
             *array.strides[:axis],
             line.stride * stride,
@@ -166,20 +170,21 @@ def _spread(combine: np.ufunc, array: Array, axis: int, line: _Line) -> Array:
     return np.asarray(combine.reduce(view, axis=-1, dtype=array.dtype))
 
 
-def _doubled(combine: np.ufunc, array: Array, axis: int, line: _Line) -> Array:
+def _doubled(combine: Combine, arrays: Arrays, axis: int, line: _Line) -> Arrays:
     """Combines windows of powers of two elements, of which those of the size's bits follow."""
-    result, done, length = None, 0, 1
+    result: Arrays = ()
+    done, length = 0, 1
     while True:
         if line.size & length:
-            piece = line.cut(array, axis, done * line.dilation)
-            result = piece if result is None else np.asarray(combine(result, piece))
+            pieces = tuple([line.cut(array, axis, done * line.dilation) for array in arrays])
+            result = combine(result, pieces) if result else pieces
             done += length
         if done == line.size:
-            return result if result is not None else array
+            return result
         shift = length * line.dilation
-        rest = array.shape[axis] - shift
-        head, tail = _cut(array, axis, slice(rest)), _cut(array, axis, slice(shift, None))
-        array, length = np.asarray(combine(head, tail)), 2 * length
+        heads = tuple([_cut(array, axis, slice(array.shape[axis] - shift)) for array in arrays])
+        tails = tuple([_cut(array, axis, slice(shift, None)) for array in arrays])
+        arrays, length = combine(heads, tails), 2 * length
 
 
 def _cut(array: Array, axis: int, part: slice) -> Array:

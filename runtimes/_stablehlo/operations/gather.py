@@ -87,7 +87,9 @@ def _every_window(array: Array, windows: Windows) -> Array:
     within = {axis: array.ndim + place for place, axis in enumerate(moving)}
     order = [*windows.absent, *moving, *[within.get(axis, axis) for axis in windows.offsets]]
     narrow = tuple(
-        slice(windows.sizes[axis]) if axis in windows.offsets and axis not in moving else slice(None)
+        slice(windows.sizes[axis])
+        if axis in windows.offsets and axis not in moving
+        else slice(None)
         for axis in range(array.ndim)
     )
     return view[narrow].transpose(order)

@@ -20,17 +20,26 @@ def _divide(left: Array, right: Array) -> Array:
 
     The least integer over -1 is itself. The standard leaves both cases open; these are XLA's.
     """
-    none = np.equal(right, 0)
-    safe = np.where(none, right.dtype.type(1), right)
-    floored = np.floor_divide(left, safe)
+    if not np.all(right):
+        none = np.equal(right, 0)
+        quotient = _quotient(left, np.where(none, right.dtype.type(1), right))
+        return np.where(none, np.invert(np.zeros_like(left)), quotient)
+    return _quotient(left, right)
+
+
+def _quotient(left: Array, right: Array) -> Array:
+    floored = np.asarray(np.floor_divide(left, right))
+    if left.dtype.kind == "u":
+        return floored
     # Rounding down is one below truncation where the signs differ and something is left.
-    below = (np.remainder(left, safe) != 0) & ((left < 0) != (safe < 0))
-    quotient = floored + below.astype(left.dtype)
-    return np.where(none, np.invert(np.zeros_like(left)), quotient)
+    below = (np.bitwise_xor(left, right) < 0) & (left != floored * right)
+    return np.asarray(floored + below)
 
 
 def _remainder(left: Array, right: Array) -> Array:
     """Returns what truncating division leaves, with the sign of `left`; over zero, `left`."""
+    if np.all(right):
+        return np.asarray(np.fmod(left, right))
     none = np.equal(right, 0)
     return np.where(none, left, np.fmod(left, np.where(none, right.dtype.type(1), right)))
 
@@ -45,9 +54,8 @@ def _power(base: Array, exponent: Array) -> Array:
 
     Zero to a negative exponent has no reciprocal and gives 0.
     """
-    if base.dtype.kind == "u":
-        return np.power(base, exponent)
-    negative = np.less(exponent, 0)
+    if base.dtype.kind == "u" or not np.any(negative := np.less(exponent, 0)):
+        return np.asarray(np.power(base, exponent))
     raised = np.power(base, np.where(negative, base.dtype.type(0), exponent))
     odd = np.bitwise_and(exponent, base.dtype.type(1)) != 0
     unit = np.where(base == 1, 1, np.where(base == -1, np.where(odd, -1, 1), 0))
@@ -73,8 +81,8 @@ def shift_right(array: Array, amount: Array) -> Array:
     return np.where(outside, array.dtype.type(0), shifted)
 
 
-def leading_zeros(array: Array) -> Array:
-    """Returns how many bits stand above the highest one that is set."""
+def leading_zeros(array: Array, unused: int = 0) -> Array:
+    """Returns how many bits stand above the highest one that is set, `unused` ones left out."""
     width = 8 * array.dtype.itemsize
     bits = array.view(f"u{array.dtype.itemsize}")
     # Smearing the highest bit downward leaves as many set bits as the number is long.
@@ -82,7 +90,8 @@ def leading_zeros(array: Array) -> Array:
     while step < width:
         bits = bits | (bits >> bits.dtype.type(step))
         step *= 2
-    return np.asarray(width - np.bitwise_count(bits).astype(np.int64)).astype(array.dtype)
+    count = width - unused - np.bitwise_count(bits).astype(np.int64)
+    return np.asarray(count).astype(array.dtype)
 
 
 def _outside(amount: Array, width: int) -> Array:

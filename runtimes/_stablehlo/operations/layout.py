@@ -102,8 +102,7 @@ def _reverse(site: Site) -> Kernel:
 
 
 def _part(every: tuple[slice, ...], array: Array) -> Array:
-    # An axis more than none keeps numpy from answering with a scalar.
-    return array[(..., *every)]
+    return np.asarray(array[every])
 
 
 def _concatenate(site: Site) -> Kernel:

@@ -12,7 +12,7 @@ from topos.runtimes._stablehlo.operations.origins import alike, origin, part
 from topos.runtimes._stablehlo.program import Program
 from topos.runtimes._stablehlo.syntax import Operation
 
-__all__ = ["Key", "order_of", "ranked", "stable_order"]
+__all__ = ["Key", "order_of", "ranked", "stable_order", "unranked"]
 
 Array = npt.NDArray[Any]
 
@@ -158,7 +158,15 @@ def _ranked_integers(key: Array) -> Array:
 
 def _ranked_bits(key: Array) -> Array:
     """Returns -NaN, -inf, ..., -0, +0, ..., inf, NaN as ascending integers."""
-    bits = np.ascontiguousarray(key).view(f"i{key.dtype.itemsize}")
+    return _mirrored(np.ascontiguousarray(key).view(f"i{key.dtype.itemsize}"))
+
+
+def unranked(ranks: Array, dtype: np.dtype[Any]) -> Array:
+    """Returns the floats of `dtype` whose ascending ranks by totalOrder are `ranks`."""
+    return _mirrored(ranks).view(dtype)
+
+
+def _mirrored(bits: Array) -> Array:
     # The magnitudes of negative numbers ascend downward: flipping them makes one order.
     return np.where(bits < 0, bits ^ np.iinfo(bits.dtype).max, bits)
 

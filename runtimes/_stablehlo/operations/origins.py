@@ -93,9 +93,7 @@ def _same_operation(
     )
 
 
-def _same_leaf(
-    program: Program, left: int, right: int, paired: Callable[[int, int], bool]
-) -> bool:
+def _same_leaf(program: Program, left: int, right: int, paired: Callable[[int, int], bool]) -> bool:
     count = len(program.arguments)
     if left < count and right < count:
         return paired(left, right)

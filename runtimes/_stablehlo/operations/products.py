@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import partial
 from typing import Any, Final, NamedTuple
 
 import numpy as np
@@ -45,10 +44,10 @@ class Product(NamedTuple):
 
     def leave(self, array: Array) -> Array:
         """Returns what `multiply` returned as elements of the result."""
-        if self.compute.kind == "f" and self.result.kind in "biu":
-            # Only integers are computed in floats for such a result, and wrap.
+        if self.compute.kind == "f" and _kind(self.result) != "f":
+            # Such a result's operands are integers too, and wrap.
             array = array.astype(np.int64)
-        if array.dtype.kind in "biuc":
+        if array.dtype.kind in "bic":
             return array.astype(self.result, copy=False)
         return converted(array, self.result)
 
@@ -79,7 +78,9 @@ def product_of(
     if _bits(left) + _bits(right) + depth.bit_length() <= _WHOLE_BITS:
         # Every sum is a whole number that float64 holds, so the library's product is exact.
         return Product(np.dtype(np.float64), np.matmul, result)
-    return Product(np.dtype(np.int64), partial(_wrapped, max(map(_bits, (left, result)))), result)
+    # Whatever lies above the result's bits never reaches down into them.
+    wide = max(map(_bits, (left, right, result))) > 32
+    return Product(np.dtype(np.int64 if wide else np.int32), np.matmul, result)
 
 
 def _kind(dtype: np.dtype[Any]) -> str:
@@ -89,17 +90,11 @@ def _kind(dtype: np.dtype[Any]) -> str:
 
 
 def _real(dtype: np.dtype[Any]) -> np.dtype[Any]:
-    return np.empty(0, dtype).real.dtype if dtype.kind == "c" else dtype
+    return np.dtype(f"f{dtype.itemsize // 2}") if dtype.kind == "c" else dtype
 
 
 def _bits(dtype: np.dtype[Any]) -> int:
     return 1 if dtype.kind == "b" else 8 * dtype.itemsize
-
-
-def _wrapped(bits: int, left: Array, right: Array) -> Array:
-    # Whatever lies above the result's bits never reaches down into them.
-    narrow = np.dtype(np.int64 if bits > 32 else np.int32)
-    return np.matmul(left.astype(narrow), right.astype(narrow))
 
 
 def _in_order(left: Array, right: Array) -> Array:

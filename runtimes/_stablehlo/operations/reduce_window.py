@@ -10,10 +10,11 @@ from typing import Any, Final
 import numpy as np
 import numpy.typing as npt
 
+from topos.payload import without
 from topos.payload.kernels.canonical import canonical
-from topos.runtimes._stablehlo.operations.bodies import Combiner, combiner
+from topos.runtimes._stablehlo.operations.bodies import ORDERLESS, Combiner, combiner
 from topos.runtimes._stablehlo.operations.conversion import converted
-from topos.runtimes._stablehlo.operations.folding import Fold, fold_of, folded
+from topos.runtimes._stablehlo.operations.folding import Fold, fold_of, folded, folded_together
 from topos.runtimes._stablehlo.operations.sliding import Sliding
 from topos.runtimes._stablehlo.program import Kernel
 from topos.runtimes._stablehlo.site import Builder, Site
@@ -24,12 +25,13 @@ __all__ = ["BUILDERS"]
 Array = npt.NDArray[Any]
 Axes = tuple[int, ...]
 
-_RUNNING: Final[Mapping[str, np.ufunc]] = {
-    "stablehlo.add": np.add,
-    "stablehlo.multiply": np.multiply,
-}
+_RUNNING: Final = ("stablehlo.add", "stablehlo.multiply")
 # So few windows are gone through one by one, each in a single call.
 _FEW: Final = 64
+# Up to here the elements of a window, one after another, are as fast as combinations of them.
+_SHORT: Final = 16
+# A running total of fewer lines than this spends its time on the calls of the body.
+_NARROW: Final = 256
 
 
 def _reduce_window(site: Site) -> Kernel:
@@ -49,8 +51,10 @@ def _reduce_window(site: Site) -> Kernel:
     if fold is not None:
         return _Folded(fold, dtypes[0], sliding, counts)
     if single and name in _RUNNING and dtypes[0] in (np.float32, np.float64):
-        return _Summed(_RUNNING[name], dtypes[0], sliding, counts)
-    return _InOrder(combiner(site.regions[0]), dtypes, sliding, counts)
+        return _Summed(ORDERLESS[name], dtypes[0], sliding, counts)
+    long = math.prod(sliding.size) > _SHORT
+    body = combiner(site.regions[0])
+    return _InOrder(body, dtypes, sliding, counts, anyhow=long and not site.exact)
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,12 +124,16 @@ class _Summed:
 
 @dataclass(frozen=True, slots=True)
 class _InOrder:
-    """Windows of several operands, combined together by any body one element after another."""
+    """Windows of several operands, combined together by any body one element after another.
+
+    The standard wants an associative body, so Fast combines parts of long windows, `anyhow`.
+    """
 
     combine: Combiner
     dtypes: tuple[np.dtype[Any], ...]
     sliding: Sliding
     counts: Axes
+    anyhow: bool
 
     def __call__(self, *values: Array) -> Any:
         count = len(self.dtypes)
@@ -148,6 +156,14 @@ class _InOrder:
         pairs = list(zip(arrays, starts, strict=True))
         placed = [self.sliding.placed(array, start) for array, start in pairs]
         totals = tuple([np.broadcast_to(start, self.counts) for start in starts])
+        if self.anyhow:
+            parts = folded_together(
+                lambda left, right: self.combine(left, right, captures),
+                tuple(placed),
+                self.sliding,
+                self.counts,
+            )
+            return self.combine(totals, parts, captures)
         for offset in self.sliding.offsets():
             index = self.sliding.at(offset, self.counts)
             totals = self.combine(totals, [array[index] for array in placed], captures)
@@ -158,7 +174,7 @@ class _InOrder:
     ) -> int | None:
         """Returns the axis of running totals whose padding leaves the initial values alone."""
         axis = _running_axis(self.sliding, self.counts, arrays[0].shape)
-        if axis is None:
+        if axis is None or (self.anyhow and math.prod(without(self.counts, (axis,))) < _NARROW):
             return None
         twice = self.combine(starts, starts, captures)
         pairs = zip(twice, starts, strict=True)
@@ -168,13 +184,13 @@ class _InOrder:
         self, arrays: list[Array], starts: list[Array], captures: tuple[Array, ...], axis: int
     ) -> tuple[Array, ...]:
         results = tuple([np.empty(self.counts, dtype) for dtype in self.dtypes])
-        before = (slice(None),) * axis
-        shape = results[0][(*before, 0)].shape
+        before: tuple[Any, ...] = (slice(None),) * axis
+        shape = without(self.counts, (axis,))
         cut = tuple(map(slice, self.counts))
         terms = [array[cut] for array in arrays]
         totals = tuple([np.broadcast_to(start, shape) for start in starts])
         for place in range(self.counts[axis]):
-            index = (*before, place)
+            index: Any = (*before, place)
             totals = self.combine(totals, [term[index] for term in terms], captures)
             for result, total in zip(results, totals, strict=True):
                 result[index] = total

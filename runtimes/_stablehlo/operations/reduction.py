@@ -12,8 +12,9 @@ import numpy.typing as npt
 from topos.payload.kernels import reduction
 from topos.payload.kernels.conversion import promoted, rounded
 from topos.payload.shape import without
-from topos.runtimes._stablehlo.operations.bodies import Combiner, combiner
+from topos.runtimes._stablehlo.operations.bodies import ORDERLESS, Combiner, combiner
 from topos.runtimes._stablehlo.operations.conversion import converted
+from topos.runtimes._stablehlo.operations.extremes import Extreme, extreme_of
 from topos.runtimes._stablehlo.program import Kernel
 from topos.runtimes._stablehlo.site import Builder, Site
 from topos.runtimes._stablehlo.types import dtype_of, is_complex, is_float
@@ -29,16 +30,7 @@ _EXTREMES: Final[Mapping[str, Kernel]] = {
 }
 # The oracle's own formats; the others have no reduction of their own.
 _ORACLE: Final = frozenset({"bf16", "f16", "f32", "f64"})
-_UFUNCS: Final[Mapping[str, np.ufunc]] = {
-    "stablehlo.add": np.add,
-    "stablehlo.and": np.bitwise_and,
-    "stablehlo.maximum": np.maximum,
-    "stablehlo.minimum": np.minimum,
-    "stablehlo.multiply": np.multiply,
-    "stablehlo.or": np.bitwise_or,
-    "stablehlo.xor": np.bitwise_xor,
-}
-_COMPLEX: Final = frozenset({"stablehlo.add", "stablehlo.multiply"})
+_ARITHMETIC: Final = frozenset({"stablehlo.add", "stablehlo.multiply"})
 
 
 def _reduce(site: Site) -> Kernel:
@@ -46,8 +38,14 @@ def _reduce(site: Site) -> Kernel:
     dtypes = tuple(dtype_of(result) for result in site.results)
     axes = tuple(sorted(site.integers("dimensions")))
     general = _Halving(combiner(body), dtypes, axes)
-    if site.results[0].element != site.operands[0].element:
+    if any(
+        result.element != operand.element
+        for result, operand in zip(site.results, site.operands, strict=False)
+    ):
         return general
+    extreme = extreme_of(site, axes)
+    if extreme is not None:
+        return _Placed(extreme, general)
     return _direct(site, body.only, general) or general
 
 
@@ -58,10 +56,10 @@ def _direct(site: Site, name: str, general: _Halving) -> Kernel | None:
     """
     element = site.operands[0].element
     if is_complex(site.operands[0]):
-        return None if site.exact or name not in _COMPLEX else _ByUfunc(_UFUNCS[name], general)
+        return None if site.exact or name not in _ARITHMETIC else _ByUfunc(ORDERLESS[name], general)
     if not site.exact or not is_float(site.operands[0]):
         # Without rounding there is no order to keep.
-        return _ByUfunc(_UFUNCS[name], general) if name in _UFUNCS else None
+        return _ByUfunc(ORDERLESS[name], general) if name in ORDERLESS else None
     if name in _EXTREMES and element in _ORACLE:
         return _Extreme(_EXTREMES[name], general)
     # The oracle keeps its float32 sum of 16-bit floats for one rounding, which a body that rounds
@@ -145,6 +143,26 @@ class _Sum:
             return result
         total = reduction.sum(array, self.general.axes)
         return total if zero else self.general.started(start, total)
+
+
+@dataclass(frozen=True, slots=True)
+class _Placed:
+    """Values and their places, which ascend, by numpy's argmax or argmin."""
+
+    extreme: Extreme
+    general: _Halving
+
+    def __call__(self, array: Array, places: Array, start: Array, first: Array) -> Any:
+        (axis,) = self.general.axes
+        found = self.extreme.places(array, axis)
+        values, at = (
+            np.take_along_axis(part, found, axis).squeeze(axis) for part in (array, places)
+        )
+        if array.dtype.kind == "f" and np.any((values != values) | (values == 0)):
+            # Of NaN, and of zeros of either sign, the body keeps which the tree's order says.
+            return self.general(array, places, start, first)
+        starts = [np.broadcast_to(begin, values.shape) for begin in (start, first)]
+        return self.general.combine(starts, (values, at), ())
 
 
 BUILDERS: Final[Mapping[str, Builder]] = {"stablehlo.reduce": _reduce}

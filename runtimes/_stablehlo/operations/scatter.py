@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -28,7 +28,9 @@ _KEYS: Final = (
     "scatter_dims_to_operand_dims",
 )
 # Windows of this many elements are written one by one: a slice costs less than their indices.
-_LARGE_WINDOW: Final = 256
+_LARGE_WINDOW: Final = 4096
+# Where windows start along an axis that nothing moves them along.
+_FIRST: Final = np.zeros((), np.intp)
 
 
 def _scatter(site: Site) -> Kernel:
@@ -109,28 +111,15 @@ class _Scatter:
         order = (*windows.absent, *windows.offsets)
         views = [result[cut].transpose(order) for result in results]
         shape = tuple(results[0].shape[axis] for axis in windows.absent)
-        targets, inside = self._targets(shape, starts)
-        terms = [
-            update.transpose(self.front).reshape(-1, *windows.window) for update in updates
-        ]
-        if not inside.all():
-            targets, terms = targets[inside], [term[inside] for term in terms]
+        terms = [update.transpose(self.front).reshape(-1, *windows.window) for update in updates]
+        places = [starts.get(axis, _FIRST) for axis in windows.absent]
+        targets, terms = _targets(places, shape, windows.batch, terms)
         flat = [view.reshape(-1, *windows.window) for view in views]
         self.write(flat, targets, terms, captures)
         for view, rows in zip(views, flat, strict=True):
             # Where no view had this shape the rows are a copy.
             if not np.may_share_memory(view, rows):
                 view[...] = rows.reshape(view.shape)
-
-    def _targets(self, shape: Axes, starts: dict[int, Array]) -> tuple[Array, Array]:
-        """Returns for each window its flat place in `shape`, and whether that is inside."""
-        batch = self.windows.batch
-        flat, inside = np.zeros((), np.intp), np.ones((), np.bool_)
-        for axis, extent in zip(self.windows.absent, shape, strict=True):
-            place = starts.get(axis, np.zeros((), np.intp))
-            inside = inside & (place >= 0) & (place < extent)
-            flat = flat * extent + place
-        return np.broadcast_to(flat, batch).reshape(-1), np.broadcast_to(inside, batch).reshape(-1)
 
     def _by_windows(
         self,
@@ -140,23 +129,35 @@ class _Scatter:
         captures: tuple[Array, ...],
     ) -> None:
         """Writes one window after the other, cut where it reaches out of the operand."""
-        sizes, extent = self.windows.sizes, results[0].shape
+        whole = {axis: np.broadcast_to(start, self.windows.batch) for axis, start in starts.items()}
         target = np.zeros(1, np.intp)
         for place in np.ndindex(self.windows.batch):
-            target_cut, update_cut = [], []
-            for axis, size in enumerate(sizes):
-                start = starts.get(axis, np.zeros((), np.intp))
-                first = int(np.broadcast_to(start, self.windows.batch)[place])
-                low, high = max(first, 0), min(first + size, extent[axis])
-                target_cut.append(slice(low, max(low, high)))
-                update_cut.append(slice(low - first, max(low, high) - first))
-            within = tuple(update_cut[axis] for axis in self.windows.offsets)
-            views = [result[tuple(target_cut)] for result in results]
+            first = [
+                int(whole[axis][place]) if axis in whole else 0 for axis in range(results[0].ndim)
+            ]
+            cut, within = self._inside(first, results[0].shape)
+            views = [result[cut] for result in results]
+            if not views[0].size:
+                continue
+            # What is one row here may lie in the operand with gaps.
             rows = [np.array(view)[None] for view in views]
             terms = [update[place][within].reshape(rows[0].shape) for update in updates]
             self.write(rows, target, terms, captures)
             for view, row in zip(views, rows, strict=True):
                 view[...] = row[0]
+
+    def _inside(self, first: list[int], shape: Axes) -> tuple[tuple[slice, ...], tuple[slice, ...]]:
+        """Returns the part of an operand that a window covers, and which part of the window."""
+        ranges = [
+            (max(start, 0), min(start + size, extent))
+            for start, size, extent in zip(first, self.windows.sizes, shape, strict=True)
+        ]
+        cut = tuple([slice(low, max(low, high)) for low, high in ranges])
+        within = [
+            slice(ranges[axis][0] - first[axis], ranges[axis][1] - first[axis])
+            for axis in self.windows.offsets
+        ]
+        return cut, tuple(within)
 
     def _by_elements(
         self,
@@ -166,30 +167,43 @@ class _Scatter:
         captures: tuple[Array, ...],
     ) -> None:
         """Writes windows that may overlap in part: one target an element."""
-        shape = self.windows.shape
-        inside, flat = np.ones((), np.bool_), np.zeros((), np.intp)
-        for axis, extent in enumerate(results[0].shape):
-            place = self._places(axis, starts)
-            inside = inside & (place >= 0) & (place < extent)
-            flat = flat * extent + place
+        places = [self._places(axis, starts) for axis in range(results[0].ndim)]
         # Row-major order is that of the updates as they are given.
-        layout = np.argsort(self.front)
-        inside = np.broadcast_to(inside, shape).transpose(layout).reshape(-1)
-        targets = np.broadcast_to(flat, shape).transpose(layout).reshape(-1)
+        layout = tuple(np.argsort(self.front))
+        whole = [np.broadcast_to(place, self.windows.shape).transpose(layout) for place in places]
         terms = [update.reshape(-1) for update in updates]
-        if not inside.all():
-            targets, terms = targets[inside], [term[inside] for term in terms]
+        targets, terms = _targets(whole, results[0].shape, updates[0].shape, terms)
         self.write([result.reshape(-1) for result in results], targets, terms, captures)
 
     def _places(self, axis: int, starts: dict[int, Array]) -> Array:
         """Returns the place along `axis` of every element of every window."""
         windows = self.windows
-        place = starts.get(axis, np.zeros((), np.intp))
+        place = starts.get(axis, _FIRST)
         place = place.reshape(*place.shape, *(1,) * len(windows.offsets))
         if axis not in windows.offsets:
             return place
         after = len(windows.offsets) - windows.offsets.index(axis) - 1
         return place + np.arange(windows.sizes[axis]).reshape(-1, *(1,) * after)
+
+
+def _targets(
+    places: list[Array], shape: Axes, batch: Axes, terms: list[Array]
+) -> tuple[Array, list[Array]]:
+    """Returns the flat place in `shape` of each of a batch of terms, less those outside.
+
+    `places` are those along each axis of `shape`, and broadcast to `batch`.
+    """
+    flat, inside = _FIRST, True
+    for position, (place, extent) in enumerate(zip(places, shape, strict=True)):
+        # Two reductions are cheaper than the comparisons, which most often find nothing.
+        if place.min() < 0 or place.max() >= extent:
+            inside = inside & (place >= 0) & (place < extent)
+        flat = flat * extent + place if position else place
+    targets = np.broadcast_to(flat, batch).reshape(-1)
+    if inside is True:
+        return targets, terms
+    kept = np.broadcast_to(inside, batch).reshape(-1)
+    return targets[kept], [term[kept] for term in terms]
 
 
 BUILDERS: Final[Mapping[str, Builder]] = {"stablehlo.scatter": _scatter}

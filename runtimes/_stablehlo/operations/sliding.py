@@ -45,7 +45,8 @@ class Sliding:
         """Returns `array`, or a copy of it dilated and padded with `fill`."""
         if not any(map(any, self.padding)) and set(self.base) <= {1}:
             return array
-        shape, inside, kept = list(array.shape), [slice(None)] * array.ndim, [...]
+        shape, inside = list(array.shape), [slice(None)] * array.ndim
+        kept: list[Any] = [...]
         first = array.ndim - len(self.size)
         for axis, ((low, high), base) in enumerate(
             zip(self.padding, self.base, strict=True), first
@@ -56,7 +57,7 @@ class Sliding:
             kept.append(slice(max(-low, 0), max(shape[axis] - max(-high, 0), 0)))
         result = np.full(shape, fill, array.dtype)
         result[tuple(inside)] = array
-        return result[tuple(kept)]
+        return np.asarray(result[tuple(kept)])
 
     def offsets(self) -> Iterator[Axes]:
         """Yields the places within a window in row-major order."""
@@ -83,14 +84,14 @@ class Sliding:
         strides = placed.strides[first:]
         steps = [stride * each for stride, each in zip(strides, self.stride, strict=True)]
         inner = [stride * each for stride, each in zip(strides, self.dilation, strict=True)]
-        backward = tuple(slice(None, None, -1 if back else 1) for back in reversal)
+        backward: Any = (..., *(slice(None, None, -1 if back else 1) for back in reversal))
         view = as_strided(
             placed,
             (*placed.shape[:first], *counts, *self.size),
             (*placed.strides[:first], *steps, *inner),
             writeable=False,
         )
-        return view[(..., *backward)]
+        return np.asarray(view[backward])
 
 
 def blocks(shape: Axes, limit: int) -> Iterator[tuple[slice, ...]]:

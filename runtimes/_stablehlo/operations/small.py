@@ -24,12 +24,12 @@ NARROW_INTEGERS: Final = frozenset({"i4", "i2", "ui4", "ui2"})
 # Each with the format it computes in.
 SMALL_FLOATS: Final[Mapping[str, np.dtype[Any]]] = {
     **{
-        name: np.dtype(np.float32)
-        for name in ELEMENTS
-        if name.startswith("f") and width(name) <= 8
+        name: np.dtype(np.float32) for name in ELEMENTS if name.startswith("f") and width(name) <= 8
     },
     "f8E8M0FNU": np.dtype(np.float64),
 }
+# From here on a map is a table of all its values.
+_MANY: Final = 512
 _CARRIERS: Final = {
     ELEMENTS[name]: np.dtype(np.uint8 if name.startswith("u") else np.int8)
     for name in NARROW_INTEGERS
@@ -44,6 +44,10 @@ def through_float(kernel: Kernel, element: str) -> Kernel:
 def _through_float(
     kernel: Kernel, wide: np.dtype[Any], small: np.dtype[Any], *arrays: Array
 ) -> Array:
+    if len(arrays) == 1 and arrays[0].size > _MANY:
+        patterns = np.arange(256, dtype=np.uint8).view(small)
+        table = _through_float(kernel, wide, small, patterns)
+        return table.take(arrays[0].view(np.uint8))
     result = np.asarray(kernel(*[array.astype(wide) for array in arrays]))
     return convert(rounded(result, wide), small)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -10,11 +10,12 @@ import numpy as np
 import numpy.typing as npt
 
 from topos.payload.kernels.canonical import LAYOUTS
-from topos.runtimes._stablehlo.operations.bodies import Combiner, combiner
+from topos.runtimes._stablehlo.operations.bodies import ORDERLESS, Combiner, combiner
+from topos.runtimes._stablehlo.operations.orders import ranked, unranked
 from topos.runtimes._stablehlo.operations.origins import origins
 from topos.runtimes._stablehlo.program import Program
 from topos.runtimes._stablehlo.site import Site
-from topos.runtimes._stablehlo.types import is_complex, is_float
+from topos.runtimes._stablehlo.types import dtype_of, is_complex, is_float
 
 __all__ = ["Writer", "writer"]
 
@@ -23,16 +24,9 @@ Array = npt.NDArray[Any]
 # which they count, and what the body captures.
 Writer = Callable[[Sequence[Array], Array, Sequence[Array], Sequence[Array]], None]
 
-_UFUNCS: Final[Mapping[str, np.ufunc]] = {
-    "stablehlo.add": np.add,
-    "stablehlo.and": np.bitwise_and,
-    "stablehlo.maximum": np.maximum,
-    "stablehlo.minimum": np.minimum,
-    "stablehlo.multiply": np.multiply,
-    "stablehlo.or": np.bitwise_or,
-    "stablehlo.xor": np.bitwise_xor,
-}
-# In the exact posture zeros have an order that numpy's extremes do not keep.
+# Those that numpy has for complex numbers, and that round alike there and in the oracle, unlike the
+# extremes, to which numpy's zeros of either sign are equal.
+_ARITHMETIC: Final = frozenset({"stablehlo.add", "stablehlo.multiply"})
 _EXTREMES: Final = frozenset({"stablehlo.maximum", "stablehlo.minimum"})
 
 
@@ -43,13 +37,23 @@ def writer(site: Site, body: Program) -> Writer:
     if reads.isdisjoint(range(count)):
         return _Last(combiner(body))
     turns = _Turns(combiner(body))
-    element = site.results[0].element
-    known = body.only in _UFUNCS and not (is_complex(site.results[0]) and body.only in _EXTREMES)
-    if count > 1 or not known:
+    if count > 1:
         return turns
-    if site.exact and (is_complex(site.results[0]) or body.only in _EXTREMES and is_float(site.results[0])):
+    if site.exact and body.only in _EXTREMES and dtype_of(site.results[0]) in LAYOUTS:
+        return _ByRanks(body.only == "stablehlo.maximum", turns)
+    if not _is_known(site, body.only):
         return turns
-    return _ByUfunc(_UFUNCS[body.only], site.exact, turns)
+    return _ByUfunc(ORDERLESS[body.only], site.exact, turns)
+
+
+def _is_known(site: Site, name: str) -> bool:
+    """Returns whether numpy's ufunc for `name` has the bits of the body's own kernel."""
+    result = site.results[0]
+    if is_complex(result):
+        return not site.exact and name in _ARITHMETIC
+    if not site.exact or not is_float(result):
+        return name in ORDERLESS
+    return name in _ARITHMETIC and dtype_of(result) in LAYOUTS
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,6 +97,38 @@ class _ByUfunc:
         self.ufunc.at(row, targets, update)
         if self.exact and row.dtype in LAYOUTS:
             _canonicalize(row, targets)
+
+
+@dataclass(frozen=True, slots=True)
+class _ByRanks:
+    """The oracle's maximum or minimum of single elements, as one of integers.
+
+    NaN wins over every number, and -0 lies below +0.
+    """
+
+    greatest: bool
+    turns: _Turns
+
+    def __call__(
+        self,
+        rows: Sequence[Array],
+        targets: Array,
+        updates: Sequence[Array],
+        captures: Sequence[Array],
+    ) -> None:
+        (row,), (update,) = rows, updates
+        if row.ndim > 1:
+            self.turns(rows, targets, updates, captures)
+            return
+        ranks = self._ranks(row)
+        (np.maximum if self.greatest else np.minimum).at(ranks, targets, self._ranks(update))
+        row[targets] = unranked(ranks[targets], row.dtype)
+        _canonicalize(row, targets)
+
+    def _ranks(self, array: Array) -> Array:
+        ranks = ranked(array, total=True, descending=False)
+        limits = np.iinfo(ranks.dtype)
+        return np.where(np.isnan(array), limits.max if self.greatest else limits.min, ranks)
 
 
 def _canonicalize(row: Array, targets: Array) -> None:

@@ -9,7 +9,7 @@ import numpy as np
 
 from topos.runtimes._stablehlo.claim import Claim
 from topos.runtimes._stablehlo.dense import decoded
-from topos.runtimes._stablehlo.syntax import Dense, Tensor, Typed
+from topos.runtimes._stablehlo.syntax import UNIT, Dense, Packed, Tensor, Typed
 
 __all__ = [
     "Table",
@@ -19,6 +19,7 @@ __all__ = [
     "integer_field",
     "marked",
     "named_fields",
+    "packed",
     "positive",
     "table",
     "whole",
@@ -51,9 +52,19 @@ def positive(claim: Claim, key: str) -> int:
 def marked(claim: Claim, key: str) -> bool:
     """Returns whether an attribute that has no value is there."""
     value = claim.operation.attributes.get(key)
-    if value not in (None, True):
+    if value not in (None, UNIT):
         claim.refuse(f"needs no value for {key}, got {value}")
     return value is not None
+
+
+def packed(claim: Claim, key: str, default: tuple[int, ...] | None = None) -> tuple[int, ...]:
+    """Returns an `array<i64: ...>`, which must be there unless it has a default."""
+    value = claim.operation.attributes.get(key)
+    if value is None and default is not None:
+        return default
+    if not isinstance(value, Packed) or value.element != "i64":
+        claim.refuse(f"needs an array<i64: ...> as {key}, got {claim.optional(key)}")
+    return tuple(value)
 
 
 def table(claim: Claim, key: str) -> Table:
@@ -101,5 +112,5 @@ def distinct(claim: Claim, axes: Sequence[int], what: str) -> None:
 
 def ascending(claim: Claim, axes: Sequence[int], what: str) -> None:
     """Refuses unless `axes` are in ascending order; equal ones may follow each other."""
-    if any(second < first for first, second in zip(axes, axes[1:], strict=False)):
+    if list(axes) != sorted(axes):
         claim.refuse(f"needs ascending {what}, got {list(axes)}")

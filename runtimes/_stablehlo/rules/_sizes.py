@@ -4,26 +4,20 @@ from __future__ import annotations
 
 from topos.runtimes._stablehlo.claim import Claim
 from topos.runtimes._stablehlo.rules._elements import INTEGERS, SIZES
-from topos.runtimes._stablehlo.rules._shapes import Shape, ranked, shapes_agree
+from topos.runtimes._stablehlo.rules._shapes import ranked, shapes_agree
 from topos.runtimes._stablehlo.syntax import Tensor
 
-__all__ = ["demand_indices", "demand_shape", "known", "sizes", "static_sizes"]
-
-
-def sizes(claim: Claim, index: int, what: str) -> int | None:
-    """Returns how many sizes the operand at `index` holds, which must be of one dimension."""
-    type = ranked(claim, claim.operands[index], what)
-    if len(type.shape) != 1 or type.element not in SIZES:
-        claim.refuse(f"needs {what} as integers of one dimension, got {type}")
-    return type.shape[0]
+__all__ = ["demand_indices", "demand_shape", "known", "static_sizes"]
 
 
 def static_sizes(claim: Claim, index: int, what: str) -> int:
-    """Returns how many sizes the operand at `index` holds, which the text must say."""
-    count = sizes(claim, index, what)
-    if count is None:
-        claim.refuse(f"needs a static shape of {what}, got {claim.operands[index]}")
-    return count
+    """Returns how many sizes the operand at `index` holds: one dimension of a known extent."""
+    type = ranked(claim, claim.operands[index], what)
+    if len(type.shape) != 1 or type.element not in SIZES:
+        claim.refuse(f"needs {what} as integers of one dimension, got {type}")
+    if type.shape[0] is None:
+        claim.refuse(f"needs a static shape of {what}, got {type}")
+    return type.shape[0]
 
 
 def known(claim: Claim, index: int) -> tuple[int, ...] | None:
@@ -37,8 +31,10 @@ def demand_shape(claim: Claim, index: int, result: Tensor, what: str) -> None:
     count = static_sizes(claim, index, what)
     if count != len(result.shape):
         claim.refuse(f"needs {len(result.shape)} numbers as {what} of {result}, got {count}")
-    values: Shape | None = known(claim, index)
-    if values is not None and not shapes_agree(values, result.shape):
+    values = known(claim, index)
+    if values is None:
+        return
+    if not shapes_agree(values, result.shape) or any(size < 0 for size in values):
         claim.refuse(f"needs {what} of {result}, got {list(values)}")
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from typing import Final
 
@@ -15,9 +14,6 @@ from topos.runtimes._stablehlo.syntax import Tensor
 from topos.runtimes._stablehlo.types import ELEMENTS
 
 __all__ = ["RULES"]
-
-_FORMAT: Final = re.compile(r"e([0-9]{1,10})m([0-9]{1,10})")
-_MOST: Final = 2**31 - 1
 
 # The elements that numpy holds in whole bytes although they have fewer bits.
 _NARROW: Final[Mapping[str, int]] = {
@@ -65,22 +61,10 @@ _FLOATS_ALIKE: Final = alike(1, FLOATS)
 
 def _reduce_precision(claim: Claim) -> None:
     _FLOATS_ALIKE(claim)
-    exponent, mantissa = _format(claim)
+    exponent = natural(claim, "exponent_bits", "i32")
+    natural(claim, "mantissa_bits", "i32")
     if exponent < 1:
         claim.refuse(f"needs exponent_bits of 1 or more, got {exponent}")
-    if max(exponent, mantissa) > _MOST:
-        claim.refuse(f"needs bits that a number of i32 counts, got {max(exponent, mantissa)}")
-
-
-def _format(claim: Claim) -> tuple[int, int]:
-    """Returns the bits of exponent and mantissa, written as two numbers or as `e5m10`."""
-    if "format" not in claim.operation.attributes:
-        return natural(claim, "exponent_bits", "i32"), natural(claim, "mantissa_bits", "i32")
-    written = claim.word("format")
-    digits = _FORMAT.fullmatch(written)
-    if digits is None:
-        claim.refuse(f"needs a format such as e5m10, got {written}")
-    return int(digits[1]), int(digits[2])
 
 
 RULES: Final[Mapping[str, Rule]] = {

@@ -14,6 +14,7 @@ from topos.runtimes._stablehlo.rules._elements import (
     INTEGERS,
     PREDICATE,
 )
+from topos.runtimes._stablehlo.rules._numbers import packed
 from topos.runtimes._stablehlo.rules._shapes import TensorType, demand_result, merged
 from topos.runtimes._stablehlo.rules._tensors import filled, holding
 from topos.runtimes._stablehlo.syntax import Dense, Tensor, Typed
@@ -63,7 +64,7 @@ def _joined(claim: Claim, elements: frozenset[str]) -> TensorType:
     _demand_one_element(claim, [left, right])
     if "broadcast_dimensions" not in claim.operation.attributes:
         return broadcast(claim, (left, right), left.element)
-    return broadcast_along(claim, left, right, claim.integers("broadcast_dimensions"))
+    return broadcast_along(claim, left, right, packed(claim, "broadcast_dimensions"))
 
 
 def _broadcast_complex(claim: Claim) -> None:
@@ -106,11 +107,14 @@ def _constant_like(claim: Claim) -> None:
     result = filled(claim, claim.results[0], "result")
     claim.attribute("value")
     value = claim.operation.attributes["value"]
-    if isinstance(value, Typed) and str(value.type) != result.element:
-        claim.refuse(f"needs a value of {result.element}, got {value.type}")
-    demand_result(claim, operand._replace(element=result.element))
+    element = str(value.type) if isinstance(value, Typed) else _USUAL.get(type(value), "")
+    if element != result.element:
+        claim.refuse(f"needs a value of {result.element}, got {value}")
+    demand_result(claim, operand._replace(element=element))
 
 
+# The elements of the numbers whose type a text leaves out.
+_USUAL: Final[Mapping[type, str]] = {bool: "i1", int: "i64", float: "f64"}
 _CONTINUOUS: Final = FLOATS | COMPLEX
 _CURVES: Final = (
     "acos",

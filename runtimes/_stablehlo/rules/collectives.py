@@ -11,6 +11,7 @@ from topos.runtimes._stablehlo.rules._numbers import marked, positive, table
 from topos.runtimes._stablehlo.rules._reducers import bodies, demand_reducer
 from topos.runtimes._stablehlo.rules._replicas import demand_channel_id, demand_groups
 from topos.runtimes._stablehlo.rules._shapes import (
+    Shape,
     bounds_of,
     demand_result,
     demand_results,
@@ -40,16 +41,22 @@ def _all_gather(claim: Claim) -> None:
 def _demand_gathered(claim: Claim, operand: Tensor, stated: Type) -> None:
     result = holding(claim, stated, "result")
     at = axis(claim, "all_gather_dim", len(operand.shape))
-    before, after = operand.shape[at], (*result.shape, 0)[at]
     if result.element != operand.element:
         claim.refuse(f"results in elements of {operand}, got {result}")
-    if not shapes_agree(_without(operand, at), _without(result, at)):
-        claim.refuse(f"results in the shape of {operand} but for axis {at}, got {result}")
+    before, after = _changed(claim, operand, result, at)
     if before == 0 or (before and after and after % before):
         claim.refuse(f"results in a multiple of {before} in axis {at}, got {result}")
 
 
-def _without(type: Tensor, at: int) -> tuple[int | None, ...]:
+def _changed(claim: Claim, operand: Tensor, result: Tensor, at: int) -> Shape:
+    """Returns the extents of operand and result in axis `at`, where the other axes agree."""
+    alike = len(result.shape) == len(operand.shape)
+    if not alike or not shapes_agree(_without(operand, at), _without(result, at)):
+        claim.refuse(f"results in the shape of {operand} but for axis {at}, got {result}")
+    return operand.shape[at], result.shape[at]
+
+
+def _without(type: Tensor, at: int) -> Shape:
     return (*type.shape[:at], *type.shape[at + 1 :])
 
 
@@ -105,13 +112,9 @@ def _reduce_scatter(claim: Claim) -> None:
     element = _reduced(claim, body, operand)
     at = axis(claim, "scatter_dimension", len(operand.shape))
     demand_channel_id(claim, 1)
-    before, after = operand.shape[at], (*result.shape, 0)[at]
-    if len(result.shape) != len(operand.shape):
-        claim.refuse(f"results in the rank of {operand}, got {result}")
+    before, after = _changed(claim, operand, result, at)
     if before == 0 or after == 0 or (before and after and before % after):
         claim.refuse(f"results in a part of {before} in axis {at}, got {result}")
-    if not shapes_agree(_without(operand, at), _without(result, at)):
-        claim.refuse(f"results in the shape of {operand} but for axis {at}, got {result}")
     if result.element != element:
         claim.refuse(f"results in elements of {element}, got {result}")
 

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Final
 
 from topos.runtimes._stablehlo.claim import Claim, Rule
+from topos.runtimes._stablehlo.dense import decoded
 from topos.runtimes._stablehlo.rules._attributes import natural
 from topos.runtimes._stablehlo.rules._elements import (
     ANY,
@@ -29,8 +30,10 @@ def _constant(claim: Claim) -> None:
     for type in (value.type, result):
         if None in type.shape:
             claim.refuse(f"needs a static shape, got {type}")
-    demand_element(claim, result, ANY | {"index"})
+    demand_element(claim, result, ANY)
     demand_result(claim, value.type)
+    # The body is read here and kept, so that one which does not fit its type is refused.
+    decoded(value)
 
 
 def _foreign_constant(claim: Claim) -> None:

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from topos.runtimes._stablehlo.claim import Claim, Rule
-from topos.runtimes._stablehlo.rules._attributes import demand_precision
+from topos.runtimes._stablehlo.rules._attributes import demand_precision, text
 from topos.runtimes._stablehlo.rules._elements import ANY, demand_element
 from topos.runtimes._stablehlo.rules._shapes import (
     Shape,
@@ -134,7 +134,7 @@ def _unary_einsum(claim: Claim) -> None:
 
 def _demand_config(claim: Claim, count: int) -> None:
     """Refuses a configuration that does not name the axes of each operand and of the result."""
-    config = claim.word("einsum_config")
+    config = text(claim, "einsum_config")
     sides, arrow, named = config.replace(" ", "").partition("->")
     parts = sides.split(",")
     if not arrow or len(parts) != count:

@@ -6,7 +6,8 @@ from collections.abc import Mapping
 from typing import Final
 
 from topos.runtimes._stablehlo.claim import Claim, Rule
-from topos.runtimes._stablehlo.rules._shapes import agree, demand_results, scalar
+from topos.runtimes._stablehlo.rules._elements import ANY, demand_element
+from topos.runtimes._stablehlo.rules._shapes import agree, demand_results, ranked, scalar
 from topos.runtimes._stablehlo.syntax import (
     Function,
     FunctionType,
@@ -14,7 +15,9 @@ from topos.runtimes._stablehlo.syntax import (
     Tensor,
     TupleType,
     Type,
+    Unranked,
 )
+from topos.runtimes._stablehlo.types import TOKEN
 
 __all__ = ["RULES", "demand_signature", "shown"]
 
@@ -78,6 +81,9 @@ def _while(claim: Claim) -> None:
     _regions(claim, 2)
     condition, body = claim.bodies
     carried = claim.operands
+    for type in carried:
+        if isinstance(type, (TupleType, Unranked)):
+            claim.refuse(f"carries ranked tensors and tokens, got {type}")
     if not _all_agree(condition.operands, carried):
         got = shown(condition.operands)
         claim.refuse(f"needs a condition that takes {shown(carried)}, got {got}")
@@ -94,8 +100,8 @@ def _all_agree(ones: tuple[Type, ...], others: tuple[Type, ...]) -> bool:
 
 def _barrier(claim: Claim) -> None:
     for type in claim.operands:
-        if isinstance(type, TupleType):
-            claim.refuse(f"needs tensors or tokens, got {type}")
+        if type != TOKEN:
+            demand_element(claim, ranked(claim, type, "operand"), ANY)
     if claim.results != claim.operands:
         claim.refuse(f"results in {shown(claim.operands)}, got {shown(claim.results)}")
 

@@ -106,10 +106,9 @@ def _dynamic_conv(claim: Claim) -> None:
         # Nothing is known of the places, and exporters write strides for one axis too many.
         return
     shape = _convolved(claim, left, right, layout, _pairs(array, len(spatial)))
-    if array is None:
-        places = layout[2].spatial
-        shape = tuple([None if axis in places else shape[axis] for axis in range(len(shape))])
-    _demand_shape(claim, shape)
+    # The padding is the run's, even where it is a constant, and so are the extents it decides.
+    places = layout[2].spatial
+    _demand_shape(claim, tuple([None if i in places else shape[i] for i in range(len(shape))]))
 
 
 def _pairs(array: Any, count: int) -> Pairs:

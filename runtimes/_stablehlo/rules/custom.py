@@ -7,6 +7,8 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from topos.runtimes._stablehlo.claim import Claim, Rule
+from topos.runtimes._stablehlo.rules._attributes import demand_width, text
+from topos.runtimes._stablehlo.rules._elements import ANY
 from topos.runtimes._stablehlo.rules._shapes import agree
 from topos.runtimes._stablehlo.rules.control import demand_signature
 from topos.runtimes._stablehlo.syntax import Dense, Symbol, Tensor, TupleType, Type, Unranked
@@ -22,6 +24,10 @@ _TYPED: Final = 4
 
 def _custom_call(claim: Claim) -> None:
     claim.word("call_target_name")
+    claim.truth("has_side_effect", False)
+    for type in (*claim.operands, *claim.results):
+        if isinstance(type, (Tensor, Unranked)) and type.element not in ANY:
+            claim.refuse(f"takes no elements of {type.element}")
     _demand_backend(claim)
     called = claim.optional("called_computations") or ()
     if not isinstance(called, tuple) or not all(isinstance(name, Symbol) for name in called):
@@ -40,6 +46,7 @@ def _custom_call(claim: Claim) -> None:
 
 
 def _demand_backend(claim: Claim) -> None:
+    demand_width(claim, "api_version", "i32")
     version = claim.integer("api_version", 1)
     if version not in _VERSIONS:
         claim.refuse(f"needs an api_version below {len(_VERSIONS)}, got {version}")
@@ -100,12 +107,13 @@ def _part(claim: Claim, type: Type, alias: dict[str, Any], key: str) -> Type:
 
 
 def _composite(claim: Claim) -> None:
-    name = claim.word("name")
+    name = text(claim, "name")
     if not _NAME.fullmatch(name):
         claim.refuse(f"needs a name with a namespace, such as space.name, got {name!r}")
     attributes = claim.optional("composite_attributes")
     if attributes is not None and not isinstance(attributes, dict):
         claim.refuse(f"needs named fields as composite_attributes, got {attributes}")
+    demand_width(claim, "version", "i32")
     demand_signature(claim, "decomposition")
 
 

@@ -86,6 +86,8 @@ def _pad(claim: Claim) -> None:
         count = static_sizes(claim, index, what)
         if count != rank:
             claim.refuse(f"needs {rank} numbers as {what}, got {count}")
+        if claim.operands[index] != claim.operands[2]:
+            claim.refuse(f"needs {what} as {claim.operands[2]}, got {claim.operands[index]}")
     if len(result.shape) != rank:
         claim.refuse(f"needs a result of rank {rank}, got {result}")
     _demand_padded(claim, operand, result)

@@ -64,7 +64,7 @@ def _accurate(claim: Claim) -> None:
     if mode not in _MODES:
         claim.refuse(f"needs an accuracy of {' '.join(_MODES)}, got {mode}")
     tolerances = [fields.get(key, 0) for key in _TOLERANCES]
-    if any(tolerance < 0 for tolerance in tolerances):
+    if any(type(each) not in (int, float) or each < 0 for each in tolerances):
         claim.refuse(f"needs tolerances of 0 or more, got {tolerances}")
     if mode != "TOLERANCE" and any(tolerances):
         claim.refuse(f"takes no tolerances with the mode {mode}, got {tolerances}")

@@ -13,6 +13,7 @@ from topos.runtimes._stablehlo.rules._numbers import (
     distinct,
     integer_field,
     named_fields,
+    packed,
     whole,
 )
 from topos.runtimes._stablehlo.rules._shapes import (
@@ -39,12 +40,12 @@ _LISTS: Final = (
 class _Numbers(NamedTuple):
     """The dimension numbers of a gather, named as in the specification."""
 
+    index_vector_dim: int
     offset_dims: tuple[int, ...]
     collapsed_slice_dims: tuple[int, ...]
     operand_batching_dims: tuple[int, ...]
     start_indices_batching_dims: tuple[int, ...]
     start_index_map: tuple[int, ...]
-    index_vector_dim: int
 
     @property
     def dropped(self) -> tuple[int, ...]:
@@ -56,7 +57,7 @@ def _numbers(claim: Claim) -> _Numbers:
     key = "dimension_numbers"
     fields = named_fields(claim, key, (*_LISTS, "index_vector_dim"))
     lists = [claim.integers_of(fields.get(name, ()), name) for name in _LISTS]
-    return _Numbers(*lists, integer_field(claim, fields, "index_vector_dim"))
+    return _Numbers(integer_field(claim, fields, "index_vector_dim"), *lists)
 
 
 def _gather(claim: Claim) -> None:
@@ -64,7 +65,7 @@ def _gather(claim: Claim) -> None:
     operand = holding(claim, claim.operands[0], "operand")
     indices = holding(claim, claim.operands[1], "start_indices", INTEGERS)
     numbers = _numbers(claim)
-    sizes = claim.integers("slice_sizes")
+    sizes = packed(claim, "slice_sizes")
     claim.truth("indices_are_sorted", False)
     _demand_numbers(claim, operand, indices, numbers, len(sizes))
     _demand_sizes(claim, operand, numbers, sizes)

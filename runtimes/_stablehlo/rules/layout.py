@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Final
 
 from topos.runtimes._stablehlo.claim import Claim, Rule
-from topos.runtimes._stablehlo.rules._attributes import integers
+from topos.runtimes._stablehlo.rules._attributes import integers, natural
 from topos.runtimes._stablehlo.rules._elements import ANY, demand_element
 from topos.runtimes._stablehlo.rules._shapes import (
     Shape,
@@ -93,7 +93,7 @@ def _concatenate(claim: Claim) -> None:
     tensors = [ranked(claim, type, "operand") for type in claim.operands]
     first = tensors[0]
     demand_element(claim, first, ANY)
-    (along,) = claim.axes("dimension", (claim.integer("dimension"),), len(first.shape))
+    (along,) = claim.axes("dimension", (natural(claim, "dimension"),), len(first.shape))
     for other in tensors:
         shapes = (_without(first.shape, along), _without(other.shape, along))
         ranks = len(other.shape) == len(first.shape)

@@ -7,6 +7,7 @@ from typing import Final
 
 from topos.runtimes._stablehlo.claim import Claim, Rule
 from topos.runtimes._stablehlo.rules._elements import COMPLEX, FLOATS
+from topos.runtimes._stablehlo.rules._numbers import packed
 from topos.runtimes._stablehlo.rules._shapes import (
     Shape,
     bounds_of,
@@ -31,7 +32,7 @@ def _fft(claim: Claim) -> None:
     kind = claim.word("fft_type")
     if kind not in _TRANSFORMS:
         claim.refuse(f"knows no fft_type {kind}")
-    lengths = claim.integers("fft_length")
+    lengths = packed(claim, "fft_length")
     if not 1 <= len(lengths) <= 3:
         claim.refuse(f"needs 1 to 3 numbers as fft_length, got {len(lengths)}")
     # The last length decides how many elements a spectrum of real numbers has.

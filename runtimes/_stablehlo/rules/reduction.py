@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Final
 
 from topos.runtimes._stablehlo.claim import Claim, Rule
-from topos.runtimes._stablehlo.rules._numbers import axes_below, distinct
+from topos.runtimes._stablehlo.rules._numbers import axes_below, distinct, packed
 from topos.runtimes._stablehlo.rules._reducers import bodies, demand_reducer
 from topos.runtimes._stablehlo.rules._shapes import (
     bounds_of,
@@ -30,7 +30,7 @@ def _reduce(claim: Claim) -> None:
     (body,) = bodies(claim)
     merged(claim, inputs, "inputs")
     witness = inputs[0]
-    axes = claim.integers("dimensions")
+    axes = packed(claim, "dimensions")
     axes_below(claim, axes, len(witness.shape), "dimensions")
     distinct(claim, axes, "dimensions")
     kept = [axis for axis in range(len(witness.shape)) if axis not in axes]
@@ -48,13 +48,12 @@ def _map(claim: Claim) -> None:
     inputs = tuple([holding(claim, type, "an operand") for type in claim.operands])
     (body,) = bodies(claim)
     returned = _mapped(claim, body, inputs)
-    merged(claim, inputs, "operands")
-    axes = claim.integers("dimensions")
+    known = merged(claim, inputs, "operands")
+    axes = packed(claim, "dimensions")
     if axes != tuple(range(len(inputs[0].shape))):
         rank = len(inputs[0].shape)
         claim.refuse(f"needs every one of {rank} axes in order as dimensions, got {list(axes)}")
-    # The result has no bounds of its own, and so agrees with any.
-    demand_result(claim, Tensor(inputs[-1].shape, returned.element))
+    demand_result(claim, known._replace(element=returned.element))
 
 
 def _mapped(claim: Claim, body: FunctionType, inputs: tuple[Tensor, ...]) -> Tensor:

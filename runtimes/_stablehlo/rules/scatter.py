@@ -38,12 +38,12 @@ _LISTS: Final = (
 class _Numbers(NamedTuple):
     """The dimension numbers of a scatter, named as in the specification."""
 
+    index_vector_dim: int
     update_window_dims: tuple[int, ...]
     inserted_window_dims: tuple[int, ...]
     input_batching_dims: tuple[int, ...]
     scatter_indices_batching_dims: tuple[int, ...]
     scatter_dims_to_operand_dims: tuple[int, ...]
-    index_vector_dim: int
 
     @property
     def dropped(self) -> tuple[int, ...]:
@@ -63,7 +63,7 @@ def _scatter(claim: Claim) -> None:
     key = "scatter_dimension_numbers"
     fields = named_fields(claim, key, (*_LISTS, "index_vector_dim"))
     lists = [claim.integers_of(fields.get(name, ()), name) for name in _LISTS]
-    numbers = _Numbers(*lists, integer_field(claim, fields, "index_vector_dim"))
+    numbers = _Numbers(integer_field(claim, fields, "index_vector_dim"), *lists)
     claim.truth("indices_are_sorted", False)
     claim.truth("unique_indices", False)
     merged(claim, inputs, "inputs")

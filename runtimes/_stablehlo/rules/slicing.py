@@ -9,7 +9,7 @@ from topos.runtimes._stablehlo.claim import Claim, Rule
 from topos.runtimes._stablehlo.rules._attributes import integers
 from topos.runtimes._stablehlo.rules._elements import ANY, demand_element
 from topos.runtimes._stablehlo.rules._shapes import bounds_of, demand_result, ranked
-from topos.runtimes._stablehlo.rules._sizes import demand_indices, known, sizes
+from topos.runtimes._stablehlo.rules._sizes import demand_indices, known, static_sizes
 from topos.runtimes._stablehlo.syntax import Tensor
 
 __all__ = ["RULES"]
@@ -70,10 +70,10 @@ def _real_dynamic_slice(claim: Claim) -> None:
     operand, result = _operand(claim), ranked(claim, claim.results[0], "result")
     rank = len(operand.shape)
     for index, what in ((1, "start_indices"), (2, "limit_indices"), (3, "strides")):
-        count = sizes(claim, index, what)
+        count = static_sizes(claim, index, what)
         if claim.operands[index] != claim.operands[1]:
             claim.refuse(f"needs {what} as {claim.operands[1]}, got {claim.operands[index]}")
-        if count not in (None, rank):
+        if count != rank:
             claim.refuse(f"needs {rank} numbers as {what}, got {count}")
     strides = known(claim, 3)
     if strides is not None and any(stride < 1 for stride in strides):

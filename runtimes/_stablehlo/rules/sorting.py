@@ -27,8 +27,8 @@ def _sort(claim: Claim) -> None:
         claim.refuse("needs 1 or more operands, got 0")
     inputs = tuple([holding(claim, type, "an input") for type in claim.operands])
     (comparator,) = bodies(claim)
-    merged(claim, inputs, "inputs")
-    demand_results(claim, inputs)
+    known = merged(claim, inputs, "inputs")
+    demand_results(claim, tuple([known._replace(element=taken.element) for taken in inputs]))
     rank = len(inputs[0].shape)
     axis = whole(claim, "dimension") if "dimension" in claim.operation.attributes else -1
     if not -rank <= axis < rank:

@@ -6,8 +6,9 @@ from collections.abc import Mapping
 from typing import Final
 
 from topos.runtimes._stablehlo.claim import Claim, Rule
-from topos.runtimes._stablehlo.rules._attributes import demand_channel
-from topos.runtimes._stablehlo.rules._shapes import demand_result, tensor
+from topos.runtimes._stablehlo.rules._attributes import demand_channel, text
+from topos.runtimes._stablehlo.rules._elements import ANY, demand_element
+from topos.runtimes._stablehlo.rules._shapes import demand_result, ranked
 from topos.runtimes._stablehlo.syntax import Type
 from topos.runtimes._stablehlo.types import TOKEN
 
@@ -20,13 +21,16 @@ def _demand_ordered(claim: Claim, types: tuple[Type, ...], what: str) -> None:
         got = types[-1] if types else "nothing"
         claim.refuse(f"needs a token as its last {what}, got {got}")
     for type in types[:-1]:
-        tensor(claim, type, what)
+        demand_element(claim, ranked(claim, type, what), ANY)
 
 
 def _received(claim: Claim) -> None:
     if claim.operands != (TOKEN,):
         claim.refuse(f"needs a token as its operand, got {len(claim.operands)} operands")
     _demand_ordered(claim, claim.results, "result")
+    for type in claim.results[:-1]:
+        if None in ranked(claim, type, "result").shape:
+            claim.refuse(f"needs a static result, got {type}")
 
 
 def _sent(claim: Claim) -> None:
@@ -37,6 +41,7 @@ def _sent(claim: Claim) -> None:
 
 def _infeed(claim: Claim) -> None:
     _received(claim)
+    text(claim, "infeed_config", "")
     layout = claim.optional("layout")
     if layout is None:
         return
@@ -49,6 +54,7 @@ def _infeed(claim: Claim) -> None:
 
 def _outfeed(claim: Claim) -> None:
     _sent(claim)
+    text(claim, "outfeed_config", "")
 
 
 def _send(claim: Claim) -> None:

@@ -7,7 +7,7 @@ from typing import Final, NamedTuple
 
 from topos.runtimes._stablehlo.claim import Claim, Rule
 from topos.runtimes._stablehlo.rules._elements import PREDICATE
-from topos.runtimes._stablehlo.rules._numbers import table
+from topos.runtimes._stablehlo.rules._numbers import packed, table
 from topos.runtimes._stablehlo.rules._reducers import bodies, demand_reducer, same_element
 from topos.runtimes._stablehlo.rules._shapes import (
     Shape,
@@ -19,7 +19,7 @@ from topos.runtimes._stablehlo.rules._shapes import (
     shapes_agree,
 )
 from topos.runtimes._stablehlo.rules._tensors import holding
-from topos.runtimes._stablehlo.syntax import Dense, FunctionType, Tensor
+from topos.runtimes._stablehlo.syntax import Dense, FunctionType, Packed, Tensor
 
 __all__ = ["RULES", "Pairs", "Window", "padding_of", "slid", "windows_of"]
 
@@ -70,15 +70,17 @@ def windows_of(
     pairs = padding or ((0, 0),) * count
     _demand_count(claim, "padding", len(pairs), count)
     if reversal is not None:
-        value = claim.optional(reversal)
-        _demand_count(claim, reversal, count if not value else len(value), count)
+        flags = claim.optional(reversal)
+        if flags is not None and not (isinstance(flags, Packed) and flags.element == "i1"):
+            claim.refuse(f"needs an array<i1: ...> as {reversal}, got {flags}")
+        _demand_count(claim, reversal, len(flags) if flags else count, count)
     if any(extent is not None and extent <= 0 for extent in extents):
         claim.refuse(f"needs a positive window, got {list(extents)}")
     return tuple(map(Window, extents, strides, pairs, bases, steps))
 
 
 def _steps(claim: Claim, key: str | None, count: int) -> tuple[int, ...]:
-    steps = claim.integers(key, ()) if key is not None else ()
+    steps = packed(claim, key, ()) if key is not None else ()
     if not steps:
         return (1,) * count
     assert key is not None
@@ -123,7 +125,7 @@ def _reduce_window(claim: Claim) -> None:
     (body,) = bodies(claim)
     merged(claim, inputs, "inputs")
     padding = padding_of(claim)
-    extents = claim.integers("window_dimensions")
+    extents = packed(claim, "window_dimensions")
     if len(extents) != len(inputs[0].shape):
         rank = len(inputs[0].shape)
         claim.refuse(f"needs {rank} window_dimensions, got {len(extents)}")
@@ -146,7 +148,7 @@ def _select_and_scatter(claim: Claim) -> None:
     select, scatter = bodies(claim, 2)
     _demand_selector(claim, select, operand)
     (returned,) = demand_reducer(claim, scatter, (Tensor((), source.element),), (initial,))
-    extents = claim.integers("window_dimensions", ())
+    extents = packed(claim, "window_dimensions", ())
     if len(extents) != len(operand.shape):
         claim.refuse(f"needs {len(operand.shape)} window_dimensions, got {len(extents)}")
     places = slid(operand.shape, windows_of(claim, extents, padding_of(claim)))

@@ -1,0 +1,101 @@
+"""The hyperbolic sine and cosine, the tangent and the square of complex numbers.
+
+Each takes and returns complex128 arrays; both parts are rounded once from wide numbers. Where a
+part is infinite or NaN the results are those of C99, Annex G.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+import numpy as np
+import numpy.typing as npt
+
+from topos.runtimes._stablehlo.chlo.complex_inverse import extended, joined
+from topos.runtimes._stablehlo.chlo.constants import LN_TWO
+from topos.runtimes._stablehlo.chlo.hyperbolic import sinh_cosh
+from topos.runtimes._stablehlo.chlo.wide import Wide, constant, exponential, sine_cosine, where
+
+__all__ = ["cosh", "sinh", "square", "tan"]
+
+Array = npt.NDArray[Any]
+
+_FAR: Final = 600.0
+_END: Final = 900.0
+_SHIFT: Final = 300
+# From here on tanh is 1 and e**-2y below 2**-115 of it.
+_LEVEL: Final = 40.0
+
+
+def sinh(values: Array) -> Array:
+    """Returns sinh x cos y + i cosh x sin y."""
+
+    def finite(x: Array, y: Array) -> Array:
+        first, second, scale = _scaled(np.abs(x))
+        sine, cosine = sine_cosine(Wide(y))
+        real, imaginary = (first * cosine).value() * scale, (second * sine).value() * scale
+        return joined(_signed(real, x, cosine.head), np.copysign(imaginary, _sign(sine, y)))
+
+    return extended(finite, np.sinh, values)
+
+
+def cosh(values: Array) -> Array:
+    """Returns cosh x cos y + i sinh x sin y."""
+
+    def finite(x: Array, y: Array) -> Array:
+        first, second, scale = _scaled(np.abs(x))
+        sine, cosine = sine_cosine(Wide(y))
+        imaginary = (first * sine).value() * scale
+        return joined((second * cosine).value() * scale, _signed(imaginary, x, _sign(sine, y)))
+
+    return extended(finite, np.cosh, values)
+
+
+def _sign(sine: Wide, angle: Array) -> Array:
+    """Returns numbers with the sign of the sine, which is that of the angle where it is zero."""
+    return np.where(sine.head == 0.0, angle, sine.head)
+
+
+def _signed(array: Array, first: Array, second: Array) -> Array:
+    """Returns `array` with the product of two signs: zeros lose theirs in wide numbers."""
+    sign = np.copysign(1.0, first) * np.copysign(1.0, second)
+    return np.asarray(np.copysign(array, sign))
+
+
+def _scaled(magnitude: Array) -> tuple[Wide, Wide, Array]:
+    """Returns sinh x and cosh x over a power of two, and that power: only the whole overflows."""
+    far = magnitude > _FAR
+    sine, cosine = sinh_cosh(np.where(far, 1.0, magnitude))
+    exponent = Wide(np.where(far, np.minimum(magnitude, _END), _FAR))
+    large = exponential(exponent - constant(LN_TWO) * float(_SHIFT + 1))
+    scale = np.where(far, 2.0**_SHIFT, 1.0)
+    return where(far, large, sine), where(far, large, cosine), scale
+
+
+def tan(values: Array) -> Array:
+    """Returns (sin x cos x + i sinh y cosh y) / (cos(x)**2 + sinh(y)**2)."""
+
+    def finite(x: Array, y: Array) -> Array:
+        magnitude = np.abs(y)
+        level = magnitude > _LEVEL
+        sine, cosine = sine_cosine(Wide(x))
+        rise, fall = sinh_cosh(np.where(level, 1.0, magnitude))
+        below = cosine * cosine + rise * rise
+        wave = sine * cosine
+        far = wave * exponential(Wide(-2.0 * np.minimum(magnitude, 1000.0))) * 4.0
+        real = where(level, far, wave / below).value()
+        imaginary = np.where(level, 1.0, (rise * fall / below).value())
+        real = _signed(real, _sign(sine, x), cosine.head)
+        return joined(real, np.copysign(imaginary, y))
+
+    return extended(finite, np.tan, values)
+
+
+def square(values: Array) -> Array:
+    """Returns (x - y)(x + y) + 2ixy."""
+    x, y = values.real, values.imag
+    inside = np.maximum(np.abs(x), np.abs(y)) < 2.0**490
+    wide = inside & (np.minimum(np.abs(x), np.abs(y)) > 2.0**-400)
+    a, b = Wide(np.where(wide, x, 1.0)), Wide(np.where(wide, y, 1.0))
+    real = np.where(wide, ((a - b) * (a + b)).value(), (x - y) * (x + y))
+    return joined(real, 2.0 * (x * y))

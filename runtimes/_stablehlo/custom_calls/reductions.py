@@ -1,0 +1,65 @@
+"""LAPACK's reductions that numpy lacks: gees, gehrd, sytrd and geqp3, through scipy."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+import numpy as np
+import numpy.typing as npt
+
+from topos.errors import ExecutionError
+from topos.runtimes._stablehlo.custom_calls.call import CustomCall, CustomKernel
+from topos.runtimes._stablehlo.custom_calls.foreign import foreign
+from topos.runtimes._stablehlo.custom_calls.lapack import flag, routines
+
+__all__ = ["TARGETS"]
+
+Array = npt.NDArray[Any]
+
+
+def _routine(name: str, matrix: Array) -> Any:
+    (routine,) = foreign("scipy.linalg").get_lapack_funcs((name,), (matrix,))
+    return routine
+
+
+def _gees(call: CustomCall, matrix: Array) -> tuple[Any, ...]:
+    vectors = flag(call, "mode") == "V"
+    triangle, selected, *values, basis, _, code = _routine("gees", matrix)(
+        _unsorted, matrix, compute_v=vectors, sort_t=0
+    )
+    return triangle, basis if vectors else 0, *values, selected, code
+
+
+def _unsorted(*value: Any) -> None:
+    """Takes an eigenvalue; LAPACK asks only where it is to sort them."""
+
+
+def _gehrd(call: CustomCall, matrix: Array) -> tuple[Any, ...]:
+    low, high = call.configuration["low"] - 1, call.configuration["high"] - 1
+    reduced, scales, code = _routine("gehrd", matrix)(matrix, lo=low, hi=high)
+    return reduced, scales, code
+
+
+def _sytrd(call: CustomCall, matrix: Array) -> tuple[Any, ...]:
+    name = "hetrd" if np.iscomplexobj(matrix) else "sytrd"
+    lower = flag(call, "uplo") == "L"
+    reduced, diagonal, beside, scales, code = _routine(name, matrix)(matrix, lower=int(lower))
+    return reduced, diagonal, beside, scales, code
+
+
+def _geqp3(call: CustomCall, matrix: Array, pivots: Array) -> tuple[Any, ...]:
+    if pivots.any():
+        raise ExecutionError(
+            f"custom_call @{call.target} needs columns that are all free, got {pivots.tolist()}"
+        )
+    reduced, chosen, scales, _, _ = _routine("geqp3", matrix)(matrix)
+    return reduced, chosen, scales
+
+
+TARGETS: Final[Mapping[str, CustomKernel]] = {
+    **routines("gees", _gees),
+    **routines("gehrd", _gehrd),
+    **routines("sytrd", _sytrd, "hetrd"),
+    **routines("geqp3", _geqp3),
+}

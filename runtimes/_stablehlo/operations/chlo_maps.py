@@ -1,0 +1,197 @@
+"""CHLO maps: functions of one and two numbers, element by element.
+
+float64 rounds once from a wide number; shorter floats compute in float64 and round once; complex
+numbers compute as two float64 parts, which round once more for complex<f32>. Where speed is asked
+for, the circular and hyperbolic functions of f64 and f32 are numpy's.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from functools import partial
+from typing import Any, Final
+
+import numpy as np
+import numpy.typing as npt
+
+from topos.payload.kernels.canonical import canonical
+from topos.payload.kernels.conversion import convert, promoted, rounded
+from topos.runtimes._stablehlo.chlo import (
+    bessel,
+    circular,
+    complex_hyperbolic,
+    complex_inverse,
+    error,
+    gamma,
+    hyperbolic,
+    zeta,
+)
+from topos.runtimes._stablehlo.chlo.fields import PLAIN, WIDE, Field
+from topos.runtimes._stablehlo.program import Kernel
+from topos.runtimes._stablehlo.site import Builder, Site
+from topos.runtimes._stablehlo.types import dtype_of, width
+
+__all__ = ["BUILDERS", "ELEMENTWISE"]
+
+Array = npt.NDArray[Any]
+Map = Callable[..., Array]
+
+# So many elements at a time stay in the processor's caches.
+_CHUNK: Final = 4096
+
+# With numpy's function, which is right to a few units in the last place of float64.
+_CURVES: Final[Mapping[str, tuple[Map, Map]]] = {
+    "chlo.acos": (circular.acos, np.arccos),
+    "chlo.acosh": (hyperbolic.acosh, np.arccosh),
+    "chlo.asin": (circular.asin, np.arcsin),
+    "chlo.asinh": (hyperbolic.asinh, np.arcsinh),
+    "chlo.atan": (circular.atan, np.arctan),
+    "chlo.atanh": (hyperbolic.atanh, np.arctanh),
+    "chlo.cosh": (hyperbolic.cosh, np.cosh),
+    "chlo.sinh": (hyperbolic.sinh, np.sinh),
+    "chlo.tan": (circular.tan, np.tan),
+}
+_COMPLEX: Final[Mapping[str, Map]] = {
+    "chlo._asin_acos_kernel": complex_inverse.kernel,
+    "chlo.acos": complex_inverse.acos,
+    "chlo.acosh": complex_inverse.acosh,
+    "chlo.asin": complex_inverse.asin,
+    "chlo.asinh": complex_inverse.asinh,
+    "chlo.atan": complex_inverse.atan,
+    "chlo.atanh": complex_inverse.atanh,
+    "chlo.cosh": complex_hyperbolic.cosh,
+    "chlo.sinh": complex_hyperbolic.sinh,
+    "chlo.tan": complex_hyperbolic.tan,
+}
+_SPECIAL: Final[Mapping[str, Callable[..., Array]]] = {
+    "chlo.bessel_i1e": bessel.bessel_i1e,
+    "chlo.digamma": gamma.digamma,
+    "chlo.lgamma": gamma.lgamma,
+    "chlo.polygamma": zeta.polygamma,
+    "chlo.zeta": zeta.zeta,
+}
+_ERROR: Final[Mapping[str, Map]] = {"chlo.erf_inv": error.erf_inv, "chlo.erfc": error.erfc}
+
+
+def _curve(site: Site) -> Kernel:
+    element = site.results[0].element
+    if element.startswith("complex"):
+        return partial(_mapped_parts, _COMPLEX[site.name])
+    exact, fast = _CURVES[site.name]
+    if element not in ("f64", "f32"):
+        return partial(_mapped, fast)
+    if not site.exact:
+        return partial(_plain, fast)
+    return partial(_mapped, exact if element == "f64" else fast)
+
+
+def _special(site: Site) -> Kernel:
+    element = site.results[0].element
+    if element.startswith("complex"):
+        site.unsupported(f"of elements of {element} is not supported")
+    field: Field = WIDE if element == "f64" else PLAIN
+    return partial(_mapped, partial(_SPECIAL[site.name], field))
+
+
+def _error(site: Site) -> Kernel:
+    return partial(_mapped, _ERROR[site.name])
+
+
+def _plain(function: Map, array: Array) -> Array:
+    return rounded(function(array), array.dtype)
+
+
+def _mapped(function: Map, *arrays: Array) -> Array:
+    """Returns what `function` makes of float64 chunks of one axis, rounded to the arrays' dtype."""
+    first = arrays[0]
+    flat = [promoted(array).astype(np.float64).reshape(-1) for array in arrays]
+    return convert(canonical(_chunked(function, flat)), first.dtype).reshape(first.shape)
+
+
+def _mapped_parts(function: Map, array: Array) -> Array:
+    wide = _chunked(function, [array.astype(np.complex128).reshape(-1)])
+    result = wide.astype(array.dtype)
+    canonical(result.view(f"f{array.dtype.itemsize // 2}"))
+    return result.reshape(array.shape)
+
+
+def _chunked(function: Map, flat: list[Array]) -> Array:
+    result = np.empty_like(flat[0])
+    with np.errstate(all="ignore"):
+        for start in range(0, result.size, _CHUNK):
+            every = slice(start, start + _CHUNK)
+            result[every] = function(*[array[every] for array in flat])
+    return result
+
+
+def _conj(site: Site) -> Kernel:
+    return np.conjugate if site.results[0].element.startswith("complex") else _unchanged
+
+
+def _unchanged(array: Array) -> Array:
+    return array
+
+
+_INFINITE: Final[Mapping[str, Map]] = {
+    "chlo.is_inf": np.isinf,
+    "chlo.is_neg_inf": np.isneginf,
+    "chlo.is_pos_inf": np.isposinf,
+}
+
+
+def _asked(site: Site) -> Kernel:
+    return partial(_answered, _INFINITE[site.name])
+
+
+def _answered(function: Map, array: Array) -> Array:
+    # In float32 every shorter float is itself, an infinity where its format has one.
+    return np.asarray(function(promoted(array)))
+
+
+def _mulhi(site: Site) -> Kernel:
+    bits, dtype = width(site.results[0].element), dtype_of(site.results[0])
+    return _high_word if bits == 64 else partial(_high_part, bits, dtype)
+
+
+def _high_part(bits: int, dtype: np.dtype[Any], left: Array, right: Array) -> Array:
+    unsigned = dtype.kind == "u" or dtype.name.startswith("uint")
+    wide = np.dtype(np.uint64 if unsigned else np.int64)
+    product = left.astype(wide) * right.astype(wide)
+    return np.asarray(product >> wide.type(bits)).astype(dtype)
+
+
+def _high_word(left: Array, right: Array) -> Array:
+    """Returns the upper word of a product by products of half words (Knuth, TAOCP 4.3.1)."""
+    half, mask = np.uint64(32), np.uint64(0xFFFF_FFFF)
+    first, second = left.view(np.uint64), right.view(np.uint64)
+    a, b = first >> half, first & mask
+    c, d = second >> half, second & mask
+    middle = a * d + ((b * d) >> half)
+    carried = (middle & mask) + b * c
+    high = np.asarray(a * c + (middle >> half) + (carried >> half))
+    if left.dtype.kind == "i":
+        # A negative word is less by 2**64 than the unsigned one of its bits.
+        none = np.uint64(0)
+        high = high - (np.where(left < 0, second, none) + np.where(right < 0, first, none))
+    return np.asarray(high).view(left.dtype)
+
+
+def _next_after(site: Site) -> Kernel:
+    return _neighbour
+
+
+def _neighbour(array: Array, toward: Array) -> Array:
+    return canonical(np.asarray(np.nextafter(array, toward)))
+
+
+# Given arrays of one shape for scalars, these kernels compute element by element.
+ELEMENTWISE: Final = True
+BUILDERS: Final[Mapping[str, Builder]] = {
+    **dict.fromkeys(_COMPLEX, _curve),
+    **dict.fromkeys(_SPECIAL, _special),
+    **dict.fromkeys(_ERROR, _error),
+    **dict.fromkeys(_INFINITE, _asked),
+    "chlo.conj": _conj,
+    "chlo.mulhi": _mulhi,
+    "chlo.next_after": _next_after,
+}

@@ -1,0 +1,167 @@
+"""Custom calls: the kernel that is registered for a target, held to the types of the text."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, Final
+
+import numpy as np
+import numpy.typing as npt
+
+from topos.errors import ExecutionError, ToposError
+from topos.runtimes._runtime import ArrayType
+from topos.runtimes._stablehlo.custom_calls import CustomCall, CustomKernel, kernel_of
+from topos.runtimes._stablehlo.custom_calls.call import Called
+from topos.runtimes._stablehlo.dense import decoded
+from topos.runtimes._stablehlo.operations.bodies import Pointwise, pointwise
+from topos.runtimes._stablehlo.program import Kernel
+from topos.runtimes._stablehlo.site import Builder, Site
+from topos.runtimes._stablehlo.syntax import Dense, Opaque, Symbol, Tensor, TupleType, Type
+from topos.runtimes._stablehlo.types import TOKEN, dtype_of, extents
+
+__all__ = ["BUILDERS"]
+
+Array = npt.NDArray[Any]
+
+
+def _custom_call(site: Site) -> Kernel:
+    target = site.word("call_target_name")
+    kernel = kernel_of(target)
+    if kernel is None:
+        site.unsupported(
+            f"@{target} is not supported; register_custom_call gives a target its kernel"
+        )
+    results: Sequence[Type] = site.results
+    tupled = len(results) == 1 and isinstance(results[0], TupleType)
+    if tupled and isinstance(results[0], TupleType):
+        results = results[0].parts
+    # The text may carry the shapes of dynamic results as operands, which the types say too.
+    shapes = set(site.integers("indices_of_shape_operands", ()))
+    taken = tuple(
+        place
+        for place, type in enumerate(site.operands)
+        if place not in shapes and isinstance(type, Tensor)
+    )
+    call = CustomCall(
+        target=target,
+        attributes={key: _read(site.optional(key)) for key in site.operation.attributes},
+        configuration=_configuration(site),
+        operand_layouts=_layouts(site, "operand_layouts", len(site.operands)),
+        result_layouts=_layouts(site, "result_layouts", len(results)),
+        results=tuple([_array_type(site, target, type) for type in results]),
+        called=tuple([_called(site, name) for name in site.optional("called_computations") or ()]),
+        exact=site.exact,
+    )
+    return _Invocation(kernel, call, taken, tupled)
+
+
+def _read(value: Any) -> Any:
+    """Returns an attribute without the classes of the syntax tree."""
+    if isinstance(value, Dense):
+        return decoded(_of_numbers(value))
+    if isinstance(value, Opaque):
+        return value.text
+    if isinstance(value, tuple):
+        return tuple(map(_read, value))
+    if isinstance(value, dict):
+        return {key: _read(part) for key, part in value.items()}
+    return str(value) if isinstance(value, str) else value
+
+
+def _of_numbers(value: Dense) -> Dense:
+    """Returns a constant, whose element may be `index`, as one that can be decoded."""
+    if not isinstance(value.type, Tensor) or value.type.element != "index":
+        return value
+    return Dense(value.body, value.type._replace(element="i64"), value.line, value.column)
+
+
+def _configuration(site: Site) -> Mapping[str, Any]:
+    # Texts of before the typed interface carry the dictionary under the name of their dialect.
+    for key in ("backend_config", "mhlo.backend_config"):
+        value = site.optional(key)
+        if isinstance(value, dict):
+            return {name: _read(part) for name, part in value.items()}
+    return {}
+
+
+def _layouts(site: Site, key: str, count: int) -> tuple[tuple[int, ...] | None, ...]:
+    stated = site.optional(key)
+    if stated is None:
+        return (None,) * count
+    return tuple([tuple(np.ravel(_read(layout)).tolist()) for layout in stated])
+
+
+def _array_type(site: Site, target: str, type: Type) -> ArrayType:
+    if not isinstance(type, Tensor):
+        kind = "token" if type == TOKEN else "tuple in a tuple"
+        site.unsupported(f"@{target} with a {kind} as its result is not supported")
+    return ArrayType(extents(type), dtype_of(type))
+
+
+def _called(site: Site, name: Symbol) -> Called:
+    return partial(_applied, pointwise(site.function(name, site.operation)))
+
+
+def _applied(apply: Pointwise, *arrays: Array) -> Sequence[Array]:
+    return apply(arrays, ())
+
+
+def _guarded(operand: Array) -> Array:
+    """Returns `operand` as an array that a kernel cannot write, since it may be a constant."""
+    view = operand.view()
+    view.setflags(write=False)
+    return view
+
+
+@dataclass(frozen=True, slots=True)
+class _Invocation:
+    """A kernel with its call; `taken` are the places of the operands that it is given."""
+
+    kernel: CustomKernel
+    call: CustomCall
+    taken: tuple[int, ...]
+    tupled: bool
+
+    def __call__(self, *operands: Array) -> Any:
+        values = self._returned([_guarded(operands[place]) for place in self.taken])
+        if len(values) != len(self.call.results):
+            raise ExecutionError(
+                f"custom_call @{self.call.target} needs a kernel that returns"
+                f" {len(self.call.results)} results, got {len(values)}"
+            )
+        arrays = tuple(
+            [
+                self._checked(position, np.asarray(value), stated)
+                for position, (value, stated) in enumerate(
+                    zip(values, self.call.results, strict=True)
+                )
+            ]
+        )
+        return arrays[0] if len(arrays) == 1 and not self.tupled else arrays
+
+    def _returned(self, operands: list[Array]) -> Sequence[Any]:
+        try:
+            values = self.kernel(self.call, *operands)
+        except (ToposError, MemoryError):
+            raise
+        # The kernel is the user's, so it may raise anything.
+        except Exception as error:
+            raise ExecutionError(
+                f"custom_call @{self.call.target} failed: {type(error).__name__}: {error}"
+            ) from error
+        if values is None:
+            return ()
+        return values if isinstance(values, list | tuple) else (values,)
+
+    def _checked(self, position: int, array: Array, stated: ArrayType) -> Array:
+        if array.shape != stated.shape or array.dtype != stated.dtype:
+            raise ExecutionError(
+                f"custom_call @{self.call.target} needs {stated} as result {position},"
+                f" got {ArrayType(array.shape, array.dtype)}"
+            )
+        return array
+
+
+BUILDERS: Final[Mapping[str, Builder]] = {"stablehlo.custom_call": _custom_call}

@@ -1,0 +1,85 @@
+"""Extremes and their places: the bodies of argmax and argmin, told by what they do."""
+
+from __future__ import annotations
+
+from typing import Any, Final, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from topos.runtimes._stablehlo.program import Program
+from topos.runtimes._stablehlo.site import Site
+from topos.runtimes._stablehlo.types import dtype_of, is_complex
+
+__all__ = ["Extreme", "extreme_of"]
+
+Array = npt.NDArray[Any]
+
+# A body of these alone, without constants, knows of its arguments only how they compare.
+_ORDERED: Final = frozenset(
+    f"stablehlo.{name}"
+    for name in ("and", "compare", "maximum", "minimum", "not", "or", "select", "xor")
+)
+# Four numbers of four compare in every way in which any four numbers can.
+_CASES: Final = np.meshgrid(*[np.arange(4)] * 4, indexing="ij")
+
+
+class Extreme(NamedTuple):
+    """The greatest value or the least, with the first of its places."""
+
+    greatest: bool
+
+    def places(self, array: Array, axis: int) -> Array:
+        """Returns where the extreme of each lane of `array` is first met, one along `axis`."""
+        choose = np.argmax if self.greatest else np.argmin
+        return np.asarray(choose(array, axis=axis, keepdims=True))
+
+
+def extreme_of(site: Site, axes: tuple[int, ...]) -> Extreme | None:
+    """Returns the extreme that a reduction of values and their places finds, if it is one.
+
+    So it is where the body takes the greater value, or the lesser, of equal values takes the lesser
+    place, and the places ascend along the one axis. Out of the exact posture the left place will do
+    too. What the body does with NaN is not asked.
+    """
+    (body,) = site.regions
+    if not _compares_alone(site, body) or len(axes) != 1:
+        return None
+    if site.constants[1] is None or not _ascends(site.constants[1], axes[0]):
+        return None
+    return next((kind for kind in (Extreme(True), Extreme(False)) if _is(site, body, kind)), None)
+
+
+def _compares_alone(site: Site, body: Program) -> bool:
+    return (
+        len(site.results) == 2
+        and not site.captures
+        and body.elementwise
+        and not is_complex(site.results[0])
+        and dtype_of(site.results[0]).kind in "fiu"
+        and dtype_of(site.results[1]).kind in "iu"
+        and _ORDERED.issuperset(operation.name for operation in body.operations)
+        and all(constant is None for constant in body.rest)
+    )
+
+
+def _ascends(places: Array, axis: int) -> bool:
+    # Along the axes that an iota is broadcast along one lane speaks for all.
+    lane = places[tuple([slice(1) if stride == 0 else slice(None) for stride in places.strides])]
+    return places.size > 0 and bool(np.all(np.diff(lane, axis=axis) > 0))
+
+
+def _is(site: Site, body: Program, kind: Extreme) -> bool:
+    """Returns whether `body` chooses as `kind` does, in each of all ways to compare."""
+    value, place = (dtype_of(result) for result in site.results)
+    left, first, right, second = _CASES
+    results = body.run(
+        left.astype(value), first.astype(place), right.astype(value), second.astype(place)
+    )
+    wins = left > right if kind.greatest else left < right
+    equal = left == right
+    places = np.where(equal, np.minimum(first, second), np.where(wins, first, second))
+    loose = np.where(equal, first, places)
+    return np.array_equal(results[0], np.where(wins, left, right)) and (
+        np.array_equal(results[1], places) or (not site.exact and np.array_equal(results[1], loose))
+    )
