@@ -8,10 +8,12 @@ from typing import Any, Final
 from lark import Token
 
 from topos.runtimes._stablehlo.misread import MisreadError
+from topos.runtimes._stablehlo.records import layout, record
 from topos.runtimes._stablehlo.syntax import (
     UNIT,
     Attributes,
     Crossed,
+    Dense,
     Opaque,
     Record,
     Type,
@@ -37,17 +39,30 @@ def _word(token: Token) -> Any:
     return {"true": True, "false": False}.get(token.value, Word(token.value))
 
 
+def _dynamic() -> Word:
+    return Word("?")
+
+
 def _typed_string(value: str, type: Type) -> Typed:
     return Typed(value, type)
 
 
-def _dictionary(*entries: tuple[str, Any]) -> Attributes:
-    return dict(entries)
+def _typed_constant(constant: Dense, type: Type) -> Dense:
+    return Dense(constant.body, type, constant.line, constant.column)
 
 
-def _entry(key: Token, value: Any) -> tuple[str, Any]:
+def _dictionary(*entries: tuple[str, Any, Token]) -> Attributes:
+    attributes: dict[str, Any] = {}
+    for name, value, key in entries:
+        if name in attributes:
+            raise MisreadError(f"{name} stands twice in a dictionary", key)
+        attributes[name] = value
+    return attributes
+
+
+def _entry(key: Token, value: Any) -> tuple[str, Any, Token]:
     name = string(key) if key.type == "STRING" else key.value
-    return (name, UNIT if value is None else value)
+    return (name, UNIT if value is None else value, key)
 
 
 def _crossed(*lists: tuple[Any, ...] | None) -> Crossed:
@@ -74,16 +89,18 @@ def _owned(name: Token, opening: str, fields: Any) -> Any:
             return Record({}, opening)
         case Word():
             return Word(fields, opening)
-        case dict():
-            return Record(fields, opening)
+        case dict() if not fields:
+            return record(name, opening, fields.items())
+        case (_Assigned(), *_):
+            return record(name, opening, fields)
         case Crossed() if opening == "#stablehlo.conv<":
-            return fields
+            return layout(name, fields)
     raise MisreadError(f"{name.value}...> holds something else", name)
 
 
 def _fields(*fields: Any) -> Any:
     if all(isinstance(field, _Assigned) for field in fields):
-        return dict(fields)
+        return fields
     return fields[0] if len(fields) == 1 else fields
 
 
@@ -107,10 +124,11 @@ RULES: Final[Mapping[str, Callable[..., Any]]] = {
     "typed_string": _typed_string,
     "string": string,
     "word": _word,
+    "dynamic": _dynamic,
     "symbol": symbol,
     "array": packed,
-    "dense": dense,
-    "resource": dense,
+    "constant": dense,
+    "typed_constant": _typed_constant,
     "list": _sequence,
     "crossed": _crossed,
     "enclosed": _enclosed,

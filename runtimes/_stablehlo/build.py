@@ -5,6 +5,8 @@ from __future__ import annotations
 from contextlib import suppress
 from typing import Any, cast
 
+import numpy.typing as npt
+
 from topos.errors import UnsupportedError, VerifyError
 from topos.runtimes._stablehlo.captures import captured
 from topos.runtimes._stablehlo.frame import Frame
@@ -25,6 +27,8 @@ from topos.runtimes._stablehlo.syntax import (
 from topos.runtimes._stablehlo.types import held
 
 __all__ = ["build"]
+
+Array = npt.NDArray[Any]
 
 _RETURNS = frozenset({"func.return", "stablehlo.return"})
 
@@ -89,8 +93,17 @@ class _Builder:
             )
         return program
 
-    def _region(self, region: Region, line: int, captures: tuple[Parameter, ...] = ()) -> Program:
-        """Returns the program of a region, whose captures follow its own arguments."""
+    def _region(
+        self,
+        region: Region,
+        line: int,
+        captures: tuple[Parameter, ...] = (),
+        known: tuple[tuple[Parameter, Array], ...] = (),
+    ) -> Program:
+        """Returns the program of a region, whose captures follow its own arguments.
+
+        The constants `known` outside are constants inside.
+        """
         if len(region.blocks) != 1:
             raise UnsupportedError("a region of several blocks is not supported", line)
         (block,) = region.blocks
@@ -99,6 +112,8 @@ class _Builder:
         for parameter in (*block.arguments, *captures):
             frame.define(parameter.name, held(parameter.type, line), line)
         frame.end_arguments()
+        for parameter, array in known:
+            frame.constants[frame.define(parameter.name, parameter.type, line)] = array
         elementwise = True
         for operation in block.operations[:-1]:
             elementwise = self._add(frame, operation) and elementwise
@@ -121,8 +136,9 @@ class _Builder:
                 f"{operation.name} is not supported", operation.line, operation.column
             )
         inputs = [frame.slot(name, operation) for name in operation.operands]
-        captures = _captures(frame, operation)
-        site = self._site(frame, operation, inputs, captures)
+        outside = _captures(frame, operation)
+        captures = [slot for slot in outside if slot not in frame.constants]
+        site = self._site(frame, operation, inputs, outside)
         kernel = builder(site)
         first = len(frame.types)
         for name, type in zip(operation.results, site.results, strict=True):
@@ -130,13 +146,12 @@ class _Builder:
         if isinstance(kernel, Constant):
             frame.constants[first] = kernel.array
         else:
-            slots = [frame.slot(name, operation) for name in captures]
             kernel = unchanged if moves_nothing(site) else kernel
-            frame.add(operation, kernel, (*inputs, *slots), first)
+            frame.add(operation, kernel, (*inputs, *captures), first)
         return works_pointwise(site)
 
     def _site(
-        self, frame: Frame, operation: Operation, inputs: list[int], captures: list[str]
+        self, frame: Frame, operation: Operation, inputs: list[int], outside: dict[int, str]
     ) -> Site:
         line = operation.line
         operands = cast(Any, tuple([frame.types[slot] for slot in inputs]))
@@ -153,29 +168,37 @@ class _Builder:
                 f" and states {len(results)}",
                 line,
             )
-        outside = tuple(
-            Parameter(name, frame.types[frame.slot(name, operation)], {}) for name in captures
+        named = {slot: Parameter(name, frame.types[slot], {}) for slot, name in outside.items()}
+        captures = tuple([named[slot] for slot in named if slot not in frame.constants])
+        known = tuple(
+            [
+                (parameter, frame.constants[slot])
+                for slot, parameter in named.items()
+                if slot in frame.constants
+            ]
         )
         return Site(
             operation=operation,
             operands=operands,
             results=results,
             constants=tuple([frame.constants.get(slot) for slot in inputs]),
-            regions=tuple([self._region(region, line, outside) for region in operation.regions]),
+            regions=tuple(
+                [self._region(region, line, captures, known) for region in operation.regions]
+            ),
             captures=len(captures),
             function=self._called,
             exact=self._exact,
         )
 
 
-def _captures(frame: Frame, operation: Operation) -> list[str]:
-    """Returns the values that the regions of `operation` use from the frame, each once."""
+def _captures(frame: Frame, operation: Operation) -> dict[int, str]:
+    """Returns the slots that the regions of `operation` use from the frame, and their names."""
     names: dict[int, str] = {}
     for name in captured(operation.regions):
         # The first of several results goes by two names, of which this one defines both.
         if frame.holds(name) and (name.endswith("#0") or frame.slot(name, operation) not in names):
             names[frame.slot(name, operation)] = name
-    return list(names.values())
+    return names
 
 
 def _end(block: Block, line: int) -> Operation:

@@ -87,7 +87,7 @@ def _elements(raw: bytes, dtype: np.dtype[Any]) -> Array:
     if dtype == np.bool_:
         return np.asarray(np.frombuffer(raw, np.uint8) != 0)
     if dtype.itemsize > 1:
-        return np.frombuffer(raw, dtype.newbyteorder("<")).astype(dtype)
+        return np.frombuffer(raw, dtype.newbyteorder("<")).astype(dtype, copy=False)
     return _patterns(np.frombuffer(raw, np.uint8), dtype)
 
 

@@ -17,6 +17,7 @@ from topos.runtimes._stablehlo.program import Program
 from topos.runtimes._stablehlo.read import told_of
 from topos.runtimes._stablehlo.syntax import Type
 from topos.runtimes._stablehlo.types import checked, dtype_of, extents
+from topos.runtimes._stablehlo.verify import verify
 
 __all__ = ["Evaluation", "compiled"]
 
@@ -31,6 +32,7 @@ def compiled(text: str, exact: bool = True) -> Evaluation:
     demand_subnormals()
     with told_of(text):
         module = parse(text)
+        verify(module)
         return Evaluation(build(module, exact))
 
 

@@ -15,6 +15,7 @@ from topos.runtimes._stablehlo.syntax import (
     FunctionType,
     Opaque,
     OtherType,
+    Packed,
     Parameter,
     Region,
     Type,
@@ -187,8 +188,16 @@ def _scanned(
     region: Region,
     types: Types,
 ) -> Sentence:
-    items = (*(operands or ()), *(starts or ()), *clauses)
-    return sentence_of(name, items, attributes or {}, types)._replace(regions=(region,))
+    inputs, initial = operands or (), starts or ()
+    carried = len(initial)
+    # Which operands are scanned and which are carried, only the place in the text tells.
+    segments = {
+        "operandSegmentSizes": Packed((len(inputs), carried), "i32"),
+        "resultSegmentSizes": Packed((len(types.results) - carried, carried), "i32"),
+    }
+    merged = {**(attributes or {}), **segments}
+    sentence = sentence_of(name, (*inputs, *initial, *clauses), merged, types)
+    return sentence._replace(regions=(region,))
 
 
 def _sharded(
@@ -225,6 +234,10 @@ def _ranged(name: Token, ranges: tuple[Any, ...] | None) -> tuple[str, Any]:
 
 def _clause(key: Token, value: Any) -> tuple[str, Any]:
     return (key.value, value)
+
+
+def _angled_fields(fields: Any) -> Any:
+    return dict(fields) if isinstance(fields, tuple) else fields
 
 
 def _range(*numbers: Token) -> tuple[int, ...]:
@@ -274,6 +287,7 @@ RULES: Final[Mapping[str, Callable[..., Any]]] = {
     "items": _sequence,
     "ranged": _ranged,
     "clause": _clause,
+    "angled_fields": _angled_fields,
     "ranges": _sequence,
     "range": _range,
     "initialized": _sequence,

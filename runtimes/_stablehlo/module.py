@@ -99,6 +99,9 @@ def _module(operation: Operation) -> Module:
         for block in region.blocks
         for inner in block.operations
     ]
+    for inner in operations:
+        if inner.name == "builtin.module":
+            raise UnsupportedError("a module inside another", inner.line, inner.column)
     attributes = dict(operation.attributes)
     name = str(attributes.pop("sym_name", ""))
     return assemble(operations)._replace(name=name, attributes=attributes)
@@ -112,15 +115,22 @@ def _function(operation: Operation) -> Function:
             "func.func without a function_type", operation.line, operation.column
         )
     body = operation.regions[0] if operation.regions and operation.regions[0].blocks else None
+    arguments = _parameters(types.operands, _names(body), attributes.get("arg_attrs"))
+    if body is not None and _types(body.blocks[0].arguments) == types.operands:
+        body = Region((body.blocks[0]._replace(arguments=arguments), *body.blocks[1:]))
     return Function(
         str(attributes.get("sym_name", "")),
-        _parameters(types.operands, _names(body), attributes.get("arg_attrs")),
+        arguments,
         _parameters(types.results, [], attributes.get("res_attrs")),
         {key: value for key, value in attributes.items() if key not in _PARTS},
         body,
         operation.line,
         operation.column,
     )
+
+
+def _types(arguments: tuple[Parameter, ...]) -> tuple[Type, ...]:
+    return tuple(argument.type for argument in arguments)
 
 
 def _names(body: Region | None) -> list[str]:

@@ -74,7 +74,10 @@ def _explained(error: UnexpectedInput, text: str) -> ParseError:
         case UnexpectedToken(token=Token(type="$END")):
             names, got = _awaited(error), "the end of the text"
         case UnexpectedToken():
-            names, got = _awaited(error), _shown(error.token.value)
+            # Punctuation takes the blanks around it.
+            value = error.token.value
+            column += len(value) - len(value.lstrip(" \t"))
+            names, got = _awaited(error), _shown(value.strip(" \t"))
         case UnexpectedCharacters():
             names = {str(name) for name in error.allowed or ()}
             got = _shown(error.char)

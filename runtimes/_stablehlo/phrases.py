@@ -18,6 +18,7 @@ from topos.runtimes._stablehlo.clauses import (
     record,
 )
 from topos.runtimes._stablehlo.misread import MisreadError
+from topos.runtimes._stablehlo.records import layout
 from topos.runtimes._stablehlo.spelling import Sentence
 from topos.runtimes._stablehlo.syntax import (
     Attributes,
@@ -36,9 +37,8 @@ from topos.runtimes._stablehlo.syntax import (
     Unranked,
     Word,
 )
-from topos.runtimes._stablehlo.tokens import dense
 
-__all__ = ["WINDOW", "phrased"]
+__all__ = ["COMMUTATIVE", "WINDOW", "phrased"]
 
 I32: Final = OtherType("i32")
 # The fields of a convolution's window, in the order in which they are written.
@@ -49,6 +49,10 @@ WINDOW: Final[Mapping[str, str]] = {
     "rhs_dilate": "rhs_dilation",
     "reverse": "window_reversal",
 }
+# What a reduction may apply by its name alone.
+COMMUTATIVE: Final = frozenset(
+    f"stablehlo.{name}" for name in ("add", "and", "maximum", "minimum", "multiply", "or", "xor")
+)
 _FORMAT: Final = re.compile(r"e(\d{1,9})m(\d{1,9})")
 
 
@@ -91,8 +95,9 @@ def _called(key: str, kind: type[str]) -> Callable[[Sentence], Sentence]:
 
 def _constant(sentence: Sentence) -> Sentence:
     match sentence.words:
-        case (Token(type="DENSE" | "RESOURCE") as token,) if len(sentence.types.results) == 1:
-            return _with(sentence, {"value": dense(token, sentence.types.results[0])})
+        case (Dense(body, _, line, column),) if len(sentence.types.results) == 1:
+            value = Dense(body, sentence.types.results[0], line, column)
+            return _with(sentence, {"value": value})
         case () if "value" in sentence.attributes:
             return sentence
     raise _misread(sentence, "dense<...> : type")
@@ -141,6 +146,7 @@ def _convolution(sentence: Sentence) -> Sentence:
     numbers = attributes.pop("dim_numbers", None)
     if not isinstance(window, dict) or not isinstance(numbers, Crossed) or len(numbers) != 3:
         raise _misread(sentence, "dim_numbers = [..]x[..]->[..], window = {..}")
+    numbers = layout(sentence.name, numbers)
     spelled = {WINDOW.get(key, key): _field(sentence, key, window[key]) for key in window}
     attributes = {"dimension_numbers": numbers, **spelled, **attributes}
     return sentence._replace(attributes=attributes)
@@ -182,6 +188,9 @@ def _reduce(sentence: Sentence) -> Sentence:
     if not sentence.words:
         return sentence
     applied: Token = sentence.words[0]
+    if applied.value not in COMMUTATIVE:
+        names = " ".join(sorted(COMMUTATIVE))
+        raise MisreadError(f"stablehlo.reduce applies one of {names}", applied)
     types = sentence.types.operands
     reduced = types[0] if types else None
     if len(sentence.operands) != 2 or not isinstance(reduced, Tensor | Unranked):

@@ -11,12 +11,16 @@ from lark import Token
 from topos.errors import UnsupportedError
 from topos.runtimes._stablehlo.clauses import CLAUSES, PHRASED, Clause
 from topos.runtimes._stablehlo.misread import MisreadError
-from topos.runtimes._stablehlo.syntax import Attributes, Operation, Region, Type
+from topos.runtimes._stablehlo.syntax import Attributes, Dense, Operation, Region, Type
 
-__all__ = ["READ", "Sentence", "Types", "attribute_of", "operation_of", "sentence_of"]
+__all__ = ["READ", "Group", "Sentence", "Types", "attribute_of", "operation_of", "sentence_of"]
 
 # The dialects whose pretty forms are known; whatever else is written generically is kept.
 READ: Final = ("builtin.", "chlo.", "func.", "sdy.", "stablehlo.")
+
+
+# A name and how many results it stands for.
+Group = tuple[str, int]
 
 
 class Types(NamedTuple):
@@ -67,7 +71,7 @@ def sentence_of(
         match item:
             case Token(type="VALUE"):
                 operands.append(item.value)
-            case Token():
+            case Token() | Dense():
                 words.append(item)
             case (str(value), ranges) if value.startswith("%"):
                 operands.append(value)
@@ -91,7 +95,7 @@ def attribute_of(name: Token, key: str, value: Any) -> tuple[str, Any]:
     return clause.attribute, read
 
 
-def operation_of(sentence: Sentence, results: tuple[str, ...], location: str) -> Operation:
+def operation_of(sentence: Sentence, groups: tuple[Group, ...], location: str) -> Operation:
     """Returns the operation in its generic form."""
     token, operands, words, attributes, regions, types, successors = sentence
     name: str = _CANONICAL.get(token.value, token.value)
@@ -99,10 +103,8 @@ def operation_of(sentence: Sentence, results: tuple[str, ...], location: str) ->
         raise _unspelled(sentence)
     stated, produced = types
     if stated is None:
-        stated, produced = _settled(name, len(operands), len(results), produced)
-    if not results and produced:
-        # Results that nothing uses may go without a name.
-        results = ("",) * len(produced)
+        stated, produced = _settled(name, len(operands), produced)
+    results = _named(token, groups, len(produced))
     line, column = token.line or 0, token.column or 0
     return Operation(
         name,
@@ -119,22 +121,43 @@ def operation_of(sentence: Sentence, results: tuple[str, ...], location: str) ->
     )
 
 
+def _named(token: Token, groups: tuple[Group, ...], count: int) -> tuple[str, ...]:
+    """Returns the names of `count` results, of which each group has one or several.
+
+    Results that nothing uses may go without a name, all of them together.
+    """
+    if not groups:
+        return ("",) * count
+    if len(groups) == 1 and groups[0][1] == 1:
+        return (groups[0][0],)
+    named = sum(number for _, number in groups)
+    if named > count:
+        raise MisreadError(f"{token.value} names {named} results and states {count}", token)
+    return tuple(
+        f"{name}#{position}" if number > 1 else name
+        for name, number in groups
+        for position in range(number)
+    )
+
+
 def _unspelled(sentence: Sentence) -> Exception:
     name, word = sentence.name, sentence.words[0]
     if not name.value.startswith(READ):
         reason = f"{name.value} is of a dialect that is not read"
         return UnsupportedError(reason, name.line or 0, name.column or 0)
-    shown = word.value.split("<")[0] if isinstance(word, Token) else "ranges"
+    if isinstance(word, Dense):
+        shown = "dense"
+    else:
+        shown = word.value if isinstance(word, Token) else "ranges"
     return MisreadError(f"{name.value} is not written with {shown}", name)
 
 
 def _settled(
-    name: str, operands: int, results: int, types: tuple[Type, ...]
+    name: str, operands: int, types: tuple[Type, ...]
 ) -> tuple[tuple[Type, ...] | None, tuple[Type, ...]]:
     """Returns the operand and result types of a form that lists types without an arrow.
 
-    One type is that of every result, and the operands keep theirs unsaid. As many types as
-    results are the results'. Two types before a single result are those of `select`, whose
+    Types are those of the results, and the operands keep theirs unsaid. Two types before a single result are those of `select`, whose
     second one is shared by the remaining operands and the result.
     """
     if name in _WITHOUT_RESULT:
@@ -143,6 +166,4 @@ def _settled(
         return types, types
     if len(types) == 2 and operands == 3:
         return (types[0], types[1], types[1]), (types[1],)
-    if len(types) == 1:
-        return None, types * max(results, 1)
     return None, types

@@ -7,12 +7,13 @@ from typing import Any, Final
 
 from lark import Token
 
+from topos.errors import UnsupportedError
 from topos.runtimes._stablehlo.aliases import Alias
 from topos.runtimes._stablehlo.forms import headed
 from topos.runtimes._stablehlo.misread import MisreadError
 from topos.runtimes._stablehlo.module import Inner, Section, assemble, whole
 from topos.runtimes._stablehlo.phrases import phrased
-from topos.runtimes._stablehlo.spelling import Sentence, Types, operation_of
+from topos.runtimes._stablehlo.spelling import Group, Sentence, Types, operation_of
 from topos.runtimes._stablehlo.syntax import (
     Attributes,
     Block,
@@ -38,6 +39,9 @@ def _start(*parts: Any) -> Module:
 
 def _module(keyword: Token, name: Token | None, attributes: Attributes | None, *rest: Any) -> Inner:
     *parts, _ = rest
+    for part in parts:
+        if isinstance(part, Inner):
+            raise UnsupportedError("a module inside another", part.line, part.column)
     stated = assemble(parts)._replace(
         name=str(symbol(name)) if name else "", attributes=attributes or {}
     )
@@ -70,7 +74,7 @@ def _function(
             raise MisreadError("the body of a function ends in a return", keyword)
         body = headed(body, arguments or ())
     line, column = keyword.line or 0, keyword.column or 0
-    return Function(symbol(name), arguments or (), results or (), stated, body, line, column)
+    return Function(str(symbol(name)), arguments or (), results or (), stated, body, line, column)
 
 
 def _declaration(keyword: Token, name: Token, value: Token, location: str | None) -> Operation:
@@ -111,30 +115,22 @@ def _block(label: Token, arguments: Parameters | None, operations: Any) -> Block
 
 
 def _pretty_statement(
-    results: tuple[str, ...] | None, sentence: Sentence, location: str | None
+    results: tuple[Group, ...] | None, sentence: Sentence, location: str | None
 ) -> Operation:
     return operation_of(phrased(sentence), results or (), location or "")
 
 
 def _generic_statement(
-    results: tuple[str, ...] | None, sentence: Sentence, location: str | None
+    results: tuple[Group, ...] | None, sentence: Sentence, location: str | None
 ) -> Operation:
     return operation_of(sentence, results or (), location or "")
 
 
-def _results(*groups: tuple[str, ...]) -> tuple[str, ...]:
-    return groups[0] if len(groups) == 1 else tuple(name for group in groups for name in group)
-
-
-def _result(name: Token, count: Token | None = None) -> tuple[str, ...]:
-    if count is None:
-        return (name.value,)
-    number = integer(count)
+def _result(name: Token, count: Token | None = None) -> Group:
+    number = 1 if count is None else integer(count)
     if not 1 <= number <= 9999:
-        raise MisreadError("a count of results lies between 1 and 9999", count)
-    if number == 1:
-        return (name.value,)
-    return tuple(f"{name.value}#{position}" for position in range(number))
+        raise MisreadError("a count of results lies between 1 and 9999", count or name)
+    return (name.value, number)
 
 
 def _return_nothing(
@@ -179,7 +175,7 @@ RULES: Final[Mapping[str, Callable[..., Any]]] = {
     "block": _block,
     "pretty_statement": _pretty_statement,
     "generic_statement": _generic_statement,
-    "results": _results,
+    "results": _sequence,
     "result": _result,
     "return_nothing": _return_nothing,
     "return_statement": _return_statement,

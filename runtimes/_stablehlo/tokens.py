@@ -17,6 +17,7 @@ _ESCAPE: Final = re.compile(rb"\\(?:([0-9A-Fa-f]{2})|(.))", re.DOTALL)
 _CONTROLS: Final = {b"n": b"\n", b"t": b"\t"}
 _PART: Final = re.compile(r'::@|"(?:[^"\\]|\\.)*"|[^":]+')
 _INTEGER: Final = re.compile(r"([su]?)i(\d{1,4})")
+_UNSAID: Final = OtherType("none")
 _TRUTH: Final = {"true": True, "1": True, "false": False, "0": False}
 
 
@@ -72,11 +73,17 @@ def packed(token: Token) -> Packed:
         raise MisreadError(f"array<{element}: ...> holds something else", token) from None
 
 
-def dense(token: Token, type: Type) -> Dense:
-    """Returns a dense constant with its body unread; that of a resource is its whole spelling."""
-    text = token.value
-    body = text[len("dense<") : -1] if token.type == "DENSE" else text
-    return Dense(body, type, token.line or 0, token.column or 0)
+def dense(token: Token, blob: Token | None = None) -> Dense:
+    """Returns a dense constant with its body unread and its type unsaid.
+
+    The body of a resource is its whole spelling. A `blob` of digits is a token of its own, whose
+    text may be most of the module's and is not copied.
+    """
+    if blob is not None:
+        body = blob.value
+    else:
+        body = token.value[len("dense<") : -1] if token.type == "DENSE" else token.value
+    return Dense(body, _UNSAID, token.line or 0, token.column or 0)
 
 
 def _unquoted(text: str) -> str:

@@ -30,6 +30,8 @@ Array = npt.NDArray[Any]
 _TERMINATORS: Final = frozenset({"func.return", "stablehlo.return"})
 _OURS: Final = ("builtin.", "chlo.", "func.", "stablehlo.")
 _CONSTANTS: Final = frozenset({"arith.constant", "stablehlo.constant"})
+# The share of a name that is right; every name shares its dialect with many others.
+_NEAR: Final = 0.85
 # The operations that hold regions; their rules say how many.
 _HOLDERS: Final = frozenset(
     {
@@ -162,7 +164,7 @@ def _unknown(operation: Operation) -> Exception:
         return VerifyError(f"{operation.name} ends its block too early", *place)
     if not operation.name.startswith(_OURS):
         return UnsupportedError(f"{operation.name} is of a dialect that is not read", *place)
-    near = difflib.get_close_matches(operation.name, RULES, n=1)
+    near = difflib.get_close_matches(operation.name, RULES, n=1, cutoff=_NEAR)
     hint = f"; did you mean {near[0]}?" if near else ""
     return VerifyError(f"no operation is called {operation.name}{hint}", *place)
 

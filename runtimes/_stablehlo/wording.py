@@ -22,17 +22,28 @@ class _Group(NamedTuple):
 # What each terminal of the grammar is called where it is missing.
 _WORDS: Final = {
     "ALIAS": "an alias such as #loc1",
+    "ANGLED": "a sharding such as <@mesh, [{}]>",
     "ARRAY": "an array such as array<i64: 1>",
+    "BLOB": 'digits such as "0x3F"',
+    "BLOB_OPENING": "a constant such as dense<1.0>",
     "BLOCK": "a block such as ^bb0",
+    "BRACED": 'axes such as {"x"}',
+    "CALL": "call",
+    "CALL_INDIRECT": "call_indirect",
+    "CONSTANT": "constant",
     "DENSE": "a constant such as dense<1.0>",
     "DIALECT": "an attribute such as #stablehlo.gather<...>",
     "FLOAT": "a number",
     "FUNCTION": "func.func",
     "HEX": "a number",
     "INTEGER": "a number",
+    "LISTED": "shardings such as [<@mesh, [{}]>]",
+    "MODULE": "module",
     "NAME": "the name of an operation",
     "OPAQUE_ATTRIBUTE": "an attribute such as #stablehlo.gather<...>",
     "OTHER_TYPE": "a type such as tensor<2xf32>",
+    "RESOURCE": "a constant such as dense<1.0>",
+    "RESOURCES": "a section of resources such as {-# #-}",
     "RETURN": "return",
     "STRING": 'a string in "quotes"',
     "SYMBOL": "a function's name such as @main",
@@ -41,21 +52,49 @@ _WORDS: Final = {
     "VALUE": "a value such as %0",
     "VISIBILITY": "public or private",
     "WORD": "a word",
+    "_ARROW": "'->'",
+    "_COLON": "':'",
+    "_COMMA": "','",
+    "_EQUALS": "'='",
     "_TUPLE": "a type such as tensor<2xf32>",
     "$END": "the end of the text",
 }
 _TYPE: Final = frozenset({"OTHER_TYPE", "TENSOR", "TYPE_ALIAS", "WORD", "_TUPLE"})
 _LITERAL: Final = frozenset({"ARRAY", "DENSE", "DIALECT", "FLOAT", "INTEGER", "STRING"})
 _COMPOUND: Final = frozenset(
-    {"ALIAS", "HEX", "LBRACE", "LOC", "LPAR", "LSQB", "NAME", "OPAQUE_ATTRIBUTE", "SYMBOL"}
+    {
+        "ALIAS",
+        "BLOB_OPENING",
+        "HEX",
+        "LBRACE",
+        "LOC",
+        "LPAR",
+        "LSQB",
+        "NAME",
+        "OPAQUE_ATTRIBUTE",
+        "QMARK",
+        "RESOURCE",
+        "SYMBOL",
+    }
 )
-_BESIDE_FUNCTIONS: Final = frozenset({"ALIAS", "STRING", "TYPE_ALIAS", "VALUE"})
+_BESIDE_FUNCTIONS: Final = frozenset(
+    {"ALIAS", "NAME", "RESOURCES", "STRING", "TYPE_ALIAS", "VALUE"}
+)
+_BESIDE_RETURN: Final = frozenset({"CALL", "CALL_INDIRECT", "CONSTANT", "STRING"})
 _GROUPS: Final = (
     _Group("an attribute", _LITERAL, _COMPOUND | _TYPE),
-    _Group("an operation", frozenset({"NAME", "RETURN", "VALUE"}), frozenset({"CALL", "STRING"})),
+    _Group("an operation", frozenset({"NAME", "RETURN", "VALUE"}), _BESIDE_RETURN),
     _Group("a type such as tensor<2xf32>", frozenset({"TENSOR", "_TUPLE"}), _TYPE),
+    _Group(
+        'a location such as "f.py":1:2',
+        frozenset({"CALLSITE", "FUSED", "UNKNOWN"}),
+        frozenset({"ALIAS", "OPAQUE_ATTRIBUTE", "STRING"}),
+    ),
     _Group("a function or a module", frozenset({"FUNCTION", "MODULE"}), _BESIDE_FUNCTIONS),
 )
+# How only casts, shardings and calls of a value go on, where any other operation may stand.
+_ODD: Final = frozenset({"ANGLED", "TO"})
+_BESIDE_ODD: Final = frozenset({"LPAR"})
 # Beyond this many alternatives a list of them explains nothing.
 _LISTED: Final = 6
 
@@ -63,6 +102,8 @@ _LISTED: Final = 6
 def alternatives(names: set[str], literals: Mapping[str, str]) -> str:
     """Returns the terminals called `names` as a phrase; those in `literals` are quoted."""
     phrases: set[str] = set()
+    if not _ODD.isdisjoint(names):
+        names = names - _ODD - _BESIDE_ODD or names
     for group in _GROUPS:
         if group.telling <= names:
             phrases.add(group.phrase)

@@ -117,7 +117,8 @@ def where(mask: Array, first: Wide, second: Wide) -> Wide:
 def logarithm(number: Wide) -> Wide:
     """Returns ln x for x > 0."""
     argument, lift = raised_subnormals(np.ascontiguousarray(number.head))
-    return Wide(*logarithm_pair(argument, None, lift)) + number.tail / number.head
+    rest: Array = number.tail / number.head
+    return Wide(*logarithm_pair(argument, None, lift)) + rest
 
 
 def log1p(number: Wide) -> Wide:

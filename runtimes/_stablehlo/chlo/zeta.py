@@ -1,7 +1,7 @@
 """The Hurwitz zeta function and the polygamma functions, of real numbers.
 
-Sources: DLMF 25.11.5 (Euler's summation: twenty terms, then sixteen of the series in Bernoulli
-numbers, which leave less than 2**-85) and 25.11.12 (polygamma as zeta). Below 0 the sum is split
+Sources: DLMF 25.11.5 (Euler's summation: twenty terms, then twelve of the series in Bernoulli
+numbers, which leave less than 2**-75) and 25.11.12 (polygamma as zeta). Below 0 the sum is split
 where its terms change sign: with q = f - m for 0 < f < 1 and a natural m, the terms before f are
 those from 1 - f to m - f with the sign of (-1)**s.
 """
@@ -16,18 +16,20 @@ import numpy as np
 import numpy.typing as npt
 
 from topos.payload.kernels.pairs import Constant
-from topos.runtimes._stablehlo.chlo.constants import bernoulli, pair_of
+from topos.runtimes._stablehlo.chlo.constants import LN_TWO, bernoulli, pair_of
 from topos.runtimes._stablehlo.chlo.fields import Field, piecewise
-from topos.runtimes._stablehlo.chlo.gamma import digamma, log_gamma
+from topos.runtimes._stablehlo.chlo.gamma import digamma, stirling
 
 __all__ = ["polygamma", "zeta"]
 
 Array = npt.NDArray[Any]
 
 _TERMS: Final = 20
-_WEIGHTS: Final = 16
+_WEIGHTS: Final = 12
 # A first term of this size leaves nothing of the rest, which is below 100.
 _ALONE: Final = 200.0
+_DEEP: Final = 600.0
+_LIFT: Final = 512.0
 
 
 def zeta(field: Field, exponents: Array, starts: Array) -> Array:
@@ -86,14 +88,15 @@ def _constant(value: float) -> Any:
 
 
 def _positive(field: Field, orders: Array, exponents: Array, starts: Array) -> Array:
-    offset = _offset(field, orders)
-    exponent, start = field.of(exponents), field.of(starts)
+    offset, exponent, start = _offset(field, orders), field.of(exponents), field.of(starts)
     first = offset - exponent * field.logarithm(start)
-    alone = (field.value(first) > _ALONE) & (starts < 1.0)
-    with np.errstate(all="ignore"):
-        single = field.value(field.exponential(first))
-        total = field.value(_sum(field, offset, exponent, start))
-    return np.where(alone, single, total)
+    size = field.value(first)
+    # Sums that end up subnormal are computed at a scale where they are not.
+    deep = np.where(size < -_DEEP, _LIFT, 0.0)
+    offset = offset + field.of(deep) * field.constant(LN_TWO)
+    total = field.value(_sum(field, offset, exponent, start)) * np.exp2(-deep)
+    alone = (size > _ALONE) & (starts < 1.0)
+    return np.where(alone, field.value(field.exponential(first)), total)
 
 
 def _negative(field: Field, orders: Array, exponents: Array, starts: Array) -> Array:
@@ -107,8 +110,11 @@ def _negative(field: Field, orders: Array, exponents: Array, starts: Array) -> A
 
 
 def _offset(field: Field, orders: Array) -> Any:
-    some = orders > 0.0
-    logarithm = log_gamma(field, np.where(some, orders + 1.0, 3.0))
+    """Returns ln n!, which is 0 for both 0 and 1."""
+    some = orders >= 2.0
+    if not some.any():
+        return field.of(np.zeros_like(orders))
+    logarithm = stirling(field, np.where(some, orders + 1.0, 3.0))
     return field.where(some, logarithm, field.of(np.zeros_like(orders)))
 
 

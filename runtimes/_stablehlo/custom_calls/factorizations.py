@@ -71,7 +71,8 @@ def _trsm(call: CustomCall, matrix: Array, sides: Array) -> tuple[Array]:
 def _gtsv(
     call: CustomCall, below: Array, diagonal: Array, above: Array, sides: Array
 ) -> tuple[Array, ...]:
-    solution, failed = tridiagonal(below, diagonal, above, sides)
+    # The bands are as long as the diagonal; the first of one and the last of the other are unused.
+    solution, failed = tridiagonal(below[1:], diagonal, above[:-1], sides)
     # The bands hold the eliminated system afterwards, which nothing reads.
     return below, diagonal, above, solution, np.asarray(failed)
 

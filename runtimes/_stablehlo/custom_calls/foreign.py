@@ -1,4 +1,4 @@
-"""The door to scipy, which has the routines of LAPACK that numpy leaves out."""
+"""The door to scipy, whose LAPACK is the one that jax calls."""
 
 from __future__ import annotations
 
@@ -7,14 +7,20 @@ from typing import Any
 
 from topos.errors import UnavailableError
 
-__all__ = ["foreign"]
+__all__ = ["optional_scipy", "required_scipy"]
 
 
-def foreign(module: str) -> Any:
-    """Returns a module of scipy, or raises `UnavailableError`."""
+def required_scipy(target: str) -> Any:
+    """Returns `scipy.linalg`, or raises `UnavailableError` that names the target."""
+    module = optional_scipy()
+    if module is None:
+        raise UnavailableError(f"custom_call @{target} needs scipy: pip install scipy")
+    return module
+
+
+def optional_scipy() -> Any:
+    """Returns `scipy.linalg`, or `None` where it cannot be imported."""
     try:
-        return import_module(module)
-    except ImportError as error:
-        raise UnavailableError(
-            f"a custom call needs scipy for what numpy lacks: pip install scipy ({error})"
-        ) from error
+        return import_module("scipy.linalg")
+    except ImportError:
+        return None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import partial
 from typing import Any, Final
 
 import numpy as np
@@ -10,7 +11,7 @@ import numpy.typing as npt
 
 from topos.errors import ExecutionError
 from topos.runtimes._stablehlo.custom_calls.call import CustomCall, CustomKernel
-from topos.runtimes._stablehlo.custom_calls.foreign import foreign
+from topos.runtimes._stablehlo.custom_calls.foreign import required_scipy
 from topos.runtimes._stablehlo.custom_calls.lapack import flag, routines
 
 __all__ = ["TARGETS"]
@@ -18,14 +19,21 @@ __all__ = ["TARGETS"]
 Array = npt.NDArray[Any]
 
 
-def _routine(name: str, matrix: Array) -> Any:
-    (routine,) = foreign("scipy.linalg").get_lapack_funcs((name,), (matrix,))
-    return routine
+# Room for blocks of this many columns, with which LAPACK sums in the order that jax has.
+_COLUMNS: Final = 64
+
+
+def _routine(call: CustomCall, name: str, matrix: Array) -> Any:
+    (routine,) = required_scipy(call.target).get_lapack_funcs((name,), (matrix,))
+    return partial(routine, lwork=_COLUMNS * (len(matrix) + matrix.shape[1] + 1))
 
 
 def _gees(call: CustomCall, matrix: Array) -> tuple[Any, ...]:
+    if not matrix.size:
+        # LAPACK prints a complaint about matrices without elements.
+        return (0,) * len(call.results)
     vectors = flag(call, "mode") == "V"
-    triangle, selected, *values, basis, _, code = _routine("gees", matrix)(
+    triangle, selected, *values, basis, _, code = _routine(call, "gees", matrix)(
         _unsorted, matrix, compute_v=vectors, sort_t=0
     )
     return triangle, basis if vectors else 0, *values, selected, code
@@ -37,14 +45,14 @@ def _unsorted(*value: Any) -> None:
 
 def _gehrd(call: CustomCall, matrix: Array) -> tuple[Any, ...]:
     low, high = call.configuration["low"] - 1, call.configuration["high"] - 1
-    reduced, scales, code = _routine("gehrd", matrix)(matrix, lo=low, hi=high)
+    reduced, scales, code = _routine(call, "gehrd", matrix)(matrix, lo=low, hi=high)
     return reduced, scales, code
 
 
 def _sytrd(call: CustomCall, matrix: Array) -> tuple[Any, ...]:
     name = "hetrd" if np.iscomplexobj(matrix) else "sytrd"
     lower = flag(call, "uplo") == "L"
-    reduced, diagonal, beside, scales, code = _routine(name, matrix)(matrix, lower=int(lower))
+    reduced, diagonal, beside, scales, code = _routine(call, name, matrix)(matrix, lower=int(lower))
     return reduced, diagonal, beside, scales, code
 
 
@@ -53,7 +61,7 @@ def _geqp3(call: CustomCall, matrix: Array, pivots: Array) -> tuple[Any, ...]:
         raise ExecutionError(
             f"custom_call @{call.target} needs columns that are all free, got {pivots.tolist()}"
         )
-    reduced, chosen, scales, _, _ = _routine("geqp3", matrix)(matrix)
+    reduced, chosen, scales, _, _ = _routine(call, "geqp3", matrix)(matrix)
     return reduced, chosen, scales
 
 

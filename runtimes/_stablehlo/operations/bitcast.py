@@ -41,7 +41,9 @@ def _recast(dtype: np.dtype[Any], shape: Shape, array: Array) -> Array:
 
 def _regrouped(source: int, target: int, dtype: np.dtype[Any], shape: Shape, array: Array) -> Array:
     """Returns the bits anew where elements that fill no byte are among them, lowest bits first."""
-    octets = np.ascontiguousarray(array).reshape(-1).view(np.uint8).reshape(array.size, -1)
+    octets = (
+        np.ascontiguousarray(array).reshape(-1).view(np.uint8).reshape(array.size, array.itemsize)
+    )
     bits = np.unpackbits(octets, axis=1, count=source, bitorder="little")
     grouped = bits.reshape(-1, target)
     packed = np.packbits(grouped, axis=1, bitorder="little")

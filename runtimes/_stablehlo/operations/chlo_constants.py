@@ -31,13 +31,9 @@ def _constant_like(site: Site) -> Constant:
     value, dtype = site.attribute("value"), dtype_of(result)
     if type(value) not in (bool, int, float):
         site.unsupported(f"of {value} is not supported")
-    if type(value) is int and dtype.kind not in "iub" and "int" not in dtype.name:
-        # An integer in the place of a float is its bits, as infinities and NaN are written.
-        scalar = np.array(value, f"u{dtype.itemsize}").view(dtype)
-    elif type(value) is int:
-        scalar = np.array(value, dtype)
-    else:
-        scalar = converted(np.array(value), dtype)
+    # An integer of a type without a sign may be written as either of two numbers.
+    exact = np.array(value % 2**64, np.uint64) if type(value) is int else np.array(value)
+    scalar = converted(exact, dtype)
     return Constant(np.broadcast_to(scalar, extents(result)))
 
 

@@ -73,7 +73,7 @@ class _Grouped:
         result = np.zeros(extents(type), dtype_of(type))
         for place in np.ndindex(sizes.shape[:-1]):
             within = dict(zip(self._before(left.ndim), place, strict=False))
-            for index, (start, limit) in enumerate(_ranges(sizes[place], left.shape[self.ragged])):
+            for index, (start, limit) in enumerate(_ranges(sizes[place])):
                 self._write(result, left, right, within, index, slice(start, limit))
         return result
 
@@ -135,11 +135,11 @@ class _Grouped:
         return Pairing((self.batch[0], batch), (self.contracted[0], contracted))
 
 
-def _ranges(sizes: Array, extent: int) -> Iterator[tuple[int, int]]:
-    """Returns where each group starts and ends, no further than the axis; what is left has none."""
+def _ranges(sizes: Array) -> Iterator[tuple[int, int]]:
+    """Yields where each group starts and ends, which may be past the end of the axis."""
     start = 0
     for size in sizes.tolist():
-        limit = min(extent, start + max(int(size), 0))
+        limit = start + max(int(size), 0)
         yield start, limit
         start = limit
 

@@ -12,7 +12,7 @@ import numpy.typing as npt
 from topos.runtimes._stablehlo.operations.orders import ranked, stable_order
 from topos.runtimes._stablehlo.program import Kernel
 from topos.runtimes._stablehlo.site import Builder, Site
-from topos.runtimes._stablehlo.types import dtype_of, width
+from topos.runtimes._stablehlo.types import dtype_of, is_complex, width
 
 __all__ = ["BUILDERS"]
 
@@ -21,6 +21,8 @@ Array = npt.NDArray[Any]
 
 def _top_k(site: Site) -> Kernel:
     (operand,), (_, places) = site.operands, site.results
+    if is_complex(operand):
+        site.unsupported(f"of elements of {operand.element} is not supported")
     # The formats of four and six bits lie in eight, and have no NaN to order.
     total = width(operand.element) == 8 * dtype_of(operand).itemsize
     return partial(_greatest, site.integer("k"), total, dtype_of(places))

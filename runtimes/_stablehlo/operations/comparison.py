@@ -51,7 +51,9 @@ def _lexicographic(direction: str, left: Array, right: Array) -> Array:
     if direction in ("EQ", "NE"):
         return np.asarray(compare(left, right))
     same = left.real == right.real
-    return np.where(same, compare(left.imag, right.imag), compare(left.real, right.real))
+    return np.asarray(
+        np.where(same, compare(left.imag, right.imag), compare(left.real, right.real))
+    )
 
 
 def _total_order(compare: np.ufunc, left: Array, right: Array) -> Array:

@@ -66,7 +66,7 @@ def tanh(x: Array, y: Array) -> Parts:
 
 
 def _hyperbolic(x: Array) -> tuple[Pair, Pair]:
-    """Returns sinh x and cosh x for |x| <= 20: half of e - 1/e, as (e - 1)(1 + 1/e), and e + 1/e."""
+    """Returns sinh x and cosh x for |x| <= 20: with E = e**x, half of (E - 1)(1 + 1/E), E + 1/E."""
     less = expm1_pair(x)
     one = np.ones_like(x), np.zeros_like(x)
     growth = pair_sum(less, one)

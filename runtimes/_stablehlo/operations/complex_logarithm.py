@@ -42,10 +42,13 @@ def log1p(x: Array, y: Array) -> Parts:
         2.0 * inner_x, two_product(inner_y, inner_y), two_product(inner_x, inner_x)
     )
     near = (np.abs(excess[0]) < _NEAR) & ~far
-    head, tail = log_modulus(np.where(far, x, 1.0), np.where(far, y, 0.0))
+    # Beside -1 the sum 1 + x is exact, but 1 + excess has lost its digits.
+    apart = far | (excess[0] < -0.5)
+    head, tail = log_modulus(np.where(apart, x + 1.0, 1.0), np.where(apart, y, 0.0))
     square = pair_sum((np.ones_like(x), np.zeros_like(x)), excess)
-    enclosure = logarithm_parts(np.where(near, 1.0, square[0]), np.where(near, 0.0, square[1]))
-    wide = np.where(far, head + tail, 0.5 * (enclosure.head + enclosure.tail))
+    inside = ~(near | apart)
+    enclosure = logarithm_parts(np.where(inside, square[0], 1.0), np.where(inside, square[1], 0.0))
+    wide = np.where(apart, head + tail, 0.5 * (enclosure.head + enclosure.tail))
     return np.where(near, _half_log1p(excess), wide), np.arctan2(y, x + 1.0)
 
 
@@ -74,7 +77,7 @@ def argument(x: Array, y: Array) -> Pair:
     step = (rest[0] + rest[1]) / np.hypot(x, y)
     # Where the angle is about as small as numbers are, it has fewer digits than the step needs.
     usable = np.isfinite(step) & (np.abs(angle) > 2.0**-960)
-    return angle, np.where(usable, step, 0.0)
+    return angle, np.where(usable, step, np.copysign(0.0, angle))
 
 
 def _log_of_squares(large: Array, small: Array, lift: Array) -> Pair:

@@ -9,6 +9,7 @@ from typing import Any, Final
 import numpy as np
 import numpy.typing as npt
 
+from topos.payload.kernels.conversion import rounded
 from topos.runtimes._stablehlo.operations import (
     complex_arithmetic,
     complex_circular,
@@ -28,7 +29,7 @@ Array = npt.NDArray[Any]
 def _modulus(array: Array) -> Array:
     """Returns |z|, infinite where either part is, even if the other one is NaN."""
     wide = np.hypot(array.real.astype(np.float64), array.imag.astype(np.float64))
-    return np.asarray(wide).astype(array.real.dtype)
+    return rounded(wide, array.real.dtype)
 
 
 def _square(array: Array) -> Array:

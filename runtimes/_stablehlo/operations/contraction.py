@@ -27,8 +27,8 @@ class Pairing(NamedTuple):
     contracted: tuple[Axes, Axes]
 
 
-def contraction(product_site: Site, shapes: tuple[Axes, Axes], pairing: Pairing) -> Kernel:
-    """Returns the kernel of operands of `shapes`: [batch, left's other axes, right's].
+def contraction(site: Site, shapes: tuple[Axes, Axes], pairing: Pairing) -> Kernel:
+    """Returns the kernel of a left and a right operand: [batch, left's other axes, right's].
 
     The contracted axes flatten to one in the order of `pairing`, the last one fastest.
     """
@@ -40,11 +40,9 @@ def contraction(product_site: Site, shapes: tuple[Axes, Axes], pairing: Pairing)
     batches, rows = ([shapes[0][axis] for axis in part[0]] for part in (batch, free))
     columns = [shapes[1][axis] for axis in free[1]]
     depth = math.prod(shapes[0][axis] for axis in contracted[0])
-    left, right = (dtype_of(operand) for operand in product_site.operands[:2])
+    left, right = dtype_of(site.operands[0]), dtype_of(site.operands[-1])
     return _Contraction(
-        product=product_of(
-            product_site.exact, left, right, dtype_of(product_site.results[0]), depth
-        ),
+        product=product_of(site.exact, left, right, dtype_of(site.results[0]), depth),
         left=(*batch[0], *free[0], *contracted[0]),
         right=(*batch[1], *contracted[1], *free[1]),
         rows=(math.prod(batches), math.prod(rows), depth),

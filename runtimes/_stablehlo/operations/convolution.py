@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from topos.errors import ExecutionError
+from topos.runtimes._stablehlo.operations.depthwise import depthwise
 from topos.runtimes._stablehlo.operations.products import Product, product_of
 from topos.runtimes._stablehlo.operations.sliding import Sliding, blocks
 from topos.runtimes._stablehlo.program import Kernel
@@ -24,6 +25,8 @@ Axes = tuple[int, ...]
 
 # The elements of the patches that are held at once.
 _BLOCK: Final = 1 << 20
+# Fewer groups of one feature are as well served by products of matrices.
+_GROUPS: Final = 8
 _FIELDS: Final = (
     ("input_batch_dimension", "input_feature_dimension", "input_spatial_dimensions"),
     (
@@ -113,6 +116,29 @@ class _Convolution:
 
     def __call__(self, source: Array, kernel: Array, *padding: Array) -> Array:
         sliding = self._padded(source, padding[0]) if self.dynamic else self.sliding
+        plain = self._each if self._is_depthwise(kernel) else self._all
+        return plain(source, kernel, sliding).transpose(np.argsort(self.layout.output))
+
+    def _is_depthwise(self, kernel: Array) -> bool:
+        one = kernel.shape[self.layout.kernel[1]] == 1 and self.product.compute.kind != "c"
+        return one and self.groups[0] == 1 and self.groups[1] >= _GROUPS and 0 not in self.shape
+
+    def _each(self, source: Array, kernel: Array, sliding: Sliding) -> Array:
+        """Returns the output of groups of one feature as [batch, feature, space]."""
+        images = np.moveaxis(source.transpose(self.layout.input), 1, -1)
+        weights = np.moveaxis(kernel.transpose(self.layout.kernel)[:, 0], 0, -1)
+        result = depthwise(
+            self.product,
+            np.repeat(self.product.enter(images), weights.shape[-1] // self.groups[1], axis=-1),
+            self.product.enter(weights),
+            sliding,
+            self.reversal,
+            self.shape[2:],
+        )
+        return np.moveaxis(result, -1, 1)
+
+    def _all(self, source: Array, kernel: Array, sliding: Sliding) -> Array:
+        """Returns the output of any groups as [batch, feature, space]."""
         weights, images = self._weights(kernel), self._images(source)
         batch, features, *spatial = self.shape
         result = np.zeros((len(weights), batch, *spatial, weights.shape[-1]), self.product.result)
@@ -123,8 +149,7 @@ class _Convolution:
         # [group, batch, spatial, feature] becomes [batch, group and feature, spatial].
         last = result.ndim - 1
         order = (1, 0, last, *range(2, last))
-        plain = result.transpose(order).reshape(batch, features, *spatial)
-        return plain.transpose(np.argsort(self.layout.output))
+        return result.transpose(order).reshape(batch, features, *spatial)
 
     def _multiply(self, windows: Array, weights: Array, result: Array) -> None:
         """Writes the products of [group, batch, feature, spatial, size] and the weights."""

@@ -10,7 +10,7 @@ from typing import Any, Final
 import numpy as np
 import numpy.typing as npt
 
-from topos.errors import ExecutionError, ToposError
+from topos.errors import ExecutionError, UnavailableError
 from topos.runtimes._runtime import ArrayType
 from topos.runtimes._stablehlo.custom_calls import CustomCall, CustomKernel, kernel_of
 from topos.runtimes._stablehlo.custom_calls.call import Called
@@ -131,37 +131,30 @@ class _Invocation:
                 f"custom_call @{self.call.target} needs a kernel that returns"
                 f" {len(self.call.results)} results, got {len(values)}"
             )
-        arrays = tuple(
-            [
-                self._checked(position, np.asarray(value), stated)
-                for position, (value, stated) in enumerate(
-                    zip(values, self.call.results, strict=True)
-                )
-            ]
-        )
-        return arrays[0] if len(arrays) == 1 and not self.tupled else arrays
+        for position, (value, stated) in enumerate(zip(values, self.call.results, strict=True)):
+            self._demand(position, ArrayType(value.shape, value.dtype), stated)
+        return values[0] if len(values) == 1 and not self.tupled else values
 
-    def _returned(self, operands: list[Array]) -> Sequence[Any]:
+    def _returned(self, operands: list[Array]) -> tuple[Array, ...]:
         try:
             values = self.kernel(self.call, *operands)
-        except (ToposError, MemoryError):
+            if values is None:
+                return ()
+            several = values if isinstance(values, list | tuple) else (values,)
+            return tuple([np.asarray(value) for value in several])
+        except (ExecutionError, MemoryError, UnavailableError):
             raise
         # The kernel is the user's, so it may raise anything.
         except Exception as error:
             raise ExecutionError(
                 f"custom_call @{self.call.target} failed: {type(error).__name__}: {error}"
             ) from error
-        if values is None:
-            return ()
-        return values if isinstance(values, list | tuple) else (values,)
 
-    def _checked(self, position: int, array: Array, stated: ArrayType) -> Array:
-        if array.shape != stated.shape or array.dtype != stated.dtype:
+    def _demand(self, position: int, got: ArrayType, stated: ArrayType) -> None:
+        if got != stated:
             raise ExecutionError(
-                f"custom_call @{self.call.target} needs {stated} as result {position},"
-                f" got {ArrayType(array.shape, array.dtype)}"
+                f"custom_call @{self.call.target} needs {stated} as result {position}, got {got}"
             )
-        return array
 
 
 BUILDERS: Final[Mapping[str, Builder]] = {"stablehlo.custom_call": _custom_call}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Final
 
 import numpy as np
@@ -22,7 +23,7 @@ Names = tuple[str, ...]
 
 
 def _einsum(site: Site) -> Kernel:
-    sides, result = _configuration(site, len(site.operands))
+    sides, result = _configuration(site)
     names = tuple(
         _expanded(site, side, len(extents(operand)))
         for side, operand in zip(sides, site.operands, strict=True)
@@ -31,20 +32,21 @@ def _einsum(site: Site) -> Kernel:
 
 
 def _unary_einsum(site: Site) -> Kernel:
-    # Multiplied by a scalar one, which is exact, it is an einsum of two.
-    (side,), result = _configuration(site, 1)
+    (side,), result = _configuration(site)
+    shape = extents(site.results[0])
     names = _expanded(site, side, len(extents(site.operands[0])))
+    # Multiplied by a scalar one, which is exact, it is an einsum of two.
     kernel = _built(site, (names, ()), result)
+    kept = _expanded(site, result, len(shape))
+    if set(kept) == set(names):
+        return partial(_named, names=names, wanted=kept, shape=shape)
     one = np.ones((), dtype_of(site.operands[0]))
     return lambda array: kernel(array, one)
 
 
-def _configuration(site: Site, count: int) -> tuple[list[str], str]:
-    text = site.word("einsum_config").replace(" ", "")
-    inputs, arrow, result = text.partition("->")
-    sides = inputs.split(",")
-    site.demand(arrow and len(sides) == count, f"needs {count} terms and a result in {text!r}")
-    return sides, result
+def _configuration(site: Site) -> tuple[list[str], str]:
+    inputs, _, result = site.word("einsum_config").replace(" ", "").partition("->")
+    return inputs.split(","), result
 
 
 def _expanded(site: Site, term: str, rank: int) -> Names:
@@ -58,14 +60,18 @@ def _expanded(site: Site, term: str, rank: int) -> Names:
 
 def _built(site: Site, names: tuple[Names, ...], text: str) -> Kernel:
     operands = [*map(extents, site.operands), ()][:2]
+    # The rules leave what an ellipsis stands for, and names that a result repeats, to be checked.
     lengths: dict[str, int] = {}
     for side, shape in zip(names, operands, strict=True):
         for name, extent in zip(side, shape, strict=True):
-            # An axis of an ellipsis may be one where the other operand's is longer.
-            lengths[name] = extent if lengths.get(name, 1) == 1 else lengths[name]
+            # An axis may be one where the other operand's is longer, as an ellipsis allows.
+            longer = extent if lengths.get(name, 1) == 1 else lengths[name]
+            site.demand(extent in (1, longer), f"needs one extent of {name}, got {side} of {shape}")
+            lengths[name] = longer
     result = _expanded(site, text, len(extents(site.results[0])))
     known = len(set(result)) == len(result) and set(result) <= set(lengths)
     site.demand(known, f"needs a result of distinct names that its terms have, got {text!r}")
+    site.yields(site.results[0]._replace(shape=tuple(lengths[name] for name in result)))
     left, right = (tuple(dict.fromkeys(side)) for side in names)
     summed = tuple(name for name in lengths if name not in result)
     # What only one side has is summed over a broadcast of the other.

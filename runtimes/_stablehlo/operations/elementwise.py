@@ -33,6 +33,9 @@ _TRUTH: Final[Mapping[str, Kernel]] = {
 }
 
 
+_FAST: Final = {"f16": floats.FAST_F16, "bf16": floats.FAST_BF16}
+
+
 def kernel_of(name: str, element: str, exact: bool = True) -> Kernel | None:
     """Returns the kernel of an elementwise operation for elements called `element`, if any.
 
@@ -55,7 +58,7 @@ def _table(element: str, exact: bool) -> Mapping[str, Kernel]:
         return complex_numbers.EXACT if exact else complex_numbers.FAST
     if exact or element in SMALL_FLOATS:
         return floats.EXACT
-    return floats.FAST_SHORT if element in ("f16", "bf16") else floats.FAST
+    return _FAST.get(element, floats.FAST)
 
 
 def _elementwise(site: Site) -> Kernel:

@@ -55,9 +55,8 @@ def fold_of(name: str, dtype: np.dtype[Any], exact: bool) -> Fold | None:
         return None
     if dtype.kind in "iub":
         return Fold(combine, np.asarray, np.asarray)
-    # The short integers wrap in eight bits as they do in their own.
-    wide = np.dtype(np.uint8 if dtype.name.startswith("u") else np.int8)
-    return Fold(combine, partial(np.asarray, dtype=wide), partial(np.asarray, dtype=dtype))
+    # The short integers all lie in eight bits, and wrap there as they do in their own.
+    return Fold(combine, partial(np.asarray, dtype=np.int8), partial(np.asarray, dtype=dtype))
 
 
 def _extreme(combine: np.ufunc, dtype: np.dtype[Any]) -> Fold:

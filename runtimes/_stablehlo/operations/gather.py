@@ -56,14 +56,21 @@ class _Gather:
             else np.zeros((), np.intp)
             for axis in keys
         ]
-        taken = _taken(_every_window(array, windows), places)
+        taken = _taken(array, windows, places)
         if taken.shape != windows.shape:
             # No index tells apart the windows along some axes of the batch.
             taken = np.broadcast_to(taken, windows.shape)
         return taken.transpose(self.layout)
 
 
-def _taken(view: Array, places: list[Array]) -> Array:
+def _taken(array: Array, windows: Windows, places: list[Array]) -> Array:
+    """Returns the windows at `places`, which are those along each key axis of the operand."""
+    cut = array[windows.cut(array.ndim)]
+    if len(places) == 1 and not windows.moving and cut.flags.c_contiguous:
+        (axis,), (place,) = windows.absent, places
+        taken = cut.take(place, axis=axis)
+        return np.moveaxis(taken, range(axis, axis + place.ndim), range(place.ndim))
+    view = _every_window(cut, windows)
     if not places:
         return view
     if not view.flags.c_contiguous:
@@ -76,23 +83,16 @@ def _taken(view: Array, places: list[Array]) -> Array:
     return view.reshape(-1, *view.shape[count:]).take(flat, axis=0)
 
 
-def _every_window(array: Array, windows: Windows) -> Array:
+def _every_window(cut: Array, windows: Windows) -> Array:
     """Returns a view of all windows: [absent axes, starts along moving axes, window]."""
     moving = windows.moving
-    if moving:
-        view = sliding_window_view(array, [windows.sizes[axis] for axis in moving], axis=moving)
-    else:
-        view = array
+    if not moving:
+        return cut.transpose((*windows.absent, *windows.offsets))
+    view = sliding_window_view(cut, [windows.sizes[axis] for axis in moving], axis=moving)
     # The view's last axes are those of the windows along `moving`.
-    within = {axis: array.ndim + place for place, axis in enumerate(moving)}
-    order = [*windows.absent, *moving, *[within.get(axis, axis) for axis in windows.offsets]]
-    narrow = tuple(
-        slice(windows.sizes[axis])
-        if axis in windows.offsets and axis not in moving
-        else slice(None)
-        for axis in range(array.ndim)
-    )
-    return view[narrow].transpose(order)
+    within = {axis: cut.ndim + place for place, axis in enumerate(moving)}
+    window = [within.get(axis, axis) for axis in windows.offsets]
+    return view.transpose([*windows.absent, *moving, *window])
 
 
 BUILDERS: Final[Mapping[str, Builder]] = {"stablehlo.gather": _gather}

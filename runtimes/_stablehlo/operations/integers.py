@@ -54,7 +54,8 @@ def _power(base: Array, exponent: Array) -> Array:
 
     Zero to a negative exponent has no reciprocal and gives 0.
     """
-    if base.dtype.kind == "u" or not np.any(negative := np.less(exponent, 0)):
+    negative = np.less(exponent, 0)
+    if not np.any(negative):
         return np.asarray(np.power(base, exponent))
     raised = np.power(base, np.where(negative, base.dtype.type(0), exponent))
     odd = np.bitwise_and(exponent, base.dtype.type(1)) != 0

@@ -37,16 +37,19 @@ def _torch_index_select(site: Site) -> Kernel:
 def _selected(axis: int, batch: int, array: Array, indices: Array) -> Array:
     """Returns `array` with `axis` replaced by the axes of `indices` after those of the batch.
 
-    Indices are clamped to the axis, as a gather clamps them.
+    Indices are clamped to the axis, as a gather clamps them; along an axis of nothing there is
+    nothing but zero to select.
     """
     if indices.dtype.kind == "u":
         # An index beyond the signed range would turn negative.
         indices = np.minimum(indices, np.uint64(array.shape[axis]))
     places = np.clip(indices.astype(np.int64), 0, max(array.shape[axis] - 1, 0))
-    if not batch:
-        return np.take(array, places, axis=axis)
     lead = array.shape[:batch]
     shape = (*array.shape[:axis], *places.shape[batch:], *array.shape[axis + 1 :])
+    if not array.shape[axis]:
+        return np.zeros(shape, array.dtype)
+    if not batch:
+        return np.take(array, places, axis=axis)
     result = np.empty(shape, array.dtype)
     for place in np.ndindex(lead):
         result[place] = np.take(array[place], places[place], axis=axis - batch)

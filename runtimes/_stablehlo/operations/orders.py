@@ -32,12 +32,16 @@ class Key(NamedTuple):
     descending: bool
     total: bool
 
-    def ranks(self, arguments: Sequence[Array], captures: Sequence[Array]) -> Array:
-        """Returns integers that ascend as the keys of `arguments` do by the comparator."""
+    def ranks(self, arguments: Sequence[Array], captures: Sequence[Array]) -> list[Array]:
+        """Returns integers that ascend as the keys of `arguments` do by the comparator.
+
+        Of complex numbers those of the real parts, then those of the imaginary ones.
+        """
         doubled = [array for array in arguments for _ in range(2)]
         (key,) = self.program.run(*doubled, *captures)
         key = np.broadcast_to(key, arguments[0].shape)
-        return ranked(key, total=self.total, descending=self.descending)
+        parts = [key.real, key.imag] if key.dtype.kind == "c" else [key]
+        return [ranked(part, total=self.total, descending=self.descending) for part in parts]
 
 
 def order_of(body: Program, count: int) -> tuple[Key, ...]:
@@ -139,7 +143,8 @@ def ranked(key: Array, *, total: bool, descending: bool) -> Array:
         ranks = _ranked_integers(key)
         return ~ranks if descending else ranks
     if total:
-        ranks = _ranked_bits(key)
+        # A float of fewer than eight bits has its sign elsewhere than its byte has.
+        ranks = _ranked_bits(key.astype(np.float32) if key.itemsize == 1 else key)
         return ~ranks if descending else ranks
     wide = key if key.dtype.kind == "f" else key.astype(np.float32)
     # Adding +0 turns -0 into +0.
@@ -152,7 +157,7 @@ def _ranked_integers(key: Array) -> Array:
     if key.dtype.kind == "u":
         # Without its top bit the upper half comes first, as a signed number.
         flipped = key ^ key.dtype.type(1 << (8 * key.itemsize - 1))
-        return flipped.view(f"i{key.itemsize}")
+        return np.asarray(flipped.view(f"i{key.itemsize}"))
     return key if key.dtype.kind == "i" else key.astype(np.int8)
 
 

@@ -73,10 +73,9 @@ def product_of(
         wide = any(_kind(dtype) == "f" and dtype.itemsize > 4 for dtype in (left, right, result))
         multiply = _in_order if exact else np.matmul
         return Product(np.dtype(np.float64 if wide else np.float32), multiply, result)
-    if kinds == {"b"}:
-        return Product(np.dtype(np.bool_), np.matmul, result)
     if _bits(left) + _bits(right) + depth.bit_length() <= _WHOLE_BITS:
-        # Every sum is a whole number that float64 holds, so the library's product is exact.
+        # Every sum is a whole number that float64 holds, so the library's product is exact. Of
+        # truth values it counts those that `or` would find.
         return Product(np.dtype(np.float64), np.matmul, result)
     # Whatever lies above the result's bits never reaches down into them.
     wide = max(map(_bits, (left, right, result))) > 32

@@ -7,7 +7,6 @@ Philox. Those of `rng` are this project's own, since no two implementations agre
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
@@ -21,18 +20,20 @@ import numpy.typing as npt
 from topos.runtimes._stablehlo.operations.counters import joined, philox, threefry
 from topos.runtimes._stablehlo.program import Kernel
 from topos.runtimes._stablehlo.site import Builder, Site
-from topos.runtimes._stablehlo.types import dtype_of, extents, is_float
+from topos.runtimes._stablehlo.types import dtype_of, extents, is_float, width
 
 __all__ = ["BUILDERS"]
 
 Array = npt.NDArray[Any]
 Shape = tuple[int, ...]
-# Takes the state's words, a shape and a width in bits; returns the next state and the bits.
+# Takes the words of a state, a shape and how many bits an element has; returns the next state and
+# the bits.
 Generator = Callable[[Array, Shape, int], tuple[Array, Array]]
 # Takes two streams of 64 bits and the distribution's two parameters.
 Distribution = Callable[[Array, Array, Array, Array], Array]
 
-_WIDTH: Final = re.compile(r"\d+")
+# The sizes that a state may have, in bytes: a key and a count, which Philox may have the whole of.
+_STATES: Final = {"DEFAULT": (16, 24), "PHILOX": (16, 24), "THREE_FRY": (16,)}
 _WORDS: Final[Mapping[int, np.dtype[Any]]] = {
     size: np.dtype(f"uint{8 * size}") for size in (1, 2, 4, 8)
 }
@@ -41,9 +42,13 @@ _WORDS: Final[Mapping[int, np.dtype[Any]]] = {
 def _rng_bit_generator(site: Site) -> Kernel:
     algorithm = site.word("rng_algorithm")
     (state,), (_, result) = site.operands, site.results
+    size, sizes = math.prod(extents(state)) * dtype_of(state).itemsize, _STATES[algorithm]
+    if size not in sizes:
+        needs = " or ".join(f"{each // 8}xui64" for each in sizes)
+        site.unsupported(f"needs a state of {needs} for {algorithm}, got {state}")
     kernel = _threefried if algorithm == "THREE_FRY" else _philoxed
     # Elements of fewer than 8 bits are the low ones of a byte.
-    mask = 2 ** int(_WIDTH.findall(result.element)[0]) - 1
+    mask = 2 ** width(result.element) - 1
     return partial(_generated, kernel, dtype_of(state), mask, extents(result), dtype_of(result))
 
 
@@ -61,8 +66,8 @@ def _generated(
     return advanced.view(stated).reshape(state.shape), narrowed.view(dtype)
 
 
-def _threefried(state: Array, shape: Shape, width: int) -> tuple[Array, Array]:
-    if width == 64:
+def _threefried(state: Array, shape: Shape, size: int) -> tuple[Array, Array]:
+    if size == 64:
         bits = joined(*threefry(state[0], _counted(state[1], shape)))
         return np.array([state[0], state[1] + np.uint64(bits.size)]), bits
     # A cipher's block is two words of 32 bits, which stand side by side along one axis: the first
@@ -82,15 +87,15 @@ def _counted(start: Array, shape: Shape) -> Array:
     return start + np.arange(math.prod(shape), dtype=np.uint64).reshape(shape)
 
 
-def _philoxed(state: Array, shape: Shape, width: int) -> tuple[Array, Array]:
-    size = math.prod(shape) * (2 if width == 64 else 1)
-    blocks = -(-size // 4)
+def _philoxed(state: Array, shape: Shape, size: int) -> tuple[Array, Array]:
+    taken = math.prod(shape) * (2 if size == 64 else 1)
+    blocks = -(-taken // 4)
     # A state without the count's high half takes the key for it.
     low, high = state[1], state[2 if len(state) > 2 else 0]
     lows = low + np.arange(blocks, dtype=np.uint64)
     highs = high + (lows < low).astype(np.uint64)
-    words = np.stack(philox(state[0], lows, highs), axis=-1).ravel()[:size]
-    bits = joined(words[::2], words[1::2]) if width == 64 else words
+    words = np.stack(philox(state[0], lows, highs), axis=-1).ravel()[:taken]
+    bits = joined(words[::2], words[1::2]) if size == 64 else words
     ended = low + np.uint64(blocks)
     advanced = np.array([state[0], ended, high + np.uint64(ended < low)])
     return advanced[: len(state)], bits.reshape(shape)
@@ -101,8 +106,9 @@ def _rng(site: Site) -> Kernel:
     kernel = _normal if site.word("rng_distribution") == "NORMAL" else _uniform
     if kernel is _uniform and not is_float(result):
         kernel = _whole
-    # The names of the results tell the operations of a function apart.
-    seed = np.uint64(crc32("".join(site.operation.results).encode()))
+    # Where an operation stands tells it from the others of the module.
+    place = f"{site.operation.line}:{site.operation.column}:{site.operation.results}"
+    seed = np.uint64(crc32(place.encode()))
     return _Stream(kernel, seed, extents(result), dtype_of(result), count())
 
 
@@ -135,24 +141,23 @@ def _fractions(bits: Array) -> Array:
 
 def _uniform(bits: Array, _: Array, low: Array, high: Array) -> Array:
     share = _fractions(bits)
-    values = (low.astype(np.float64) * (1.0 - share) + high.astype(np.float64) * share).astype(
-        low.dtype
-    )
+    first, last = low.astype(np.float64), high.astype(np.float64)
+    values = np.maximum(first * (1.0 - share) + last * share, first).astype(low.dtype)
     # Rounding may reach the end that is left out.
-    return np.where(values < high, values, low)
+    return np.asarray(np.where(values < high, values, low))
 
 
 def _whole(bits: Array, _: Array, low: Array, high: Array) -> Array:
     first, last = int(low), int(high)
     span = np.uint64(max(last - first, 1))
-    return bits % span + np.uint64(first % 2**64)
+    return np.asarray(bits % span + np.uint64(first % 2**64))
 
 
 def _normal(bits: Array, others: Array, mean: Array, deviation: Array) -> Array:
     """Returns the first of the pair of Box and Muller (1958); the logarithm's argument is not 0."""
     radius = np.sqrt(-2.0 * np.log(1.0 - _fractions(bits)))
     drawn = radius * np.cos(2.0 * np.pi * _fractions(others))
-    return mean.astype(np.float64) + deviation.astype(np.float64) * drawn
+    return np.asarray(mean.astype(np.float64) + deviation.astype(np.float64) * drawn)
 
 
 BUILDERS: Final[Mapping[str, Builder]] = {

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import reduce
 from typing import Any, Final
 
 import numpy as np
@@ -104,10 +105,7 @@ class _Scatter:
         The order of the updates of one element is then that of the batch.
         """
         windows = self.windows
-        cut = tuple(
-            slice(windows.sizes[axis]) if axis in windows.offsets else slice(None)
-            for axis in range(results[0].ndim)
-        )
+        cut = windows.cut(results[0].ndim)
         order = (*windows.absent, *windows.offsets)
         views = [result[cut].transpose(order) for result in results]
         shape = tuple(results[0].shape[axis] for axis in windows.absent)
@@ -193,16 +191,17 @@ def _targets(
 
     `places` are those along each axis of `shape`, and broadcast to `batch`.
     """
-    flat, inside = _FIRST, True
+    flat: Array = _FIRST
+    inside: list[Array] = []
     for position, (place, extent) in enumerate(zip(places, shape, strict=True)):
         # Two reductions are cheaper than the comparisons, which most often find nothing.
         if place.min() < 0 or place.max() >= extent:
-            inside = inside & (place >= 0) & (place < extent)
+            inside.append((place >= 0) & (place < extent))
         flat = flat * extent + place if position else place
     targets = np.broadcast_to(flat, batch).reshape(-1)
-    if inside is True:
+    if not inside:
         return targets, terms
-    kept = np.broadcast_to(inside, batch).reshape(-1)
+    kept = np.broadcast_to(reduce(np.logical_and, inside), batch).reshape(-1)
     return targets[kept], [term[kept] for term in terms]
 
 

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Any, Final
 
+import numpy as np
 import numpy.typing as npt
 
 from topos.runtimes._stablehlo.program import Kernel
@@ -35,8 +36,8 @@ def _window(indices: Sequence[Array], sizes: Shape, shape: Shape) -> tuple[slice
 
 
 def _read(sizes: Shape, array: Array, *indices: Array) -> Array:
-    # The ellipsis keeps a scalar an array.
-    return array[(*_window(indices, sizes, array.shape), ...)]
+    # Of a scalar numpy would return a number.
+    return np.asarray(array[_window(indices, sizes, array.shape)])
 
 
 def _written(array: Array, update: Array, *indices: Array) -> Array:

@@ -64,7 +64,7 @@ class _ByKeys:
 
     def __call__(self, *values: Array) -> Any:
         arrays, captures = values[: self.count], values[self.count :]
-        ranks = [key.ranks(arrays, captures) for key in self.keys]
+        ranks = [rank for key in self.keys for rank in key.ranks(arrays, captures)]
         return _rearranged(arrays, stable_order(ranks, self.axis), self.axis)
 
 

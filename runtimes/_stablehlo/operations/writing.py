@@ -28,6 +28,8 @@ Writer = Callable[[Sequence[Array], Array, Sequence[Array], Sequence[Array]], No
 # extremes, to which numpy's zeros of either sign are equal.
 _ARITHMETIC: Final = frozenset({"stablehlo.add", "stablehlo.multiply"})
 _EXTREMES: Final = frozenset({"stablehlo.maximum", "stablehlo.minimum"})
+# A turn costs as much as this many rows do that numpy takes over element by element.
+_ROWS_A_TURN: Final = 32
 
 
 def writer(site: Site, body: Program) -> Writer:
@@ -76,7 +78,7 @@ class _Last:
 
 @dataclass(frozen=True, slots=True)
 class _ByUfunc:
-    """One well-known operation over single elements; whole rows take turns."""
+    """One well-known operation, which numpy takes over one update after the other."""
 
     ufunc: np.ufunc
     exact: bool
@@ -90,7 +92,7 @@ class _ByUfunc:
         captures: Sequence[Array],
     ) -> None:
         (row,), (update,) = rows, updates
-        if row.ndim > 1:
+        if row.ndim > 1 and _seldom_repeats(targets):
             self.turns(rows, targets, updates, captures)
             return
         # This takes the updates one after the other, rounding after each.
@@ -101,7 +103,7 @@ class _ByUfunc:
 
 @dataclass(frozen=True, slots=True)
 class _ByRanks:
-    """The oracle's maximum or minimum of single elements, as one of integers.
+    """The oracle's maximum or minimum, as one of integers.
 
     NaN wins over every number, and -0 lies below +0.
     """
@@ -117,7 +119,7 @@ class _ByRanks:
         captures: Sequence[Array],
     ) -> None:
         (row,), (update,) = rows, updates
-        if row.ndim > 1:
+        if row.ndim > 1 and _seldom_repeats(targets):
             self.turns(rows, targets, updates, captures)
             return
         ranks = self._ranks(row)
@@ -131,13 +133,19 @@ class _ByRanks:
         return np.where(np.isnan(array), limits.max if self.greatest else limits.min, ranks)
 
 
+def _seldom_repeats(targets: Array) -> bool:
+    """Returns whether rows are written in so few turns that these beat numpy's single elements."""
+    return len(targets) > 0 and int(np.bincount(targets).max()) * _ROWS_A_TURN <= len(targets)
+
+
 def _canonicalize(row: Array, targets: Array) -> None:
     """Makes every NaN at `targets` the canonical one; what was not written keeps its bits."""
     layout = LAYOUTS[row.dtype]
     written = row[targets]
     broken = np.isnan(written)
     if broken.any():
-        row.view(layout.unsigned)[targets[broken]] = layout.quiet
+        written.view(layout.unsigned)[broken] = layout.quiet
+        row[targets] = written
 
 
 @dataclass(frozen=True, slots=True)

@@ -37,6 +37,7 @@ __all__ = [
 
 _KEY: Final = re.compile(r"[A-Za-z_][\w$.]*", re.ASCII)
 _SYMBOL: Final = re.compile(r"[A-Za-z_$][\w$.\-]*", re.ASCII)
+_USUAL: Final[Mapping[type, str]] = {int: " : i64", float: " : f64"}
 _PLAIN: Final = frozenset(range(32, 127)) - set(b'"\\')
 
 
@@ -48,7 +49,11 @@ def spelled(value: Any) -> str:
         case int():
             return str(value)
         case float():
-            return _digits(value, "f64") if math.isfinite(value) else f"{digits_of(value, 'f64')} : f64"
+            return (
+                _digits(value, "f64")
+                if math.isfinite(value)
+                else f"{digits_of(value, 'f64')} : f64"
+            )
         case Word():
             return f"{value.opening}{value}>" if value.opening else str(value)
         case Symbol():
@@ -115,7 +120,11 @@ def function_type(type: FunctionType) -> str:
 
 def _entry(key: str, value: Any) -> str:
     name = key if _KEY.fullmatch(key) else quoted(key)
-    return name if value == UNIT else f"{name} = {spelled(value)}"
+    if value == UNIT:
+        return name
+    # A dictionary tells the type of every number, a list only that of the unusual ones.
+    type = _USUAL.get(value.__class__, "")
+    return f"{name} = {_digits(value, 'f64')}{type}"
 
 
 def _typed(value: Typed) -> str:

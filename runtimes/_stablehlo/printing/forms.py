@@ -187,7 +187,10 @@ def _field(value: Any) -> str | None:
 def _reduce_precision(operation: Operation) -> Head | None:
     rest = dict(operation.attributes)
     match rest.pop("exponent_bits", None), rest.pop("mantissa_bits", None):
-        case Typed(int() as exponent, OtherType("i32")), Typed(int() as mantissa, OtherType("i32")):
+        case (
+            Typed(int() as exponent, OtherType("i32")),
+            Typed(int() as mantissa, OtherType("i32")),
+        ) if exponent >= 0 and mantissa >= 0:
             operands = ", ".join(operation.operands)
             return Head(f"{operands}, format = e{exponent}m{mantissa}", rest)
     return None

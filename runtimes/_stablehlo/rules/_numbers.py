@@ -9,7 +9,8 @@ import numpy as np
 
 from topos.runtimes._stablehlo.claim import Claim
 from topos.runtimes._stablehlo.dense import decoded
-from topos.runtimes._stablehlo.syntax import UNIT, Dense, Packed, Tensor, Typed
+from topos.runtimes._stablehlo.rules._attributes import demand_width
+from topos.runtimes._stablehlo.syntax import UNIT, Dense, Packed, Record, Tensor
 
 __all__ = [
     "Table",
@@ -35,9 +36,7 @@ class Table(NamedTuple):
 
 def whole(claim: Claim, key: str) -> int:
     """Returns an i64 attribute, which must be there."""
-    value = claim.operation.attributes.get(key)
-    if isinstance(value, Typed):
-        claim.refuse(f"needs an i64 as {key}, got {value.type}")
+    demand_width(claim, key, "i64")
     return claim.integer(key)
 
 
@@ -45,7 +44,7 @@ def positive(claim: Claim, key: str) -> int:
     """Returns an i64 attribute above zero."""
     value = whole(claim, key)
     if value <= 0:
-        claim.refuse(f"needs a positive {key}, got {value}")
+        claim.refuse(f"needs {key} above 0, got {value}")
     return value
 
 
@@ -78,11 +77,11 @@ def table(claim: Claim, key: str) -> Table:
     return Table(array.shape, tuple(np.ravel(array).tolist()))
 
 
-def named_fields(claim: Claim, key: str, known: Sequence[str]) -> Mapping[str, Any]:
-    """Returns an attribute of named fields, of which none has a name that is not known."""
-    value = claim.attribute(key)
-    if not isinstance(value, Mapping):
-        claim.refuse(f"needs named fields as {key}, got {value}")
+def named_fields(claim: Claim, key: str, opening: str, known: Sequence[str]) -> Mapping[str, Any]:
+    """Returns an attribute of named fields written as `opening ...>`, all of known names."""
+    value = claim.operation.attributes.get(key)
+    if not isinstance(value, Record) or value.opening.strip() != opening:
+        claim.refuse(f"needs {opening}...> as {key}, got {value}")
     strange = [name for name in value if name not in known]
     if strange:
         claim.refuse(f"knows no {strange[0]} in {key}")

@@ -2,16 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
+import re
+from typing import Final
 
 from topos.runtimes._stablehlo.claim import Claim
-from topos.runtimes._stablehlo.rules._numbers import Table, marked, table
-from topos.runtimes._stablehlo.syntax import Symbol
+from topos.runtimes._stablehlo.rules._numbers import (
+    Table,
+    integer_field,
+    marked,
+    named_fields,
+    table,
+)
+from topos.runtimes._stablehlo.syntax import Opaque
 
-__all__ = ["demand_channel_id", "demand_groups"]
+__all__ = ["demand_channel", "demand_groups"]
 
-_KEY = "replica_groups"
+_KEY: Final = "replica_groups"
+# A mesh and its axes are kept as they are spelled.
+_MESH: Final = "#stablehlo.replica_group_mesh_axes<"
+_SYMBOL: Final = re.compile(r"\bmesh\s*=\s*@\"?([\w$.\-]+)")
+_DEFINED: Final = re.compile(r'mesh_axis<\s*name\s*=\s*"([^"]*)"')
+_USED: Final = re.compile(r'axis_ref<\s*name\s*=\s*"([^"]*)"')
 
 
 def demand_groups(
@@ -22,8 +33,8 @@ def demand_groups(
     Groups that are not `uniform` may be filled up with -1; `size` is how many devices each has.
     """
     value = claim.attribute(_KEY)
-    if isinstance(value, Mapping):
-        _demand_mesh(claim, value)
+    if isinstance(value, Opaque):
+        _demand_mesh(claim, value.text)
         return
     groups = table(claim, _KEY)
     if len(groups.shape) != 2:
@@ -45,28 +56,27 @@ def _demand_devices(claim: Claim, groups: Table, uniform: bool, complete: bool) 
         claim.refuse(f"needs {_KEY} of the devices from 0 to {len(devices) - 1}, got {devices}")
 
 
-def _demand_mesh(claim: Claim, fields: Mapping[str, Any]) -> None:
+def _demand_mesh(claim: Claim, text: str) -> None:
     """Refuses a mesh that is not defined, or an axis that a mesh written in place has not."""
-    mesh, axes = fields.get("mesh"), fields.get("axes", ())
-    if isinstance(mesh, Symbol):
-        if mesh not in claim.functions:
-            claim.refuse(f"needs a mesh @{mesh} for its {_KEY}, which is not defined")
+    if not text.startswith(_MESH):
+        claim.refuse(f"needs a dense constant or the axes of a mesh as {_KEY}, got {text}")
+    symbol = _SYMBOL.search(text)
+    if symbol:
+        if symbol[1] not in claim.functions:
+            claim.refuse(f"needs a mesh @{symbol[1]} for its {_KEY}, which is not defined")
         return
-    if not isinstance(mesh, Mapping) or not isinstance(axes, tuple):
-        claim.refuse(f"needs a mesh and its axes as {_KEY}, got {dict(fields)}")
-    named = [axis.get("name") for axis in mesh.get("axes", ()) if isinstance(axis, Mapping)]
-    for axis in axes:
-        if not isinstance(axis, Mapping) or axis.get("name") not in named:
-            claim.refuse(f"needs axes among {named} in {_KEY}, got {axis}")
+    defined = _DEFINED.findall(text)
+    for name in _USED.findall(text):
+        if name not in defined:
+            claim.refuse(f"needs axes of its mesh, {' '.join(defined)}, as {_KEY}, got {name}")
 
 
-def demand_channel_id(claim: Claim, least: int) -> None:
-    """Refuses a channel below `least` where the devices are named across all processes."""
-    fields = claim.optional("channel_handle")
-    if fields is not None and not isinstance(fields, Mapping):
-        claim.refuse(f"needs named fields as channel_handle, got {fields}")
-    channel = (fields or {}).get("handle", 0)
-    if type(channel) is not int:
-        claim.refuse(f"needs an integer as the channel's handle, got {channel}")
-    if marked(claim, "use_global_device_ids") and channel < least:
-        claim.refuse(f"needs a channel of {least} or more with global devices, got {channel}")
+def demand_channel(claim: Claim, least: int | None = None) -> None:
+    """Refuses a channel that is not one, or below `least` with the devices of all processes."""
+    handle = 0
+    if "channel_handle" in claim.operation.attributes:
+        known = ("handle", "type")
+        fields = named_fields(claim, "channel_handle", "#stablehlo.channel_handle<", known)
+        handle = integer_field(claim, fields, "handle")
+    if least is not None and marked(claim, "use_global_device_ids") and handle < least:
+        claim.refuse(f"needs a channel of {least} or more with global devices, got {handle}")

@@ -14,7 +14,7 @@ def filled(claim: Claim, type: Type, what: str, elements: frozenset[str] = ANY) 
     """Returns `type` where it is a tensor of such elements, ranked or not."""
     taken = tensor(claim, type, what)
     if taken.element not in elements:
-        claim.refuse(f"takes no elements of {taken.element} in its {what}")
+        claim.refuse(f"takes no elements of {taken.element} as {what}")
     return taken
 
 
@@ -22,5 +22,5 @@ def holding(claim: Claim, type: Type, what: str, elements: frozenset[str] = ANY)
     """Returns `type` where it is a ranked tensor of such elements."""
     taken = ranked(claim, type, what)
     if taken.element not in elements:
-        claim.refuse(f"takes no elements of {taken.element} in its {what}")
+        claim.refuse(f"takes no elements of {taken.element} as {what}")
     return taken

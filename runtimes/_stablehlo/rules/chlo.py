@@ -7,6 +7,7 @@ from typing import Final
 
 from topos.runtimes._stablehlo.claim import Claim, Rule
 from topos.runtimes._stablehlo.rules._broadcasting import broadcast, broadcast_along
+from topos.runtimes._stablehlo.rules._choices import choice
 from topos.runtimes._stablehlo.rules._elements import (
     ANY,
     COMPLEX,
@@ -74,12 +75,8 @@ def _broadcast_complex(claim: Claim) -> None:
 
 def _broadcast_compare(claim: Claim) -> None:
     joined = _joined(claim, ANY)
-    direction = claim.word("comparison_direction")
-    if direction not in _DIRECTIONS:
-        claim.refuse(f"needs one of {', '.join(_DIRECTIONS)} as direction, got {direction}")
-    kind = claim.word("compare_type", "NOTYPE")
-    if kind not in _COMPARISONS:
-        claim.refuse(f"needs one of {', '.join(_COMPARISONS)} as compare_type, got {kind}")
+    choice(claim, "comparison_direction", "#chlo<comparison_direction", _DIRECTIONS)
+    choice(claim, "compare_type", "#chlo<comparison_type", _COMPARISONS, "NOTYPE")
     demand_result(claim, joined._replace(element="i1"))
 
 

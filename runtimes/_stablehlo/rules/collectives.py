@@ -9,7 +9,7 @@ from topos.runtimes._stablehlo.claim import Claim, Rule
 from topos.runtimes._stablehlo.rules._attributes import axis
 from topos.runtimes._stablehlo.rules._numbers import marked, positive, table
 from topos.runtimes._stablehlo.rules._reducers import bodies, demand_reducer
-from topos.runtimes._stablehlo.rules._replicas import demand_channel_id, demand_groups
+from topos.runtimes._stablehlo.rules._replicas import demand_channel, demand_groups
 from topos.runtimes._stablehlo.rules._shapes import (
     Shape,
     bounds_of,
@@ -31,7 +31,7 @@ def _operands(claim: Claim) -> list[Tensor]:
 def _all_gather(claim: Claim) -> None:
     operands = _operands(claim)
     demand_groups(claim, uniform=True)
-    demand_channel_id(claim, 0)
+    demand_channel(claim, 0)
     if len(claim.results) != len(operands):
         claim.refuse(f"has a result for each of {len(operands)} operands, got {len(claim.results)}")
     for operand, stated in zip(operands, claim.results, strict=True):
@@ -63,7 +63,7 @@ def _without(type: Tensor, at: int) -> Shape:
 def _all_reduce(claim: Claim) -> None:
     operands = _operands(claim)
     demand_groups(claim, uniform=False)
-    demand_channel_id(claim, 1)
+    demand_channel(claim, 1)
     _demand_reduced(claim, operands)
 
 
@@ -85,6 +85,7 @@ def _all_to_all(claim: Claim) -> None:
     operands = _operands(claim)
     count = positive(claim, "split_count")
     demand_groups(claim, uniform=True, size=count)
+    demand_channel(claim)
     demand_results(claim, tuple([_exchanged(claim, operand, count) for operand in operands]))
 
 
@@ -111,7 +112,7 @@ def _reduce_scatter(claim: Claim) -> None:
     (body,) = bodies(claim)
     element = _reduced(claim, body, operand)
     at = axis(claim, "scatter_dimension", len(operand.shape))
-    demand_channel_id(claim, 1)
+    demand_channel(claim, 1)
     before, after = _changed(claim, operand, result, at)
     if before == 0 or after == 0 or (before and after and before % after):
         claim.refuse(f"results in a part of {before} in axis {at}, got {result}")
@@ -122,13 +123,14 @@ def _reduce_scatter(claim: Claim) -> None:
 def _collective_broadcast(claim: Claim) -> None:
     operands = _operands(claim)
     demand_groups(claim, uniform=True, complete=False)
+    demand_channel(claim)
     demand_results(claim, tuple(_without_root(claim, operands)))
 
 
 def _collective_reduce(claim: Claim) -> None:
     operands = _operands(claim)
     demand_groups(claim, uniform=False)
-    demand_channel_id(claim, 1)
+    demand_channel(claim, 1)
     _demand_reduced(claim, _without_root(claim, operands))
 
 
@@ -148,6 +150,7 @@ def _without_root(claim: Claim, operands: list[Tensor]) -> list[Tensor]:
 def _collective_permute(claim: Claim) -> None:
     claim.takes(1)
     operand = holding(claim, claim.operands[0], "operand")
+    demand_channel(claim)
     key = "source_target_pairs"
     shape, numbers = table(claim, key)
     if len(shape) != 2 or shape[1] != 2:

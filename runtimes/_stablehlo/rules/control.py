@@ -9,7 +9,6 @@ from topos.runtimes._stablehlo.claim import Claim, Rule
 from topos.runtimes._stablehlo.rules._elements import ANY, demand_element
 from topos.runtimes._stablehlo.rules._shapes import agree, demand_results, ranked, scalar
 from topos.runtimes._stablehlo.syntax import (
-    Function,
     FunctionType,
     Symbol,
     Tensor,
@@ -27,8 +26,8 @@ def shown(types: tuple[Type, ...]) -> str:
     return f"({', '.join(map(str, types))})"
 
 
-def demand_signature(claim: Claim, key: str) -> Function:
-    """Returns the function that the attribute `key` names, whose types must be the claim's."""
+def demand_signature(claim: Claim, key: str) -> None:
+    """Refuses unless the attribute `key` names a function of the claim's types."""
     name = claim.attribute(key)
     function = claim.functions.get(name) if isinstance(name, Symbol) else None
     if function is None:
@@ -38,7 +37,6 @@ def demand_signature(claim: Claim, key: str) -> Function:
     if arguments != claim.operands or results != claim.results:
         needs, got = FunctionType(arguments, results), FunctionType(claim.operands, claim.results)
         claim.refuse(f"needs the types of @{name}, {needs}, got {got}")
-    return function
 
 
 def _call(claim: Claim) -> None:

@@ -56,7 +56,7 @@ def _layout(claim: Claim) -> Layout:
 
 def _of_fields(claim: Claim) -> Layout:
     known = [name for side in _SIDES for name in (*side[3:], f"{side[0]}_spatial_dimensions")]
-    fields = named_fields(claim, _KEY, known)
+    fields = named_fields(claim, _KEY, "#stablehlo.conv<raw", known)
     inputs, kernel, output = (
         _Axes(
             integer_field(claim, fields, first),

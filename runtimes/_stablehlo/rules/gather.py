@@ -55,7 +55,7 @@ class _Numbers(NamedTuple):
 
 def _numbers(claim: Claim) -> _Numbers:
     key = "dimension_numbers"
-    fields = named_fields(claim, key, (*_LISTS, "index_vector_dim"))
+    fields = named_fields(claim, key, "#stablehlo.gather<", (*_LISTS, "index_vector_dim"))
     lists = [claim.integers_of(fields.get(name, ()), name) for name in _LISTS]
     return _Numbers(integer_field(claim, fields, "index_vector_dim"), *lists)
 

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Final
 
 from topos.runtimes._stablehlo.claim import Claim, Rule
+from topos.runtimes._stablehlo.rules._choices import choice
 from topos.runtimes._stablehlo.rules._elements import COMPLEX, FLOATS
 from topos.runtimes._stablehlo.rules._numbers import packed
 from topos.runtimes._stablehlo.rules._shapes import (
@@ -29,9 +30,7 @@ _TRANSPOSES: Final = ("NO_TRANSPOSE", "TRANSPOSE", "ADJOINT")
 
 def _fft(claim: Claim) -> None:
     claim.takes(1)
-    kind = claim.word("fft_type")
-    if kind not in _TRANSFORMS:
-        claim.refuse(f"knows no fft_type {kind}")
+    kind = choice(claim, "fft_type", "#stablehlo<fft_type", _TRANSFORMS)
     lengths = packed(claim, "fft_length")
     if not 1 <= len(lengths) <= 3:
         claim.refuse(f"needs 1 to 3 numbers as fft_length, got {len(lengths)}")
@@ -87,9 +86,7 @@ def _triangular_solve(claim: Claim) -> None:
     for key in ("left_side", "lower", "unit_diagonal"):
         claim.attribute(key)
         claim.truth(key, False)
-    transpose = claim.word("transpose_a")
-    if transpose not in _TRANSPOSES:
-        claim.refuse(f"needs one of {', '.join(_TRANSPOSES)} as transpose_a, got {transpose}")
+    choice(claim, "transpose_a", "#stablehlo<transpose", _TRANSPOSES)
     _demand_square(claim, matrix)
     if len(matrix.shape) != len(sides.shape):
         claim.refuse(f"needs a and b of one rank, got {matrix} and {sides}")

@@ -42,7 +42,7 @@ def _ragged_dot(claim: Claim) -> None:
     right = holding(claim, claim.operands[1], "right operand")
     sizes = holding(claim, claim.operands[2], "group_sizes", INTEGERS)
     demand_precision(claim)
-    fields = named_fields(claim, "ragged_dot_dimension_numbers", _LISTS)
+    fields = named_fields(claim, "ragged_dot_dimension_numbers", "#chlo.ragged_dot<", _LISTS)
     lists = (claim.integers_of(fields.get(name, ()), name) for name in _LISTS)
     numbers = _Numbers(*lists)
     _demand_dot(claim, left, right, numbers)

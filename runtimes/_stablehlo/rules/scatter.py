@@ -61,7 +61,7 @@ def _scatter(claim: Claim) -> None:
     updates = [holding(claim, type, "updates") for type in claim.operands[count + 1 :]]
     (body,) = bodies(claim)
     key = "scatter_dimension_numbers"
-    fields = named_fields(claim, key, (*_LISTS, "index_vector_dim"))
+    fields = named_fields(claim, key, "#stablehlo.scatter<", (*_LISTS, "index_vector_dim"))
     lists = [claim.integers_of(fields.get(name, ()), name) for name in _LISTS]
     numbers = _Numbers(integer_field(claim, fields, "index_vector_dim"), *lists)
     claim.truth("indices_are_sorted", False)

@@ -19,7 +19,7 @@ from topos.runtimes._stablehlo.rules._shapes import (
     shapes_agree,
 )
 from topos.runtimes._stablehlo.rules._tensors import holding
-from topos.runtimes._stablehlo.syntax import Dense, FunctionType, Packed, Tensor
+from topos.runtimes._stablehlo.syntax import FunctionType, Packed, Tensor
 
 __all__ = ["RULES", "Pairs", "Window", "padding_of", "slid", "windows_of"]
 
@@ -36,21 +36,14 @@ class Window(NamedTuple):
     dilation: int
 
 
-def padding_of(claim: Claim, key: str = "padding") -> Pairs | None:
+def padding_of(claim: Claim) -> Pairs | None:
     """Returns a padding's pairs of low and high, or `None` where there is none."""
-    value = claim.optional(key)
-    if value is None:
+    if claim.optional("padding") is None:
         return None
-    if isinstance(value, Dense):
-        shape, numbers = table(claim, key)
-        if len(shape) != 2 or shape[1] != 2:
-            claim.refuse(f"needs a {key} of shape [N, 2], got {list(shape)}")
-        return tuple(zip(numbers[::2], numbers[1::2], strict=True))
-    # The pretty form nests lists, and writes an empty one where there is no axis.
-    for pair in value:
-        if not isinstance(pair, tuple) or len(claim.integers_of(pair, key)) != 2:
-            claim.refuse(f"needs two integers for each axis of {key}, got {value}")
-    return tuple(value)
+    shape, numbers = table(claim, "padding")
+    if len(shape) != 2 or shape[1] != 2:
+        claim.refuse(f"needs a padding of shape [N, 2], got {list(shape)}")
+    return tuple(zip(numbers[::2], numbers[1::2], strict=True))
 
 
 def windows_of(

@@ -9,20 +9,13 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
+from topos.runtimes._stablehlo.types import ELEMENTS
 from topos.runtimes.interpreter import run_text
 
 Array = npt.NDArray[Any]
 Run = Callable[..., Array]
 
-NAMES = {
-    "float64": "f64",
-    "float32": "f32",
-    "float16": "f16",
-    "bfloat16": "bf16",
-    "bool": "i1",
-    **{f"int{bits}": f"i{bits}" for bits in (8, 16, 32, 64)},
-    **{f"uint{bits}": f"ui{bits}" for bits in (8, 16, 32, 64)},
-}
+NAMES = {dtype.name: element for element, dtype in ELEMENTS.items()}
 
 
 def spelled(array: Array) -> str:

@@ -148,7 +148,8 @@ def reduce(writer: Writer) -> None:
     axes = [axis for axis in range(len(value.shape)) if writer.number(0, 1)]
     shape = [extent for axis, extent in enumerate(value.shape) if axis not in axes]
     scalars = [each for each in writer.values if each.shape == () and each.element == value.element]
-    if not scalars:
+    # How often the initial value enters a reduction along no axis is left open.
+    if not scalars or not axes:
         return
     start = writer.one_of(*scalars)
     body = writer.one_of(*BODIES[value.kind])

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import tracemalloc
+from concurrent.futures import ThreadPoolExecutor
+
 import numpy as np
 import pytest
 
 from tests.runtimes.stablehlo.conftest import Run
-from topos.errors import VerifyError
+from topos.errors import ExecutionError, UnsupportedError, VerifyError
+from topos.runtimes._stablehlo.budget import limited
+from topos.runtimes._stablehlo.evaluate import compiled
 from topos.runtimes.interpreter import run_text
 
 F = "tensor<f32>"
@@ -113,3 +118,124 @@ def test_a_region_sees_nothing_that_comes_after_it(run: Run) -> None:
         VerifyError, match=r"^line 4, .*: stablehlo.return uses %late, which is not"
     ):
         run(body, F, np.bool_(True), np.float32(1))
+
+
+def counting(inner: str = "") -> str:
+    """Returns a loop from 0 to the argument, whose body holds `inner`."""
+    i, t = "tensor<i32>", "tensor<i1>"
+    return f"""
+    func.func @main(%n: {i}) -> {i} {{
+      %zero = stablehlo.constant dense<0> : {i}
+      %one = stablehlo.constant dense<1> : {i}
+      %0 = stablehlo.while(%i = %zero) : {i}
+       cond {{
+        %c = stablehlo.compare LT, %i, %n, SIGNED : ({i}, {i}) -> {t}
+        stablehlo.return %c : {t}
+      }} do {{
+        {inner}
+        %k = stablehlo.add %i, %one : {i}
+        stablehlo.return %k : {i}
+      }}
+      return %0 : {i}
+    }}
+    """
+
+
+INNER = """
+%1 = stablehlo.while(%j = %zero) : tensor<i32>
+ cond {
+  %c = stablehlo.compare LT, %j, %i, SIGNED : (tensor<i32>, tensor<i32>) -> tensor<i1>
+  stablehlo.return %c : tensor<i1>
+} do {
+  %k = stablehlo.add %j, %one : tensor<i32>
+  stablehlo.return %k : tensor<i32>
+}
+"""
+
+
+def test_a_budget_ends_a_loop_that_goes_on() -> None:
+    run = compiled(counting())
+    with limited(7):
+        assert run(np.int32(7))[0] == 7
+    with (
+        limited(6),
+        pytest.raises(ExecutionError, match=r"^@main ran more than 6 steps, at line 5$"),
+    ):
+        run(np.int32(7))
+    assert run(np.int32(7))[0] == 7
+
+
+def test_all_loops_share_the_budget_of_a_run() -> None:
+    run = compiled(counting(INNER))
+    # Five turns, and within them 0, 1, 2, 3 and 4.
+    with limited(15):
+        assert run(np.int32(5))[0] == 5
+    with limited(14), pytest.raises(ExecutionError, match=r"more than 14 steps, at line 11$"):
+        run(np.int32(5))
+
+
+def test_a_budget_holds_in_its_own_thread_alone() -> None:
+    run = compiled(counting())
+    with limited(0), ThreadPoolExecutor(1) as pool:
+        (result,) = pool.submit(run, np.int32(9)).result()
+    assert result == 9
+
+
+def test_a_loop_over_an_array_spends_one_step_a_turn() -> None:
+    inner = counting().split("{", 1)[1].rsplit("return", 1)[0].replace("%n", "%x")
+    text = f"""
+    func.func @main(%a: tensor<4xi32>) -> tensor<4xi32> {{
+      %r = "stablehlo.map"(%a) <{{dimensions = array<i64: 0>}}> ({{
+      ^bb0(%x: tensor<i32>):
+        {inner}
+        stablehlo.return %0 : tensor<i32>
+      }}) : (tensor<4xi32>) -> tensor<4xi32>
+      return %r : tensor<4xi32>
+    }}
+    """
+    run = compiled(text)
+    array = np.array([3, 0, 5, -1], np.int32)
+    with limited(5):
+        assert run(array)[0].tolist() == [3, 0, 5, 0]
+    with limited(4), pytest.raises(ExecutionError, match="more than 4 steps"):
+        run(array)
+
+
+def test_a_function_that_calls_itself_is_refused() -> None:
+    text = f"""
+    func.func @main(%a: {F}) -> {F} {{
+      %0 = call @other(%a) : ({F}) -> {F}
+      return %0 : {F}
+    }}
+    func.func private @other(%a: {F}) -> {F} {{
+      %0 = call @main(%a) : ({F}) -> {F}
+      return %0 : {F}
+    }}
+    """
+    with pytest.raises(UnsupportedError, match="calls itself"):
+        compiled(text)
+
+
+def test_a_region_frees_what_it_has_used() -> None:
+    type = "tensor<1000000xi8>"
+    lines = "\n".join(f"%{at + 1} = stablehlo.add %{at}, %a : {type}" for at in range(30))
+    text = f"""
+    func.func @main(%a: {type}, %p: tensor<i1>) -> {type} {{
+      %r = "stablehlo.if"(%p) ({{
+        %0 = stablehlo.add %a, %a : {type}
+        {lines}
+        stablehlo.return %30 : {type}
+      }}, {{
+        stablehlo.return %a : {type}
+      }}) : (tensor<i1>) -> {type}
+      return %r : {type}
+    }}
+    """
+    run, array = compiled(text), np.ones(1000000, np.int8)
+    tracemalloc.start()
+    (result,) = run(array, np.bool_(True))
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert result[0] == 32
+    # Of thirty values only the one read and the one written are there at a time.
+    assert peak < 3_500_000

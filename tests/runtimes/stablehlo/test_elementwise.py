@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
+import gmpy2
 import ml_dtypes
 import numpy as np
 import pytest
 
 from tests.runtimes.stablehlo.conftest import NAMES, Run
+from topos.runtimes._stablehlo.operations import floats
+from topos.runtimes._stablehlo.operations.elementwise import kernel_of
 
 INF, NAN = float("inf"), float("nan")
 FLOATS = (np.float64, np.float32, np.float16, ml_dtypes.bfloat16)
@@ -70,6 +74,75 @@ def test_arithmetic_of_floats(
     first, second = np.array(left, dtype), np.array(right, dtype)
     type = f"tensor<{len(left)}x{NAMES[first.dtype.name]}>"
     same(run(f"%r = {name} %a, %b : {type}", type, first, second), wanted)
+
+
+ANGLES = np.array([1e-300, 0.5, 1.5707963267948966, -3.0, 22.0, 1e5, 1e22, 6e307])
+
+
+@pytest.mark.parametrize(("name", "function"), [("tan", gmpy2.tan), ("cbrt", gmpy2.cbrt)])
+def test_a_map_that_the_oracle_lacks_is_the_nearest_number(
+    run: Run, name: str, function: Any
+) -> None:
+    for array in (ANGLES, ANGLES[1:6].astype(np.float32), ANGLES[1:5].astype(np.float16)):
+        type = f"tensor<{array.size}x{NAMES[array.dtype.name]}>"
+        result = run(f"%r = stablehlo.{name} %a : {type}", type, array)
+        with gmpy2.context(precision=1200):
+            exact = [float(function(gmpy2.mpfr(value))) for value in array.tolist()]
+        with np.errstate(all="ignore"):
+            same(result, exact)
+
+
+def test_atan2_is_the_nearest_number(run: Run) -> None:
+    y, x = np.array([1.0, -2.5, 1e-300, 3e200, 1e-20]), np.array([3.0, -0.1, -7.0, 1e-9, 2.0])
+    result = run("%r = stablehlo.atan2 %a, %b : tensor<5xf64>", "tensor<5xf64>", y, x)
+    with gmpy2.context(precision=1200):
+        exact = [
+            float(gmpy2.atan2(gmpy2.mpfr(first), gmpy2.mpfr(second)))
+            for first, second in zip(y.tolist(), x.tolist(), strict=True)
+        ]
+    same(result, exact)
+
+
+MORE = (
+    ("tan", [-0.0, INF, NAN], None, [-0.0, NAN, NAN]),
+    ("cbrt", [-0.0, -INF, 27.0], None, [-0.0, -INF, 3.0]),
+    (
+        "atan2",
+        [0.0, -0.0, 1.0, INF],
+        [-0.0, 1.0, 0.0, -INF],
+        [math.pi, -0.0, math.pi / 2, 2.356194490192345],
+    ),
+)
+
+
+@pytest.mark.parametrize("dtype", FLOATS, ids=lambda dtype: np.dtype(dtype).name)
+@pytest.mark.parametrize(("name", "left", "right", "wanted"), MORE, ids=[case[0] for case in MORE])
+def test_special_values_of_further_maps(
+    run: Run, name: str, left: Any, right: Any, wanted: Any, dtype: Any
+) -> None:
+    arrays = [np.array(part, dtype) for part in (left, right) if part is not None]
+    type = f"tensor<{len(left)}x{NAMES[arrays[0].dtype.name]}>"
+    operands = ", ".join(f"%{letter}" for letter, _ in zip("ab", arrays, strict=False))
+    same(run(f"%r = stablehlo.{name} {operands} : {type}", type, *arrays), wanted)
+
+
+@pytest.mark.parametrize("dtype", FLOATS, ids=lambda dtype: np.dtype(dtype).name)
+@pytest.mark.parametrize("name", sorted({*floats.FAST} - {"chlo.erf", "chlo.square"}))
+def test_the_fast_posture_agrees(name: str, dtype: Any) -> None:
+    element = NAMES[np.dtype(dtype).name]
+    fast, exact = kernel_of(name, element, False), kernel_of(name, element)
+    assert fast
+    assert exact
+    values = np.array([0.25, 1.5, 2.75, 3.5, 0.875]).astype(dtype)
+    count = 2 if name in PAIRED else 1
+    arrays = (values, values[::-1])[:count]
+    units = 2.0**-21 if dtype == np.float32 else 2.0**-50
+    tolerance = units if np.dtype(dtype).itemsize > 2 else 2.0**-7
+    got, wanted = fast(*arrays).astype(np.float64), exact(*arrays).astype(np.float64)
+    np.testing.assert_allclose(got, wanted, rtol=tolerance)
+
+
+PAIRED = {case[0] for case in BINARY} | {"stablehlo.atan2"}
 
 
 def test_the_number_below_a_half_rounds_to_zero(run: Run) -> None:
@@ -200,39 +273,6 @@ def test_is_finite(run: Run) -> None:
     array = np.array([1.0, INF, NAN, -INF], ml_dtypes.bfloat16)
     body = "%r = stablehlo.is_finite %a : (tensor<4xbf16>) -> tensor<4xi1>"
     assert run(body, "tensor<4xi1>", array).tolist() == [True, False, False, False]
-
-
-CONVERSIONS = (
-    (np.float32, np.int32, [1.9, -1.9, NAN, 3e9, -3e9], [1, -1, 0, 2**31 - 1, -(2**31)]),
-    (np.float32, np.uint8, [1.9, -1.9, NAN, 300.0, 255.5], [1, 0, 0, 255, 255]),
-    (np.float64, np.uint64, [2.0**64, 2.0**63, -1.0], [2**64 - 1, 2**63, 0]),
-    (np.float64, np.int64, [2.0**63, -(2.0**63)], [2**63 - 1, -(2**63)]),
-    (np.int32, np.float32, [16777217, -1], [16777216.0, -1.0]),
-    (np.int32, np.int8, [300, -129], [44, 127]),
-    (np.int8, np.uint16, [-1], [65535]),
-    (np.bool_, np.float16, [True, False], [1.0, 0.0]),
-    (np.float32, np.bool_, [0.5, 0.0, NAN, -0.0], [True, False, True, False]),
-    (np.float64, np.float32, [1 + 2.0**-24, 1e300], [1.0, INF]),
-    (np.float32, ml_dtypes.bfloat16, [1.00390625, 1.01171875], [1.0, 1.015625]),
-    (np.int16, np.float64, [-32768], [-32768.0]),
-)
-
-
-@pytest.mark.parametrize(("source", "target", "values", "wanted"), CONVERSIONS)
-def test_a_conversion(run: Run, source: Any, target: Any, values: Any, wanted: Any) -> None:
-    array = np.array(values, source)
-    before, after = NAMES[array.dtype.name], NAMES[np.dtype(target).name]
-    result_type = f"tensor<{len(values)}x{after}>"
-    body = f"%r = stablehlo.convert %a : (tensor<{len(values)}x{before}>) -> {result_type}"
-    result = run(body, result_type, array)
-    assert result.dtype == target
-    assert result.tolist() == np.array(wanted, target).tolist()
-
-
-def test_bitcast_reads_the_bits_anew(run: Run) -> None:
-    array = np.array([1.0, -0.0], np.float32)
-    body = "%r = stablehlo.bitcast_convert %a : (tensor<2xf32>) -> tensor<2xui32>"
-    assert run(body, "tensor<2xui32>", array).tolist() == [0x3F800000, 0x80000000]
 
 
 def test_iota_counts_along_its_axis(run: Run) -> None:

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from tests.runtimes.stablehlo.conftest import NAMES, Run
+from topos.runtimes._stablehlo.evaluate import compiled
 from topos.runtimes.interpreter import run_text
 
 HEAD = "%r = stablehlo.reduce(%a init: %b)"
@@ -142,3 +143,110 @@ def test_the_greatest_element_and_its_place(run: Run) -> None:
     """
     array = np.array([[1, 5, 2], [9, 3, 4]], np.float32)
     assert run(text, "tensor<2xi64>", array).tolist() == [1, 0]
+
+
+def test_a_start_below_zero_keeps_the_sign_of_a_sum(run: Run) -> None:
+    array = np.array([-0.0, -0.0], np.float64)
+    assert reduced(run, "add", array, -0.0, [0], "").tobytes() == np.float64(-0.0).tobytes()
+    assert reduced(run, "add", array, 0.0, [0], "").tobytes() == np.float64(0.0).tobytes()
+
+
+ARGUMENTS = "reducer(%x: tensor<f32>, %y: tensor<f32>) (%p: tensor<i32>, %q: tensor<i32>)"
+
+
+def placed(order: str, tie: str) -> str:
+    """Returns the reduction of `%a` of 3 x 8 along its last axis to an extreme and its place."""
+    f, i, t = "tensor<f32>", "tensor<i32>", "tensor<i1>"
+    types = f"(tensor<3x8xf32>, tensor<3x8xi32>, {f}, {i}) -> (tensor<3xf32>, tensor<3xi32>)"
+    start = {"GT": "0xFF800000", "LT": "0x7F800000"}[order]
+    place = {"least": "%c5", "left": "%c0"}[tie]
+    return f"""
+    func.func @main(%a: tensor<3x8xf32>) -> (tensor<3xf32>, tensor<3xi32>) {{
+    %i = stablehlo.iota dim = 1 : tensor<3x8xi32>
+    %z = stablehlo.constant dense<0> : {i}
+    %n = stablehlo.constant dense<{start}> : {f}
+    %0:2 = stablehlo.reduce(%a init: %n), (%i init: %z) across dimensions = [1] : {types}
+     {ARGUMENTS} {{
+      %1 = stablehlo.compare {order}, %x, %y, FLOAT : ({f}, {f}) -> {t}
+      %2 = stablehlo.compare NE, %x, %x, FLOAT : ({f}, {f}) -> {t}
+      %w = stablehlo.or %1, %2 : {t}
+      %3 = stablehlo.compare EQ, %x, %y, FLOAT : ({f}, {f}) -> {t}
+      %4 = stablehlo.compare LT, %p, %q, SIGNED : ({i}, {i}) -> {t}
+      %c4 = stablehlo.and %3, %4 : {t}
+      %c5 = stablehlo.or %w, %c4 : {t}
+      %c0 = stablehlo.or %w, %3 : {t}
+      %5 = stablehlo.select %w, %x, %y : {t}, {f}
+      %6 = stablehlo.select {place}, %p, %q : {t}, {i}
+      stablehlo.return %5, %6 : {f}, {i}
+    }}
+    return %0#0, %0#1 : tensor<3xf32>, tensor<3xi32>
+    }}
+    """
+
+
+def tree(array: Any, order: str, tie: str) -> list[Any]:
+    """Returns what `placed` gives, worked out pair by pair along the tree of halves."""
+
+    def better(left: Any, right: Any) -> Any:
+        wins = left[0] > right[0] if order == "GT" else left[0] < right[0]
+        wins = wins or left[0] != left[0]
+        same = left[0] == right[0] and (tie == "left" or left[1] < right[1])
+        return (left[0] if wins else right[0], left[1] if wins or same else right[1])
+
+    start = (-np.inf if order == "GT" else np.inf, 0)
+    found = []
+    for row in array:
+        terms = [(value, place) for place, value in enumerate(row)]
+        while len(terms) > 1:
+            half = len(terms) // 2
+            terms = [better(*pair) for pair in zip(terms[:half], terms[half:], strict=True)]
+        found.append(better(start, terms[0]))
+    return found
+
+
+@pytest.mark.parametrize("tie", ["least", "left"])
+@pytest.mark.parametrize("order", ["GT", "LT"])
+def test_an_extreme_and_its_place_are_those_of_the_tree(order: str, tie: str) -> None:
+    random, reduce = np.random.default_rng(3), compiled(placed(order, tie))
+    kinds = ([1.0, 2.0, 3.0], [0.0, -0.0, -1.0], [1.0, np.nan, -np.inf], [np.inf, 5.0])
+    for values in kinds * 10:
+        array = random.choice(np.array(values, np.float32), (3, 8))
+        found, places = reduce(array)
+        wanted = tree(array, order, tie)
+        assert places.tolist() == [place for _, place in wanted]
+        assert found.tobytes() == np.array([value for value, _ in wanted], np.float32).tobytes()
+
+
+FAST: tuple[Any, ...] = (
+    ("add", np.float32, np.add),
+    ("add", np.float16, np.add),
+    ("multiply", np.float64, np.multiply),
+    ("maximum", np.float32, np.maximum),
+    ("minimum", ml_dtypes.bfloat16, np.minimum),
+    ("add", np.int16, np.add),
+    ("xor", np.uint8, np.bitwise_xor),
+)
+
+
+@pytest.mark.parametrize(("name", "dtype", "ufunc"), FAST)
+@pytest.mark.parametrize("axes", [[0], [1], [2, 0], [0, 1, 2]])
+def test_a_fast_reduction_differs_in_rounding_alone(
+    name: str, dtype: Any, ufunc: np.ufunc, axes: list[int]
+) -> None:
+    array = np.random.default_rng(2).integers(1, 4, (3, 4, 5)).astype(dtype)
+    kept = "".join(f"{extent}x" for axis, extent in enumerate(array.shape) if axis not in axes)
+    element = NAMES[array.dtype.name]
+    whole, scalar, result = (f"tensor<{part}{element}>" for part in ("3x4x5x", "", kept))
+    text = f"""
+    func.func @main(%a: {whole}, %b: {scalar}) -> {result} {{
+      {HEAD} applies stablehlo.{name} across dimensions = {axes} : ({whole}, {scalar}) -> {result}
+      return %r : {result}
+    }}
+    """
+    start = np.array(2, dtype)
+    (reached,) = compiled(text, exact=False)(array, start)
+    wide = array.astype(np.float64 if array.dtype.kind in "fV" else dtype)
+    wanted = ufunc(ufunc.reduce(wide, axis=tuple(axes), dtype=wide.dtype), start.astype(wide.dtype))
+    assert reached.dtype == dtype
+    # The sums are small enough for every format to hold them exactly.
+    assert np.asarray(reached, np.float64).tolist() == np.asarray(wanted, np.float64).tolist()

@@ -139,6 +139,15 @@ REFUSED = (
         ),
         "stablehlo.reduce_precision needs exponent_bits as a number of i32, got i64",
     ),
+    (
+        (
+            "stablehlo.reduce_precision",
+            ("tensor<f32>",),
+            ("tensor<f32>",),
+            "exponent_bits = 0 : i32, mantissa_bits = 2 : i32",
+        ),
+        "stablehlo.reduce_precision needs exponent_bits of 1 or more, got 0",
+    ),
 )
 
 Case = tuple[str, tuple[str, ...], tuple[str, ...], str]

@@ -32,7 +32,7 @@ DYNAMIC = (
 BROKEN = [
     *broken(
         GATHER,
-        ("xi32>", "xf32>", "takes no elements of f32 in its start_indices"),
+        ("xi32>", "xf32>", "takes no elements of f32 as start_indices"),
         ("offset_dims = [2]", "offset_dims = [1, 2]", "needs 3 axes in offset_dims, "),
         ("offset_dims = [2]", "offset_dims = [3]", "needs offset_dims from 0 to below 3, got 3"),
         ("vector_dim = 2", "vector_dim = 4", "needs an index_vector_dim from 0 to 3, got 4"),
@@ -91,6 +91,15 @@ def test_sizes_that_are_a_constant_operand_are_checked(case: Broken) -> None:
     assert not mlir_accepts(case.text)
 
 
+def test_sizes_of_a_dynamic_gather_are_one_list() -> None:
+    text = DYNAMIC.replace("dense<[1, 1, 3]>", "dense<1>").replace(
+        "tensor<3xi64>", "tensor<3x1xi64>"
+    )
+    case = Broken(text, "needs slice_sizes of one known extent, got tensor<3x1xi64>")
+    demand_refused(case, "stablehlo.dynamic_gather")
+    assert not mlir_accepts(text)
+
+
 def test_sizes_that_only_a_run_knows_leave_the_result_open() -> None:
     text = DYNAMIC.replace("%i: tensor<5x6x1xi32>", "%i: tensor<5x6x1xi32>, %t: tensor<3xi64>")
     text = text.replace("(%a, %i, %s)", "(%a, %i, %t)")
@@ -117,7 +126,7 @@ def test_torch_index_select_needs_its_axes() -> None:
     accept(text)
     for case in broken(
         text,
-        ("dim = 0 : i64", "dim = 0 : i32", "needs an i64 as dim, got i32"),
+        ("dim = 0 : i64", "dim = 0 : i32", "needs dim as a number of i64, got i32"),
         (", batch_dims = 0 : i64", "", "needs the attribute batch_dims"),
     ):
         demand_refused(case, "stablehlo.torch_index_select")

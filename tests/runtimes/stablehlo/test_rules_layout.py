@@ -74,6 +74,15 @@ REFUSED = (
         "results in tensor<4x3xf32>, got tensor<5x3xf32>",
     ),
     (
+        (
+            "concatenate",
+            (M, "tensor<?x3xf32, #stablehlo.bounds<4, ?>>"),
+            ("tensor<7x3xf32>",),
+            "dimension = 0 : i64",
+        ),
+        "results in tensor<?x3xf32, #stablehlo.bounds<6, ?>>, got tensor<7x3xf32>",
+    ),
+    (
         ("concatenate", (M,), (M,), "dimension = 0 : i32"),
         "needs dimension as a number of i64, got i32",
     ),
@@ -102,7 +111,8 @@ REFUSED = (
             "slice",
             ("tensor<4xf32>",),
             ("tensor<1xf32>",),
-            "start_indices = array<i64: 0>, limit_indices = array<i64: 1>, strides = array<i64: -1>",
+            "start_indices = array<i64: 0>, limit_indices = array<i64: 1>,"
+            " strides = array<i64: -1>",
         ),
         "needs ranges inside tensor<4xf32>, got 0:1:-1",
     ),
@@ -176,14 +186,15 @@ Case = tuple[str, tuple[str, ...], tuple[str, ...], str]
 
 @pytest.mark.parametrize("case", TAKEN)
 def test_an_operation_that_keeps_its_rule(case: Case) -> None:
-    name, *rest = case
-    verify(claim(f"stablehlo.{name}", *rest))
+    name, operands, results, attributes = case
+    verify(claim(f"stablehlo.{name}", operands, results, attributes))
 
 
 @pytest.mark.parametrize(("case", "message"), REFUSED)
 def test_an_operation_that_breaks_its_rule(case: Case, message: str) -> None:
-    name, *rest = case
-    assert reason(claim(f"stablehlo.{name}", *rest)) == f"stablehlo.{name} {message}"
+    name, operands, results, attributes = case
+    text = claim(f"stablehlo.{name}", operands, results, attributes)
+    assert reason(text) == f"stablehlo.{name} {message}"
 
 
 @pytest.mark.parametrize(("value", "operation", "result", "message"), KNOWN)

@@ -28,7 +28,7 @@ func.func @f(%a: tensor<5x7x4xf32>, %i: tensor<5x6x1xi32>, %u: tensor<5x6x3xf32>
 }"""
 BROKEN = broken(
     SCATTER,
-    ("6x1xi32", "6x1xf32", "takes no elements of f32 in its scatter_indices"),
+    ("6x1xi32", "6x1xf32", "takes no elements of f32 as scatter_indices"),
     ("tensor<5x6x3xf32>", "tensor<5x6x5xf32>", "needs windows of 4 or less in axis 2 of "),
     ("tensor<5x6x3xf32>", "tensor<5x5x3xf32>", "needs updates with the axes [5, 6] of the "),
     ("tensor<5x6x3xf32>", "tensor<5x6xf32>", "needs updates of rank 3, got tensor<5x6xf32>"),
@@ -67,7 +67,9 @@ def test_the_body_may_accumulate_in_another_precision() -> None:
 @pytest.mark.parametrize("case", BROKEN, ids=lambda case: case.reason)
 def test_a_broken_scatter_is_refused(case: Broken) -> None:
     # The operand types after the colon say how many operands there are.
-    text = case.text if "%u) <" in case.text else case.text.replace(", tensor<5x6x3xf32>) ->", ") ->")
+    text = (
+        case.text if "%u) <" in case.text else case.text.replace(", tensor<5x6x3xf32>) ->", ") ->")
+    )
     demand_refused(case._replace(text=text), "stablehlo.scatter")
     assert not mlir_accepts(text)
 

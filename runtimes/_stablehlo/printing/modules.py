@@ -1,0 +1,71 @@
+"""Text of a whole module and of its functions."""
+
+from __future__ import annotations
+
+from topos.errors import UnsupportedError
+from topos.runtimes._stablehlo.printing.attributes import (
+    dictionary,
+    produced,
+    referred,
+)
+from topos.runtimes._stablehlo.printing.special import FORMS
+from topos.runtimes._stablehlo.printing.writer import Writer, parameters
+from topos.runtimes._stablehlo.syntax import Function, Module, Opaque, Operation, Parameter
+
+__all__ = ["printed"]
+
+
+def printed(module: Module) -> str:
+    """Returns the text of `module`, which reads back as the same tree.
+
+    Every operation stands in its pretty form where that can say it, and in its generic form
+    elsewhere. Locations are left out. Raises `UnsupportedError` for regions nested so deep that
+    they could not be read back.
+    """
+    writer = Writer(FORMS)
+    name = f" {referred(module.name)}" if module.name else ""
+    attributes = f" attributes {dictionary(module.attributes)}" if module.attributes else ""
+    writer.line(f"module{name}{attributes} {{")
+    try:
+        writer.inside(lambda: _statements(writer, module))
+    except RecursionError:
+        raise UnsupportedError("regions, types or attributes nested this deep") from None
+    writer.line("}")
+    return "\n".join([*writer.lines, ""])
+
+
+def _statements(writer: Writer, module: Module) -> None:
+    for other in module.others:
+        _declaration(writer, other)
+    for function in module.functions:
+        _function(writer, function)
+
+
+def _declaration(writer: Writer, operation: Operation) -> None:
+    name, value = operation.attributes.get("sym_name"), operation.attributes.get("mesh")
+    opening = f"#{operation.name}"
+    plain = isinstance(name, str) and isinstance(value, Opaque) and len(operation.attributes) == 2
+    if plain and value.text.startswith(opening):
+        writer.line(f"{operation.name} {referred(name)} = {value.text[len(opening) :]}")
+    else:
+        writer.operation(operation)
+
+
+def _function(writer: Writer, function: Function) -> None:
+    attributes = dict(function.attributes)
+    visibility = attributes.pop("sym_visibility", "")
+    words = " ".join(["func.func", *([visibility] if visibility else []), referred(function.name)])
+    results = f" -> {_results(function.results)}" if function.results else ""
+    stated = f" attributes {dictionary(attributes)}" if attributes else ""
+    line = f"{words}({parameters(function.arguments)}){results}{stated}"
+    if function.body is None:
+        writer.line(line)
+        return
+    writer.line(f"{line} {{")
+    writer.region(function.body, "}", labelled=False)
+
+
+def _results(results: tuple[Parameter, ...]) -> str:
+    if not any(result.attributes for result in results):
+        return produced(tuple(result.type for result in results))
+    return f"({parameters(results)})"

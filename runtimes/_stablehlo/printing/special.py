@@ -1,0 +1,233 @@
+"""The pretty forms that hold regions, or whose parts stand in an order of their own."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+from topos.runtimes._stablehlo.likeness import same
+from topos.runtimes._stablehlo.phrases import COMMUTATIVE
+from topos.runtimes._stablehlo.printing.attributes import (
+    bare,
+    dictionary,
+    function_type,
+    listed,
+)
+from topos.runtimes._stablehlo.printing.writer import Form, Writer, parameters, results_of
+from topos.runtimes._stablehlo.syntax import (
+    Block,
+    Dense,
+    Opaque,
+    Operation,
+    Packed,
+    Region,
+    Tensor,
+    Type,
+    Unranked,
+)
+
+__all__ = ["FORMS"]
+
+
+def _constant(writer: Writer, operation: Operation) -> bool:
+    rest = dict(operation.attributes)
+    value = rest.pop("value", None)
+    if not isinstance(value, Dense) or operation.operands or operation.regions:
+        return False
+    if not same((value.type,), operation.result_types):
+        return False
+    leading = f"{dictionary(rest)} " if rest else ""
+    writer.line(f"{_head(operation)} {leading}{bare(value)} : {value.type}")
+    return True
+
+
+def _return(writer: Writer, operation: Operation) -> bool:
+    if operation.regions or operation.results:
+        return False
+    name = "return" if operation.name == "func.return" else operation.name
+    rest = f" {dictionary(operation.attributes)}" if operation.attributes else ""
+    if not operation.operands:
+        writer.line(f"{name}{rest}")
+        return True
+    types = ", ".join(map(str, writer.type(operation).operands))
+    if operation.name == "func.return":
+        writer.line(f"{name}{rest} {', '.join(operation.operands)} : {types}")
+    else:
+        writer.line(f"{name} {', '.join(operation.operands)}{rest} : {types}")
+    return True
+
+
+def _barrier(writer: Writer, operation: Operation) -> bool:
+    type = writer.type(operation)
+    if type.operands != type.results or operation.regions:
+        return False
+    rest = f" {dictionary(operation.attributes)}" if operation.attributes else ""
+    if not operation.operands:
+        writer.line(f"{_head(operation)}{rest} ()")
+        return True
+    types = ", ".join(map(str, type.operands))
+    writer.line(f"{_head(operation)}{rest} {', '.join(operation.operands)} : {types}")
+    return True
+
+
+def _while(writer: Writer, operation: Operation) -> bool:
+    type = writer.type(operation)
+    names = [_names(region) for region in operation.regions]
+    if len(names) != 2 or type.operands != type.results:
+        return False
+    arguments = [_entry(region).arguments for region in operation.regions]
+    if names[0] != names[1] or any(
+        tuple(argument.type for argument in each) != type.operands or _attributed(each)
+        for each in arguments
+    ):
+        return False
+    pairs = zip(names[0], operation.operands, strict=True)
+    carried = ", ".join(f"{name} = {operand}" for name, operand in pairs)
+    types = f" : {', '.join(map(str, type.results))}" if type.results else ""
+    rest = f" attributes {dictionary(operation.attributes)}" if operation.attributes else ""
+    writer.line(f"{_head(operation)}({carried}){types}{rest}")
+    condition, body = operation.regions
+    writer.line("cond {")
+    writer.region(condition, "} do {", labelled=False)
+    writer.region(body, "}", labelled=False)
+    return True
+
+
+def _reduce(writer: Writer, operation: Operation) -> bool:
+    count = len(operation.operands) // 2
+    dimensions = operation.attributes.get("dimensions")
+    body = operation.regions[0] if len(operation.regions) == 1 else Region(())
+    arguments = _entry(body).arguments if body.blocks else ()
+    whole = isinstance(dimensions, Packed) and dimensions.element == "i64" and count > 0
+    if not whole or {len(operation.operands), len(arguments)} != {2 * count}:
+        return False
+    if _attributed(arguments):
+        return False
+    pairs = zip(operation.operands[:count], operation.operands[count:], strict=True)
+    initials = ", ".join(f"({operand} init: {start})" for operand, start in pairs)
+    rest = {key: value for key, value in operation.attributes.items() if key != "dimensions"}
+    leading = f" {dictionary(rest)}" if rest else ""
+    type = writer.type(operation)
+    across = f"across dimensions = {listed(dimensions)}{leading} : {function_type(type)}"
+    applied = _applied(body, type.operands[0])
+    if applied:
+        writer.line(f"{_head(operation)}{initials} applies {applied} {across}")
+        return True
+    writer.line(f"{_head(operation)}{initials} {across}")
+    groups = zip(arguments[:count], arguments[count:], strict=True)
+    writer.inside(
+        lambda: _reducer(writer, body, " ".join(f"({parameters(group)})" for group in groups))
+    )
+    return True
+
+
+def _reducer(writer: Writer, body: Region, arguments: str) -> None:
+    writer.line(f"reducer{arguments} {{")
+    writer.region(body, "}", labelled=False)
+
+
+def _applied(body: Region, reduced: Type) -> str:
+    """Returns the operation that is the whole of `body`, or `""`; its names are the usual ones."""
+    if not isinstance(reduced, Tensor | Unranked) or len(body.blocks) != 1:
+        return ""
+    element = Tensor((), reduced.element)
+    match body.blocks[0]:
+        case Block(
+            (left, right),
+            (
+                Operation(
+                    str(name), ("%result",), ("%left", "%right"), {}, (), _, (result,)
+                ) as step,
+                Operation("stablehlo.return", (), ("%result",), {}, ()) as end,
+            ),
+        ):
+            types = (left.type, right.type, result)
+            unused = not (step.attributes or end.attributes)
+            names = (left.name, right.name) == ("%left", "%right")
+            if names and unused and set(types) == {element} and name in COMMUTATIVE:
+                return name
+    return ""
+
+
+def _scan(writer: Writer, operation: Operation) -> bool:
+    rest = dict(operation.attributes)
+    dimension = rest.pop("dimension", None)
+    operands, results = rest.pop("operandSegmentSizes", ()), rest.pop("resultSegmentSizes", ())
+    if type(dimension) is not int or len(operation.regions) != 1 or len(operands) != 2:
+        return False
+    inputs, starts = operands
+    wanted = (len(operation.results) - starts, starts)
+    if results != wanted or inputs + starts != len(operation.operands):
+        return False
+    scanned, initial = operation.operands[:inputs], operation.operands[inputs:]
+    attributes = f" attributes {dictionary(rest)}" if rest else ""
+    head = f"{_head(operation)}({', '.join(scanned)}) inits ({', '.join(initial)})"
+    writer.line(f"{head} dimension = {dimension}{attributes} {{")
+    writer.region(operation.regions[0], f"}} : {function_type(writer.type(operation))}")
+    return True
+
+
+def _sharded(writer: Writer, operation: Operation) -> bool:
+    rest = dict(operation.attributes)
+    sharding = _within(rest.pop("sharding", None), "#sdy.sharding")
+    if not sharding or len(operation.operands) != 1 or len(operation.results) != 1:
+        return False
+    tail = f" {dictionary(rest)}" if rest else ""
+    (type,) = operation.result_types
+    writer.line(f"{_head(operation)} {operation.operands[0]} {sharding}{tail} : {type}")
+    return True
+
+
+def _manual(writer: Writer, operation: Operation) -> bool:
+    rest = dict(operation.attributes)
+    inputs = _within(rest.pop("in_shardings", None), "#sdy.sharding_per_value<")[:-1]
+    outputs = _within(rest.pop("out_shardings", None), "#sdy.sharding_per_value<")[:-1]
+    axes = _within(rest.pop("manual_axes", None), "#sdy.manual_axes")
+    if not (inputs and outputs and axes) or len(operation.regions) != 1 or rest:
+        return False
+    body = operation.regions[0]
+    arguments = f" ({parameters(_entry(body).arguments)})" if _names(body) else ""
+    shardings = f"in_shardings={inputs} out_shardings={outputs} manual_axes={axes}"
+    head = f"{_head(operation)}({', '.join(operation.operands)}) {shardings}"
+    writer.line(f"{head}{arguments} {{")
+    writer.region(body, f"}} : {function_type(writer.type(operation))}", labelled=False)
+    return True
+
+
+def _within(value: Any, opening: str) -> str:
+    """Returns the text of a sharding after what a pretty form leaves to be understood."""
+    if isinstance(value, Opaque) and value.text.startswith(opening):
+        return value.text[len(opening) :]
+    return ""
+
+
+def _head(operation: Operation) -> str:
+    return f"{results_of(operation)}{operation.name}"
+
+
+def _entry(region: Region) -> Block:
+    return region.blocks[0] if region.blocks else Block((), ())
+
+
+def _names(region: Region) -> list[str]:
+    return [argument.name for argument in _entry(region).arguments]
+
+
+def _attributed(arguments: tuple[Any, ...]) -> bool:
+    return any(argument.attributes for argument in arguments)
+
+
+FORMS: Final[Mapping[str, Form]] = {
+    "chlo.constant": _constant,
+    "chlo.scan": _scan,
+    "func.return": _return,
+    "sdy.manual_computation": _manual,
+    "sdy.reshard": _sharded,
+    "sdy.return": _return,
+    "sdy.sharding_constraint": _sharded,
+    "stablehlo.constant": _constant,
+    "stablehlo.optimization_barrier": _barrier,
+    "stablehlo.reduce": _reduce,
+    "stablehlo.return": _return,
+    "stablehlo.while": _while,
+}

@@ -1,0 +1,81 @@
+"""The rules of sort and top_k."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.runtimes.stablehlo.rule_texts import (
+    Broken,
+    accept,
+    broken,
+    demand_refused,
+    mlir_accepts,
+)
+
+SORT = """
+func.func @f(%a: tensor<4x6xf32>, %b: tensor<4x6xi32>) {
+  %r:2 = "stablehlo.sort"(%a, %b) <{dimension = 1 : i64, is_stable = true}> ({
+    ^bb0(%x: tensor<f32>, %y: tensor<f32>, %v: tensor<i32>, %w: tensor<i32>):
+      %c = stablehlo.compare LT, %x, %y : (tensor<f32>, tensor<f32>) -> tensor<i1>
+      stablehlo.return %c : tensor<i1>
+  }) : (tensor<4x6xf32>, tensor<4x6xi32>) -> (tensor<4x6xf32>, tensor<4x6xi32>)
+  return
+}"""
+TOP_K = """
+func.func @f(%a: tensor<4x6xbf16>) {
+  %r:2 = chlo.top_k(%a, k = 2) : tensor<4x6xbf16> -> (tensor<4x2xbf16>, tensor<4x2xi32>)
+  return
+}"""
+BROKEN_SORT = broken(
+    SORT,
+    ("dimension = 1", "dimension = 2", "needs a dimension from -2 to below 2, got 2"),
+    ("dimension = 1", "dimension = -3", "needs a dimension from -2 to below 2, got -3"),
+    ("dimension = 1 : i64", "dimension = 1 : i32", "needs dimension as a number of i64, got i32"),
+    ("tensor<4x6xi32>", "tensor<4x5xi32>", "needs inputs of one shape, got "),
+    ("%w: tensor<i32>", "%w: tensor<i64>", "needs a comparator that takes tensor<i32>, got tenso"),
+    ("%w: tensor<i32>", "%w: tensor<1xi32>", "needs a comparator that takes tensor<i32>, got ten"),
+    (", %w: tensor<i32>", "", "needs a comparator of 4 arguments, got 3"),
+    ("return %c : tensor<i1>", "return %x : tensor<f32>", "takes no elements of f32 as the compar"),
+    ("return %c : tensor<i1>", "return", "needs a comparator that returns 1 value, got 0"),
+    ("-> (tensor<4x6xf32>", "-> (tensor<4x5xf32>", "results in tensor<4x6xf32>, got tensor<4x5xf"),
+    ("-> (tensor<4x6xf32>", "-> (tensor<4x6xi32>", "results in tensor<4x6xf32>, got tensor<4x6xi"),
+)
+BROKEN_TOP_K = broken(
+    TOP_K,
+    ("k = 2", "k = 7", "needs a last axis of 7 elements or more, got tensor<4x6xbf16>"),
+    ("k = 2", "k = 3", "results in tensor<4x3xbf16>, got tensor<4x2xbf16>"),
+    ("4x6xbf16", "bf16", "needs an operand of rank 1 or more, got tensor<bf16>"),
+    ("4x2xi32", "4x2xi64", "results in tensor<4x2xi32>, got tensor<4x2xi64>"),
+)
+
+
+def test_a_sort_is_accepted_with_known_and_dynamic_extents() -> None:
+    accept(SORT)
+    accept(SORT.replace("dimension = 1", "dimension = -2"))
+    accept(SORT.replace("dimension = 1 : i64, ", ""))
+    accept(SORT.replace("tensor<4x6xi32>", "tensor<?x6xi32>"))
+
+
+@pytest.mark.parametrize("case", BROKEN_SORT, ids=lambda case: case.reason)
+def test_a_broken_sort_is_refused(case: Broken) -> None:
+    demand_refused(case, "stablehlo.sort")
+    assert not mlir_accepts(case.text)
+
+
+def test_an_extent_that_one_input_knows_holds_for_all_results() -> None:
+    text = SORT.replace("tensor<4x6xf32>", "tensor<?x6xf32>")
+    text = text.replace("-> (tensor<?x6xf32>", "-> (tensor<5x6xf32>")
+    demand_refused(Broken(text, "results in tensor<4x6xf32>, got "), "stablehlo.sort")
+    assert not mlir_accepts(text)
+
+
+def test_top_k_is_accepted_with_known_and_dynamic_extents() -> None:
+    accept(TOP_K)
+    accept(TOP_K.replace("4x6xbf16", "?x?xbf16"))
+    accept(TOP_K.replace("4x6xbf16", "*xbf16"))
+
+
+@pytest.mark.parametrize("case", BROKEN_TOP_K, ids=lambda case: case.reason)
+def test_a_broken_top_k_is_refused(case: Broken) -> None:
+    demand_refused(case, "chlo.top_k")
+    assert not mlir_accepts(case.text)
