@@ -1,4 +1,4 @@
-"""The interpreter: StableHLO text run in this process by the oracle's own kernels."""
+"""The interpreter: StableHLO text run in this process, by the oracle's own kernels when exact."""
 
 from __future__ import annotations
 
@@ -12,14 +12,15 @@ from topos.engine import Numerics
 from topos.errors import CompileError
 from topos.runtimes._packages import imported, installed
 from topos.runtimes._runtime import Executable, Runtime, Status, requested
+from topos.runtimes._stablehlo.custom_calls import CustomCall, register_custom_call
 
-__all__ = ["RUNTIME", "Interpreter", "run_text"]
+__all__ = ["RUNTIME", "CustomCall", "Interpreter", "register_custom_call", "run_text"]
 
 Array = npt.NDArray[Any]
 
 
 class Interpreter(Runtime):
-    """Runs StableHLO with the bits of the oracle, under either numerics."""
+    """Runs StableHLO with the bits of the oracle, or fast with numpy's own kernels and BLAS."""
 
     name = "interpreter"
 
@@ -37,19 +38,26 @@ class Interpreter(Runtime):
     ) -> Executable:
         """Returns `text` parsed, verified and built into a list of kernels.
 
-        Both numerics are the same exact run, and there are no options. Raises `ParseError`,
-        `VerifyError`, `CompileError` for any option, or `UnsupportedError` for an operation or a
-        type that has no kernel here.
+        The one option is `max_steps`: a run whose loops take more turns than that, all together,
+        raises `ExecutionError`. Raises `ParseError`, `VerifyError`, `CompileError` for any other
+        option, or `UnsupportedError` for what is known by name only.
         """
-        Numerics.of(numerics)
-        unknown = sorted(requested(text, options))
-        if unknown:
-            raise CompileError(f"the interpreter has no options, got {unknown[0]!r}")
+        exact = Numerics.of(numerics) is Numerics.EXACT
+        max_steps = _max_steps(requested(text, options))
         # The parser is loaded by the first text, not by the import of an adapter.
         with imported(self.status()):
             from topos.runtimes._stablehlo.evaluate import compiled
 
-        return compiled(text)
+        return compiled(text, exact, max_steps)
+
+
+def _max_steps(options: dict[str, Any]) -> int | None:
+    steps = options.pop("max_steps", None)
+    if options:
+        raise CompileError(f"the interpreter has the option max_steps, got {min(options)!r}")
+    if steps is not None and (type(steps) is not int or steps < 0):
+        raise CompileError(f"max_steps needs a whole number from 0 on, got {steps!r}")
+    return steps
 
 
 RUNTIME = Interpreter()

@@ -31,6 +31,12 @@ class _Assigned(tuple[str, Any]):
     __slots__ = ()
 
 
+class _Fields(tuple[_Assigned, ...]):
+    """Fields that are assigned, all of them."""
+
+    __slots__ = ()
+
+
 def _number(token: Token) -> int | float:
     return float(token.value) if token.type == "FLOAT" else integer(token)
 
@@ -91,7 +97,7 @@ def _owned(name: Token, opening: str, fields: Any) -> Any:
             return Word(fields, opening)
         case dict() if not fields:
             return record(name, opening, fields.items())
-        case (_Assigned(), *_):
+        case _Fields():
             return record(name, opening, fields)
         case Crossed() if opening == "#stablehlo.conv<":
             return layout(name, fields)
@@ -100,12 +106,16 @@ def _owned(name: Token, opening: str, fields: Any) -> Any:
 
 def _fields(*fields: Any) -> Any:
     if all(isinstance(field, _Assigned) for field in fields):
-        return fields
+        return _Fields(fields)
     return fields[0] if len(fields) == 1 else fields
 
 
 def _assigned(key: Token, value: Any) -> _Assigned:
     return _Assigned((key.value, value))
+
+
+def _angled_fields(fields: Any) -> Any:
+    return dict(fields) if isinstance(fields, _Fields) else fields
 
 
 def _opaque(token: Token, type: Type | None = None) -> Any:
@@ -137,4 +147,5 @@ RULES: Final[Mapping[str, Callable[..., Any]]] = {
     "opaque": _opaque,
     "fields": _fields,
     "assigned": _assigned,
+    "angled_fields": _angled_fields,
 }

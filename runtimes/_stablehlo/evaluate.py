@@ -11,6 +11,7 @@ import numpy.typing as npt
 from topos.errors import ExecutionError
 from topos.payload.kernels.subnormals import demand_subnormals
 from topos.runtimes._runtime import ArrayType, Executable, ModuleSignature
+from topos.runtimes._stablehlo.budget import limited
 from topos.runtimes._stablehlo.build import build
 from topos.runtimes._stablehlo.parse import parse
 from topos.runtimes._stablehlo.program import Program
@@ -24,34 +25,38 @@ __all__ = ["Evaluation", "compiled"]
 Array = npt.NDArray[Any]
 
 
-def compiled(text: str, exact: bool = True) -> Evaluation:
+def compiled(text: str, exact: bool = True, max_steps: int | None = None) -> Evaluation:
     """Returns `text` parsed, verified and built, with every constant decoded.
 
-    `exact` chooses the oracle's kernels, or else numpy's own and BLAS. Raises as `read` does.
+    `exact` chooses the oracle's kernels, or else numpy's own and BLAS; a run whose loops take
+    more than `max_steps` turns stops. Raises as `read` does.
     """
     demand_subnormals()
     with told_of(text):
         module = parse(text)
         verify(module)
-        return Evaluation(build(module, exact))
+        return Evaluation(build(module, exact), max_steps)
 
 
 class Evaluation(Executable):
     """A program of `@main`; calls share nothing that they write, so threads may share it."""
 
-    def __init__(self, program: Program) -> None:
+    def __init__(self, program: Program, max_steps: int | None) -> None:
         super().__init__(ModuleSignature(_types(program.arguments), _types(program.results)))
         self._program = program
+        self._max_steps = max_steps
         self._constants = frozenset(id(array) for array in program.rest if array is not None)
 
     def execute(self, arguments: list[Array]) -> tuple[Array, ...]:
         """Returns the results, each in memory of its own."""
         demand_subnormals()
         try:
-            with np.errstate(all="ignore"):
+            with limited(self._max_steps), np.errstate(all="ignore"):
                 results = self._program.run(*arguments)
         except MemoryError:
             raise ExecutionError("the run needs more memory than this machine has") from None
+        except RecursionError:
+            raise ExecutionError("calls or regions nested this deep") from None
         taken = {*self._constants, *map(id, arguments)}
         return tuple([_owned(result, taken) for result in results])
 

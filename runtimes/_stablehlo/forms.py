@@ -13,7 +13,6 @@ from topos.runtimes._stablehlo.syntax import (
     Attributes,
     Block,
     FunctionType,
-    Opaque,
     OtherType,
     Packed,
     Parameter,
@@ -200,44 +199,12 @@ def _scanned(
     return sentence._replace(regions=(region,))
 
 
-def _sharded(
-    name: Token, items: Any, sharding: Token, attributes: Attributes | None, types: Types
-) -> Sentence:
-    merged = {"sharding": Opaque(f"#sdy.sharding{sharding.value}"), **(attributes or {})}
-    return sentence_of(name, items, merged, types)
-
-
-def _manual(
-    name: Token,
-    items: Any,
-    inputs: Token,
-    outputs: Token,
-    axes: Token,
-    arguments: Parameters | None,
-    region: Region,
-    attributes: Attributes | None,
-    types: Types,
-) -> Sentence:
-    merged = {
-        "in_shardings": Opaque(f"#sdy.sharding_per_value<{inputs.value}>"),
-        "out_shardings": Opaque(f"#sdy.sharding_per_value<{outputs.value}>"),
-        "manual_axes": Opaque(f"#sdy.manual_axes{axes.value}"),
-        **(attributes or {}),
-    }
-    sentence = sentence_of(name, items or (), merged, types)
-    return sentence._replace(regions=(headed(region, arguments or ()),))
-
-
 def _ranged(name: Token, ranges: tuple[Any, ...] | None) -> tuple[str, Any]:
     return (name.value, ranges or ())
 
 
 def _clause(key: Token, value: Any) -> tuple[str, Any]:
     return (key.value, value)
-
-
-def _angled_fields(fields: Any) -> Any:
-    return dict(fields) if isinstance(fields, tuple) else fields
 
 
 def _range(*numbers: Token) -> tuple[int, ...]:
@@ -278,8 +245,6 @@ RULES: Final[Mapping[str, Callable[..., Any]]] = {
     "composed": _composed,
     "cast": _cast,
     "emptied": _emptied,
-    "sharded": _sharded,
-    "manual": _manual,
     "scanned": _scanned,
     "reduced_by_name": _reduced_by_name,
     "reduced_by_region": _reduced_by_region,
@@ -287,7 +252,6 @@ RULES: Final[Mapping[str, Callable[..., Any]]] = {
     "items": _sequence,
     "ranged": _ranged,
     "clause": _clause,
-    "angled_fields": _angled_fields,
     "ranges": _sequence,
     "range": _range,
     "initialized": _sequence,

@@ -13,7 +13,7 @@ from lark import Lark, Token, UnexpectedCharacters, UnexpectedEOF, UnexpectedInp
 from lark.lexer import PatternStr
 
 from topos.errors import ParseError, UnsupportedError
-from topos.runtimes._stablehlo import attributes, forms, locations, statements, typetext
+from topos.runtimes._stablehlo import attributes, forms, locations, shardings, statements, typetext
 from topos.runtimes._stablehlo.misread import MisreadError, line_of, placed
 from topos.runtimes._stablehlo.spelling import READ
 from topos.runtimes._stablehlo.syntax import Module
@@ -46,7 +46,7 @@ def parse(text: str) -> Module:
 @cache
 def _parser() -> Lark:
     grammar = files(__package__).joinpath("grammar.lark").read_text(encoding="utf-8")
-    tables = (attributes, forms, locations, statements, typetext)
+    tables = (attributes, forms, locations, shardings, statements, typetext)
     rules = {name: rule for table in tables for name, rule in table.RULES.items()}
     callbacks = SimpleNamespace(**{name: _spread(rule) for name, rule in rules.items()})
     return Lark(

@@ -198,8 +198,8 @@ def _reduce(sentence: Sentence) -> Sentence:
     element = Tensor((), reduced.element)
     arguments = (Parameter("%left", element, {}), Parameter("%right", element, {}))
     line, column = applied.line or 0, applied.column or 0
-    names = ("%left", "%right")
-    body = Operation(applied.value, ("%result",), names, {}, (), None, (element,), line, column)
+    taken = ("%left", "%right")
+    body = Operation(applied.value, ("%result",), taken, {}, (), None, (element,), line, column)
     end = Operation("stablehlo.return", (), ("%result",), {}, (), (element,), (), line, column)
     return sentence._replace(words=(), regions=(Region((Block(arguments, (body, end)),)),))
 

@@ -104,6 +104,9 @@ def operation_of(sentence: Sentence, groups: tuple[Group, ...], location: str) -
     stated, produced = types
     if stated is None:
         stated, produced = _settled(name, len(operands), produced)
+    if stated is not None and len(stated) != len(operands):
+        counts = f"{len(operands)} operands and states types of {len(stated)}"
+        raise MisreadError(f"{name} has {counts}", token)
     results = _named(token, groups, len(produced))
     line, column = token.line or 0, token.column or 0
     return Operation(
@@ -157,8 +160,8 @@ def _settled(
 ) -> tuple[tuple[Type, ...] | None, tuple[Type, ...]]:
     """Returns the operand and result types of a form that lists types without an arrow.
 
-    Types are those of the results, and the operands keep theirs unsaid. Two types before a single result are those of `select`, whose
-    second one is shared by the remaining operands and the result.
+    Types are those of the results, and the operands keep theirs unsaid. Two types after three
+    operands are those of `select`, whose second one the other operands and the result share.
     """
     if name in _WITHOUT_RESULT:
         return types, ()

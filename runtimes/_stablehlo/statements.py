@@ -19,7 +19,6 @@ from topos.runtimes._stablehlo.syntax import (
     Block,
     Function,
     Module,
-    Opaque,
     Operation,
     Parameter,
     Region,
@@ -40,7 +39,8 @@ def _start(*parts: Any) -> Module:
 def _module(keyword: Token, name: Token | None, attributes: Attributes | None, *rest: Any) -> Inner:
     *parts, _ = rest
     for part in parts:
-        if isinstance(part, Inner):
+        wrapped = isinstance(part, Operation) and part.name == "builtin.module"
+        if wrapped or isinstance(part, Inner):
             raise UnsupportedError("a module inside another", part.line, part.column)
     stated = assemble(parts)._replace(
         name=str(symbol(name)) if name else "", attributes=attributes or {}
@@ -70,21 +70,9 @@ def _function(
     if visibility is not None:
         stated["sym_visibility"] = visibility.value
     if body is not None:
-        if not body.blocks:
-            raise MisreadError("the body of a function ends in a return", keyword)
         body = headed(body, arguments or ())
     line, column = keyword.line or 0, keyword.column or 0
     return Function(str(symbol(name)), arguments or (), results or (), stated, body, line, column)
-
-
-def _declaration(keyword: Token, name: Token, value: Token, location: str | None) -> Operation:
-    kind = keyword.value.rpartition(".")[2]
-    attributes = {
-        "sym_name": str(symbol(name)),
-        kind: Opaque(f"#{keyword.value}{value.value}"),
-    }
-    line, column = keyword.line or 0, keyword.column or 0
-    return Operation(keyword.value, (), (), attributes, (), (), (), line, column, location or "")
 
 
 def _parameter(
@@ -160,7 +148,6 @@ def _sequence(*parts: Any) -> tuple[Any, ...]:
 RULES: Final[Mapping[str, Callable[..., Any]]] = {
     "start": _start,
     "module": _module,
-    "declaration": _declaration,
     "section": _section,
     "alias": _alias,
     "function": _function,

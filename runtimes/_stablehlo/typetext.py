@@ -24,16 +24,20 @@ __all__ = ["RULES"]
 _EXTENT: Final = re.compile(r"\s*(?:(\d{1,18})|\?)\s*x")
 _UNRANKED: Final = re.compile(r"\*\s*x\s*")
 _SCALAR: Final = re.compile(r"[su]?i\d+|f\d+\w*|bf16|tf32|index|none")
+_ELEMENT: Final = re.compile(rf"{_SCALAR.pattern}|(?:complex|vector|!\w[\w$.]*)\s*<.*>|!\w.*", re.S)
 # Types of one spelling are read once, as long as no text brings more of them than this.
 _KEPT: Final = 4096
 
 
 def _tensor_type(token: Token) -> Type:
-    return _tensor(token.value)
+    type = _tensor(token.value)
+    if not _ELEMENT.fullmatch(type.element):
+        raise MisreadError(f"no element is called {type.element[:40]!r}", token)
+    return type
 
 
 @lru_cache(_KEPT)
-def _tensor(text: str) -> Type:
+def _tensor(text: str) -> Tensor | Unranked:
     body = text[len("tensor<") : -1].strip()
     if match := _UNRANKED.match(body):
         return Unranked(body[match.end() :])

@@ -28,7 +28,7 @@ def run(chosen: Namespace) -> int:
 
 def _print(text: str) -> None:
     # The parser is loaded where it is used.
-    from topos.runtimes._stablehlo.print import printed
+    from topos.runtimes._stablehlo.printing import printed
     from topos.runtimes._stablehlo.read import parsed
 
     print(printed(parsed(text)), end="")

@@ -30,12 +30,13 @@ def arctangent(opposite: Wide, adjacent: Wide) -> Wide:
     the rest is so small that its arctangent is itself.
     """
     largest = np.maximum(opposite.head, adjacent.head)
+    # Twice the half of the exponent: its reciprocal may be out of range.
     scale = np.ldexp(1.0, -np.frexp(largest)[1] // 2)
     rise, run = opposite.scaled(scale).scaled(scale), adjacent.scaled(scale).scaled(scale)
     angle = np.arctan2(rise.head, run.head)
     flat = angle < _LOW
     # So small a quotient is its own arctangent, and needs products in the normal range.
-    rise, run = rise.scaled(np.where(flat, _LIFT, 1.0)), run
+    rise = rise.scaled(np.where(flat, _LIFT, 1.0))
     angle = np.where(flat, 0.0, angle)
     sine, cosine = sine_cosine(Wide(angle))
     rest = (rise * cosine - run * sine) / (run * cosine + rise * sine)

@@ -110,8 +110,9 @@ def _plain_parts(function: Map, array: Array) -> Array:
 
 def _mapped(function: Map, *arrays: Array) -> Array:
     """Returns what `function` makes of float64 chunks of one axis, rounded to the arrays' dtype."""
-    first = arrays[0]
-    flat = [promoted(array).astype(np.float64).reshape(-1) for array in arrays]
+    # In the body of a reduction a constant is still a scalar where its partner is an array.
+    first, *others = np.broadcast_arrays(*arrays)
+    flat = [promoted(array).astype(np.float64).reshape(-1) for array in (first, *others)]
     return convert(canonical(_chunked(function, flat)), first.dtype).reshape(first.shape)
 
 

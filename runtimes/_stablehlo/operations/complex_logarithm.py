@@ -1,7 +1,7 @@
 """Complex logarithms: log, log(1 + z) and the logarithm and argument as pairs for the power.
 
-The logarithm of the modulus is half that of x*x + y*y, which is taken as a pair: near modulus 1
-its difference from 1 is all that counts.
+The logarithm of the modulus is half that of x*x + y*y, which is taken as a pair, because near
+modulus 1 only its last digits count.
 """
 
 from __future__ import annotations
@@ -85,17 +85,17 @@ def _log_of_squares(large: Array, small: Array, lift: Array) -> Pair:
     first, second = two_product(large, large), two_product(small, small)
     total = pair_sum(first, second)
     enclosure = logarithm_parts(*total, 2 * lift)
-    head, tail = fast_two_sum(enclosure.head * 0.5, enclosure.tail * 0.5)
-    excess = _sum_of_three(np.full_like(large, -1.0), first, second)
-    near = (np.abs(excess[0]) < _NEAR) & (lift == 0)
-    return np.where(near, _half_log1p(excess), head), np.where(near, 0.0, tail)
+    return fast_two_sum(enclosure.head * 0.5, enclosure.tail * 0.5)
 
 
 def _sum_of_three(number: Array, first: Pair, second: Pair) -> Pair:
-    """Returns number + first + second; exact in the heads, whichever of them cancel."""
+    """Returns number + first + second, to a pair's digits also where the three heads cancel."""
     head, lost = two_sum(number, first[0])
     head, more = two_sum(head, second[0])
-    return two_sum(head, (lost + more) + (first[1] + second[1]))
+    # Then the tails are all there is, and what their own sum loses counts.
+    tail, rest = two_sum(first[1], second[1])
+    head, slack = two_sum(head, tail)
+    return two_sum(head, (lost + more) + (rest + slack))
 
 
 def _half_log1p(pair: Pair) -> Array:

@@ -67,12 +67,12 @@ EXACT: Final[Mapping[str, Kernel]] = {
 
 
 def _fast_log1p(array: Array) -> Array:
+    result = np.asarray(np.log(1 + array))
     x, y = array.real, array.imag
-    near = np.asarray(np.log1p(x * (2 + x) + y * y) * x.dtype.type(0.5))
+    # Near zero 1 + z would lose the digits that count.
     small = np.maximum(np.abs(x), np.abs(y)) < 16
-    result = np.empty(array.shape, array.dtype)
-    result.real = np.where(small, near, np.log(np.hypot(1 + x, y)))
-    result.imag = np.arctan2(y, 1 + x)
+    near = np.log1p(x * (2 + x) + y * y) * x.dtype.type(0.5)
+    result.real = np.where(small, near, result.real)
     return result
 
 

@@ -33,7 +33,7 @@ def _call(site: Site) -> Kernel:
 
 
 def _run(program: Program, *arguments: Array) -> Any:
-    return _single(program.run(*arguments))
+    return _single(program.consume([*arguments]))
 
 
 def _if(site: Site) -> Kernel:
@@ -57,7 +57,7 @@ class _Branches:
         place = int(index)
         if not 0 <= place < len(self.regions):
             place = len(self.regions) - 1
-        return _single(self.regions[place].run(*captures))
+        return _single(self.regions[place].consume([*captures]))
 
     def _scattered(self, index: Array, captures: Sequence[Array]) -> list[Array]:
         """Returns for each element of `index` what its branch returns."""
@@ -96,14 +96,14 @@ class _Loop:
     def __call__(self, *values: Array) -> Any:
         state, captures = [*values[: self.count]], values[self.count :]
         budget = running()
-        truth = self.condition.run(*state, *captures)[0]
+        truth = self.condition.consume([*state, *captures])[0]
         while truth.ndim == 0 and truth:
             if budget is not None:
                 budget.spend(self.line)
             state += captures
             # The body gets the only reference to its arguments, so that it may free them.
             state = self.body.consume(state)
-            truth = self.condition.run(*state, *captures)[0]
+            truth = self.condition.consume([*state, *captures])[0]
         return _single(state) if truth.ndim == 0 else _single(self._each(truth, state, captures))
 
     def _each(self, truth: Array, state: Sequence[Array], captures: Sequence[Array]) -> list[Array]:

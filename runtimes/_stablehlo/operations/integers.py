@@ -28,6 +28,10 @@ def _divide(left: Array, right: Array) -> Array:
 
 
 def _quotient(left: Array, right: Array) -> Array:
+    if left.dtype.itemsize <= 4:
+        # A quotient of 32 bits is no nearer than 2**-31 to the next integer, which float64 tells.
+        exact = np.divide(left, right, dtype=np.float64)
+        return np.asarray(exact.astype(np.int64).astype(left.dtype))
     floored = np.asarray(np.floor_divide(left, right))
     if left.dtype.kind == "u":
         return floored

@@ -143,7 +143,7 @@ def _dot_general(operation: Operation) -> Head | None:
         return None
     parts = list(operation.operands)
     for kind in ("batching", "contracting"):
-        sides = [numbers.get(f"{side}_{kind}_dimensions") for side in ("lhs", "rhs")]
+        sides: list[Any] = [numbers.get(f"{side}_{kind}_dimensions") for side in ("lhs", "rhs")]
         if any(type(side) is not tuple for side in sides):
             return None
         if kind == "contracting" or any(sides):

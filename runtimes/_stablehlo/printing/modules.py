@@ -44,11 +44,11 @@ def _statements(writer: Writer, module: Module) -> None:
 def _declaration(writer: Writer, operation: Operation) -> None:
     name, value = operation.attributes.get("sym_name"), operation.attributes.get("mesh")
     opening = f"#{operation.name}"
-    plain = isinstance(name, str) and isinstance(value, Opaque) and len(operation.attributes) == 2
-    if plain and value.text.startswith(opening):
-        writer.line(f"{operation.name} {referred(name)} = {value.text[len(opening) :]}")
-    else:
-        writer.operation(operation)
+    match name, value:
+        case str(), Opaque(text) if text.startswith(opening) and len(operation.attributes) == 2:
+            writer.line(f"{operation.name} {referred(name)} = {text[len(opening) :]}")
+        case _:
+            writer.operation(operation)
 
 
 def _function(writer: Writer, function: Function) -> None:

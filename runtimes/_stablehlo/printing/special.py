@@ -98,8 +98,9 @@ def _reduce(writer: Writer, operation: Operation) -> bool:
     dimensions = operation.attributes.get("dimensions")
     body = operation.regions[0] if len(operation.regions) == 1 else Region(())
     arguments = _entry(body).arguments if body.blocks else ()
-    whole = isinstance(dimensions, Packed) and dimensions.element == "i64" and count > 0
-    if not whole or {len(operation.operands), len(arguments)} != {2 * count}:
+    if not isinstance(dimensions, Packed) or dimensions.element != "i64" or not count:
+        return False
+    if {len(operation.operands), len(arguments)} != {2 * count}:
         return False
     if _attributed(arguments):
         return False

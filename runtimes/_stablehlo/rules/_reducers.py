@@ -100,8 +100,7 @@ def _demand_initial(claim: Claim, accumulator: Tensor, initial: Tensor) -> None:
 
 
 def _demand_input(claim: Claim, argument: Type, taken: Tensor, allowed: Shape) -> None:
-    if not isinstance(argument, Tensor):
-        claim.refuse(f"needs a body that takes tensors, got {argument}")
+    assert isinstance(argument, Tensor), "an argument is as the accumulator"
     if not promotable(taken.element, argument.element):
         claim.refuse(f"needs a body that takes what {taken} promotes to, got {argument}")
     if len(argument.shape) > len(allowed):

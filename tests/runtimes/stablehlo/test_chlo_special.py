@@ -12,6 +12,7 @@ import pytest
 
 from tests.runtimes.stablehlo.high_precision import Array, applied, differing, exactly
 from topos.runtimes._stablehlo.evaluate import compiled
+from topos.runtimes.interpreter import run_text
 
 SHORT = [np.float32, np.float16, ml_dtypes.bfloat16]
 
@@ -219,3 +220,18 @@ def test_a_fast_function_is_right_to_twelve_digits(name: str) -> None:
     }}"""
     (result,) = compiled(text, exact=False)(values)
     assert np.allclose(result, applied(f"chlo.{name}", values), rtol=1e-12, atol=0)
+
+
+def test_a_constant_beside_an_array_in_a_body() -> None:
+    text = """func.func @main(%a: tensor<3xf64>) -> tensor<3xf64> {
+      %r = "stablehlo.map"(%a) ({
+      ^bb0(%x: tensor<f64>):
+        %s = stablehlo.constant dense<2.0> : tensor<f64>
+        %z = chlo.zeta %s, %x : tensor<f64>, tensor<f64> -> tensor<f64>
+        stablehlo.return %z : tensor<f64>
+      }) {dimensions = array<i64: 0>} : (tensor<3xf64>) -> tensor<3xf64>
+      return %r : tensor<3xf64>
+    }"""
+    values = np.array([1.0, 2.0, 3.5])
+    (result,) = run_text(text, [values])
+    assert differing(result, applied("chlo.zeta", np.full(3, 2.0), values)) == []

@@ -57,7 +57,7 @@ def test_a_value_sent_to_another_process_is_refused(run: Run) -> None:
 
 def test_a_filled_up_group_is_one_process(run: Run) -> None:
     group = "replica_groups = dense<[[0, -1]]> : tensor<1x2xi64>"
-    line = f'%r = "stablehlo.collective_broadcast"(%a) {{{group}}} : ({T}) -> {T}'
+    line = f'%r = "stablehlo.all_reduce"(%a) {BODY} {{{group}}} : ({T}) -> {T}'
     assert np.array_equal(run(line, T, M), M)
 
 

@@ -108,3 +108,27 @@ def test_a_dynamic_update_writes_inside(run: Run, index: int, wanted: list[int])
     result = run(body, "tensor<3xi8>", array, np.array([7, 8], np.int8), np.int64(index))
     assert result.tolist() == wanted
     assert array.tolist() == [0, 1, 2]
+
+
+SCALAR = (
+    ("reverse", "dimensions"),
+    ("transpose", "permutation"),
+    ("broadcast_in_dim", "broadcast_dimensions"),
+)
+
+
+@pytest.mark.parametrize(("name", "key"), SCALAR)
+def test_a_scalar_has_a_layout_too(run: Run, name: str, key: str) -> None:
+    body = f'%r = "stablehlo.{name}"(%a) {{{key} = array<i64>}} : (tensor<i8>) -> tensor<i8>'
+    result = run(body, "tensor<i8>", np.int8(-3))
+    assert result.shape == ()
+    assert result == -3
+
+
+def test_a_slice_and_a_pad_of_a_scalar(run: Run) -> None:
+    body = """
+      %s = "stablehlo.slice"(%a) {start_indices = array<i64>, limit_indices = array<i64>,
+        strides = array<i64>} : (tensor<i8>) -> tensor<i8>
+      %r = "stablehlo.pad"(%s, %s) {edge_padding_low = array<i64>, edge_padding_high = array<i64>,
+        interior_padding = array<i64>} : (tensor<i8>, tensor<i8>) -> tensor<i8>"""
+    assert run(body, "tensor<i8>", np.int8(-3)) == -3

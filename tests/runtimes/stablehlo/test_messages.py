@@ -58,8 +58,7 @@ UNREADABLE = (
         function(f'%0 = stablehlo.negate %a : {T} loc("x)'),
         2,
         48,
-        "expected 'callsite', 'fused', 'unknown', a string in \"quotes\" or an alias such as #loc1,"
-        " got a string without its end",
+        'expected a location such as "f.py":1:2, got a string without its end',
     ),
     (
         function(f"%0 = stablehlo.reduce(%a init: %b) applies stablehlo.add : {T}"),

@@ -4,10 +4,22 @@ from __future__ import annotations
 
 import pytest
 
-from topos.runtimes._stablehlo.parse import parse
-from topos.runtimes._stablehlo.syntax import Crossed, Operation, Symbol, Tensor, TupleType
+from topos.errors from topos.runtimes._stablehlo.parse import parse
+from topos.runtimes._stablehlo.syntax import (
+    UNIT,
+    Crossed,
+    Dense,
+    Operation,
+    OtherType,
+    Symbol,
+    Tensor,
+    TupleType,
+    Typed,
+    Unranked,
+)
 
 F = Tensor((), "f32")
+I32 = OtherType("i32")
 M = Tensor((2, 3), "f32")
 
 
@@ -37,8 +49,8 @@ def test_a_module_with_everything_around_its_operations() -> None:
     module = parse(text)
     assert module.name == "topos"
     assert module.attributes == {
-        "mhlo.num_partitions": 1,
-        "unit": True,
+        "mhlo.num_partitions": Typed(1, I32),
+        "unit": UNIT,
         "quoted key": (1, "two"),
     }
     main, inner = module.functions
@@ -47,10 +59,11 @@ def test_a_module_with_everything_around_its_operations() -> None:
     assert [argument.type for argument in main.arguments] == [M, F]
     assert [argument.attributes for argument in main.arguments] == [
         {"jax.buffer_donor": True},
-        {"tf.aliasing_output": 0},
+        {"tf.aliasing_output": Typed(0, I32)},
     ]
     assert [result.type for result in main.results] == [M, F]
-    assert main.attributes == {"a.b": "c"}
+    assert main.attributes == {"a.b": "c", "sym_visibility": "public"}
+    assert inner.attributes == {"sym_visibility": "private"}
     assert main.body is not None
     call, end = main.body.blocks[0].operations
     assert call == Operation(
@@ -79,119 +92,6 @@ def test_a_location_of_every_kind(written: str, read: str) -> None:
     assert only(f"%0 = stablehlo.negate %a : tensor<f32> loc({written})").location == read
 
 
-T = "tensor<2x3xf32>"
-PAIRS = (
-    (
-        f"stablehlo.transpose %a, dims = [1, 0] : ({T}) -> tensor<3x2xf32>",
-        f'"stablehlo.transpose"(%a) <{{permutation = array<i64: 1, 0>}}> : ({T})'
-        " -> tensor<3x2xf32>",
-    ),
-    (
-        f"stablehlo.broadcast_in_dim %a, dims = [] : (tensor<f32>) -> {T}",
-        f'"stablehlo.broadcast_in_dim"(%a) {{broadcast_dimensions = array<i64>}}'
-        f" : (tensor<f32>) -> {T}",
-    ),
-    (
-        f"stablehlo.slice %a [0:2, 1:3:2] : ({T}) -> tensor<2x1xf32>",
-        '"stablehlo.slice"(%a) <{start_indices = array<i64: 0, 1>,'
-        f" limit_indices = array<i64: 2, 3>, strides = array<i64: 1, 2>}}> : ({T})"
-        " -> tensor<2x1xf32>",
-    ),
-    (
-        f"stablehlo.compare GE, %a, %b, FLOAT : ({T}, {T}) -> tensor<2x3xi1>",
-        '"stablehlo.compare"(%a, %b) <{compare_type = #stablehlo<comparison_type FLOAT>,'
-        f" comparison_direction = #stablehlo<comparison_direction GE>}}> : ({T}, {T})"
-        " -> tensor<2x3xi1>",
-    ),
-    (
-        f"stablehlo.pad %a, %b, low = [0, 1], high = [-1, 0], interior = [0, 2]"
-        f" : ({T}, tensor<f32>) -> {T}",
-        '"stablehlo.pad"(%a, %b) <{edge_padding_low = array<i64: 0, 1>,'
-        " edge_padding_high = array<i64: -1, 0>, interior_padding = array<i64: 0, 2>}>"
-        f" : ({T}, tensor<f32>) -> {T}",
-    ),
-    (
-        f"stablehlo.concatenate %a, %b, dim = 1 : ({T}, {T}) -> tensor<2x6xf32>",
-        f'"stablehlo.concatenate"(%a, %b) <{{dimension = 1 : i64}}> : ({T}, {T})'
-        " -> tensor<2x6xf32>",
-    ),
-    (
-        f"stablehlo.dot_general %a, %b, batching_dims = [0] x [1], contracting_dims = [1] x [0],"
-        f" precision = [HIGHEST, DEFAULT] : ({T}, {T}) -> tensor<2xf32>",
-        '"stablehlo.dot_general"(%a, %b) <{dot_dimension_numbers = #stablehlo.dot<'
-        "lhs_batching_dimensions = [0], rhs_batching_dimensions = [1],"
-        " lhs_contracting_dimensions = [1], rhs_contracting_dimensions = [0]>,"
-        " precision_config = [#stablehlo<precision HIGHEST>, #stablehlo<precision DEFAULT>]}>"
-        f" : ({T}, {T}) -> tensor<2xf32>",
-    ),
-    (
-        f"stablehlo.convolution(%a, %b) dim_numbers = [b, f, 0]x[o, i, 0]->[b, f, 0],"
-        f" window = {{stride = [2], pad = [[1, 1]]}} {{feature_group_count = 1 : i64}}"
-        f" : ({T}, {T}) -> {T}",
-        '"stablehlo.convolution"(%a, %b) <{dimension_numbers ='
-        " #stablehlo.conv<[b, f, 0]x[o, i, 0]->[b, f, 0]>, window_strides = array<i64: 2>,"
-        f" padding = [[1, 1]], feature_group_count = 1 : i64}}> : ({T}, {T}) -> {T}",
-    ),
-)
-
-
-@pytest.mark.parametrize(("pretty", "generic"), PAIRS, ids=[pair[0][10:22] for pair in PAIRS])
-def test_a_pretty_form_is_its_generic_form(pretty: str, generic: str) -> None:
-    assert only(f"%0 = {pretty}")._replace(column=0) == only(f"%0 = {generic}")._replace(column=0)
-
-
-def test_a_form_without_an_arrow_types_the_results() -> None:
-    added = only("%0 = stablehlo.add %a, %b : tensor<2x3xf32>")
-    assert (added.operand_types, added.result_types) == (None, (M,))
-    chosen = only("%0 = stablehlo.select %p, %a, %b : tensor<i1>, tensor<2x3xf32>")
-    assert chosen.operand_types == (Tensor((), "i1"), M, M)
-    assert chosen.result_types == (M,)
-    barrier = only("%0:2 = stablehlo.optimization_barrier %a, %b : tensor<f32>, tensor<2x3xf32>")
-    assert (barrier.results, barrier.result_types) == (("%0#0", "%0#1"), (F, M))
-    erf = only("%0 = chlo.erf %a : tensor<f32> -> tensor<f32>")
-    assert (erf.operand_types, erf.result_types) == ((F,), (F,))
-
-
-def test_reduce_by_name_is_reduce_by_a_region_of_that_operation() -> None:
-    head = "%0 = stablehlo.reduce(%a init: %z)"
-    types = "across dimensions = [0, 1] : (tensor<2x3xf32>, tensor<f32>) -> tensor<f32>"
-    named = only(f"{head} applies stablehlo.add {types}")
-    spelled = only(
-        f"{head} {types} reducer(%left: tensor<f32>, %right: tensor<f32>) {{"
-        " %result = stablehlo.add %left, %right : tensor<f32>"
-        " stablehlo.return %result : tensor<f32> }"
-    )
-    assert named.attributes == spelled.attributes == {"dimensions": (0, 1)}
-    for read in (named, spelled):
-        (block,) = read.regions[0].blocks
-        assert [argument[:2] for argument in block.arguments] == [("%left", F), ("%right", F)]
-        assert [step.name for step in block.operations] == ["stablehlo.add", "stablehlo.return"]
-        assert block.operations[0].operands == ("%left", "%right")
-
-
-def test_several_operands_reduce_with_all_left_arguments_first() -> None:
-    read = only(
-        "%0:2 = stablehlo.reduce(%a init: %y), (%b init: %z) across dimensions = [0]"
-        " : (tensor<2xf32>, tensor<2xi32>, tensor<f32>, tensor<i32>) -> (tensor<f32>, tensor<i32>)"
-        " reducer(%l: tensor<f32>, %r: tensor<f32>) (%i: tensor<i32>, %j: tensor<i32>) {"
-        " stablehlo.return %l, %i : tensor<f32>, tensor<i32> }"
-    )
-    assert read.operands == ("%a", "%b", "%y", "%z")
-    names = [argument.name for argument in read.regions[0].blocks[0].arguments]
-    assert names == ["%l", "%i", "%r", "%j"]
-
-
-def test_a_while_names_its_values_in_both_regions() -> None:
-    read = only(
-        "%0:2 = stablehlo.while(%i = %a, %x = %b) : tensor<i32>, tensor<f32> attributes {k}"
-        " cond { stablehlo.return %c : tensor<i1> }"
-        " do { stablehlo.return %i, %x : tensor<i32>, tensor<f32> }"
-    )
-    assert (read.operands, read.attributes) == (("%a", "%b"), {"k": True})
-    for region in read.regions:
-        assert [argument.name for argument in region.blocks[0].arguments] == ["%i", "%x"]
-
-
 def test_attributes_of_every_kind() -> None:
     read = only(
         '%0 = "x.y"() {a = -1 : i8, b = 2.5e-1, c = true, d = "s", e = @f, g = [1, [2]],'
@@ -203,7 +103,7 @@ def test_attributes_of_every_kind() -> None:
     )
     values = dict(read.attributes)
     for key, wanted in (
-        ("a", -1),
+        ("a", Typed(-1, OtherType("i8"))),
         ("b", 0.25),
         ("c", True),
         ("d", "s"),
@@ -275,3 +175,74 @@ def test_types_are_written_as_they_were_read() -> None:
 def test_crossed_lists_keep_their_sides() -> None:
     read = only("%0 = x.y %a, dims = [0] x [1] : tensor<f32>")
     assert read.attributes["dims"] == Crossed(((0,), (1,)))
+
+
+def test_hexadecimal_digits_are_the_bits_of_a_stated_float() -> None:
+    read = only(
+        '%0 = "x.y"() {a = 0xFF800000 : f32, b = 0x3FF8000000000000 : f64, c = 0x3F : i64,'
+        " d = array<f32: 0x3FC00000, 2.0>} : () -> i1"
+    )
+    assert read.attributes["a"] == Typed(float("-inf"), OtherType("f32"))
+    assert (read.attributes["b"], read.attributes["c"]) == (1.5, 63)
+    assert read.attributes["d"] == (1.5, 2.0)
+
+
+def test_escapes_are_the_bytes_of_a_string() -> None:
+    read = only('%0 = "x.y"() {a = "\\C3\\A9\\n", "\\22k" = @"a b"::@c} : () -> i1')
+    assert read.attributes == {"a": "\u00e9\n", '"k': "a b::@c"}
+
+
+def test_types_of_every_kind() -> None:
+    read = only(
+        '%0:6 = "x.y"() : () -> (tensor<*xf32>, !stablehlo.token,'
+        " !quant.uniform<i8<-8:7>:f32, 1.0>, tensor<?x2xf32, #stablehlo.bounds<4, ?>>, !stablehlo.future<tensor<f32>, tuple<i1>>,"
+        " tensor<2x!quant.uniform<i8:f32:0, {1.0:2, 3.0}>>)"
+    )
+    unranked, token, quantized, bounded, future, quantized_tensor = read.result_types
+    assert unranked == Unranked("f32")
+    assert token == OtherType("!stablehlo.token")
+    assert quantized == OtherType("!quant.uniform<i8<-8:7>:f32, 1.0>")
+    assert bounded == Tensor((None, 2), "f32", "#stablehlo.bounds<4, ?>")
+    assert future == OtherType("!stablehlo.future<tensor<f32>, tuple<i1>>")
+    assert quantized_tensor == Tensor((2,), "!quant.uniform<i8:f32:0, {1.0:2, 3.0}>")
+
+
+def test_blocks_keep_their_labels_and_who_leads_to_them() -> None:
+    (function,) = parse(
+        'func.func @main(%a: i1) {\n  "cf.br"(%a)[^next] : (i1) -> ()\n^next(%b: i1):\n  return\n}'
+    ).functions
+    assert function.body is not None
+    entry, following = function.body.blocks
+    assert (entry.label, following.label) == ("", "^next")
+    assert entry.operations[0].successors == ("^next",)
+
+
+def test_a_mesh_stands_beside_the_functions() -> None:
+    module = parse('module { sdy.mesh @mesh = <["x"=2]> func.func @main() { return } }')
+    (mesh,) = module.others
+    assert (mesh.name, mesh.attributes["sym_name"]) == ("sdy.mesh", "mesh")
+    assert [function.name for function in module.functions] == ["main"]
+
+
+def test_a_resource_is_the_constant_of_its_bytes() -> None:
+    text = """
+    func.func @main() {
+      %0 = stablehlo.constant dense_resource<weights> : tensor<2xf32>
+      %1 = stablehlo.constant dense_resource<mask> : tensor<3xi1>
+      %2 = stablehlo.constant dense_resource<__elided__> : tensor<2xf32>
+      return
+    }
+    {-#
+      dialect_resources: { builtin: {
+        weights: "0x040000000000803F000000C0", mask: "0x01000000010001"
+      } }
+    #-}
+    """
+    (function,) = parse(text).functions
+    assert function.body is not None
+    weights, mask, elided, _ = [
+        step.attributes.get("value") for step in function.body.blocks[0].operations
+    ]
+    assert weights == Dense('"0x0000803F000000C0"', Tensor((2,), "f32"), 0, 0)
+    assert mask == Dense('"0x05"', Tensor((3,), "i1"), 0, 0)
+    assert elided == Dense("dense_resource<__elided__>", Tensor((2,), "f32"), 0, 0)

@@ -11,6 +11,7 @@ from tests.runtimes.stablehlo.rule_texts import (
     demand_refused,
     mlir_accepts,
 )
+from topos.errors import ParseError, VerifyError
 
 ELEMENTS = ("f32", "bf16", "f8E5M2", "i32", "ui8", "i1", "complex<f32>")
 # The operations with one operand, or two of one type, and the elements that they refuse.
@@ -238,6 +239,15 @@ def test_a_constant_has_the_type_that_it_states() -> None:
       return
     }"""
     judge(generic, "chlo.constant", "results in tensor<2xf32>, got tensor<3xf32>")
+    for value, reason in (
+        ("1.0 : f32", "needs a dense constant, got "),
+        ("dense<1.0> : tensor<?xf32>", "needs a constant of known extents, got tensor<?xf32>"),
+    ):
+        broken_one = generic.replace("dense<1.0> : tensor<2xf32>", value)
+        with pytest.raises((ParseError, VerifyError)) as caught:
+            accept(broken_one)
+        assert isinstance(caught.value, ParseError) or reason in str(caught.value)
+        assert not mlir_accepts(broken_one)
 
 
 def test_a_constant_alike_has_the_element_of_its_value() -> None:

@@ -189,6 +189,24 @@ def test_a_mesh_in_place_has_the_axes_that_are_used() -> None:
     assert not mlir_accepts(text)
 
 
+def test_groups_are_there_where_devices_are_named_across_processes() -> None:
+    text = ALL_REDUCE.replace(GROUPS, "replica_groups = dense<> : tensor<0x2xi64>")
+    accept(text.replace(", use_global_device_ids", ""))
+    case = Broken(text, "needs replica_groups that are not empty with use_global_device_ids")
+    demand_refused(case, "stablehlo.all_reduce")
+    assert not mlir_accepts(text)
+
+
+def test_groups_are_numbers_or_axes_of_a_mesh() -> None:
+    for groups, reason in (
+        ("#stablehlo.mesh<axes = []>", "needs a dense constant or the axes of a mesh as replica_"),
+        ("array<i64: 0, 1>", "needs a dense constant as replica_groups, got "),
+    ):
+        text = ALL_REDUCE.replace(GROUPS, f"replica_groups = {groups}")
+        demand_refused(Broken(text, reason), "stablehlo.all_reduce")
+        assert not mlir_accepts(text)
+
+
 def test_a_gather_has_a_result_for_each_operand() -> None:
     text = ALL_GATHER.replace("%r =", "%r:2 =").replace("-> tensor<4x12xf32>", "-> (T, T)")
     text = text.replace("(T, T)", "(tensor<4x12xf32>, tensor<4x12xf32>)")

@@ -121,11 +121,23 @@ LETTERS = "#stablehlo.conv<[b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f]>"
     ],
 )
 def test_each_axis_of_a_layout_is_there_once(letters: str, reason: str) -> None:
-    text = CONVOLUTION.replace(LETTERS, f"#stablehlo.conv<{letters}>")
-    with pytest.raises((ParseError, VerifyError)) as caught:
-        accept(text)
-    assert isinstance(caught.value, ParseError) or reason in str(caught.value)
-    assert not mlir_accepts(text)
+    # The parser knows what stands between a layout's own brackets; bare lists come to the rule.
+    bare = CONVOLUTION.replace(LETTERS, letters)
+    demand_refused(Broken(bare, reason), "stablehlo.convolution")
+    enclosed = CONVOLUTION.replace(LETTERS, f"#stablehlo.conv<{letters}>")
+    with pytest.raises((ParseError, VerifyError)):
+        accept(enclosed)
+    assert not mlir_accepts(enclosed)
+
+
+def test_a_layout_is_three_lists_of_letters() -> None:
+    for layout, reason in (
+        ("3 : i64", "needs [..]x[..]->[..] as dimension_numbers, got 3"),
+        ("[b, [0], 1, f]x[0, 1, i, o]->[b, 0, 1, f]", "needs letters and numbers for the input"),
+    ):
+        text = CONVOLUTION.replace(LETTERS, layout)
+        demand_refused(Broken(text, reason), "stablehlo.convolution")
+        assert not mlir_accepts(text)
 
 
 def test_groups_of_batches_part_the_input() -> None:

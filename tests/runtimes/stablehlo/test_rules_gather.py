@@ -11,6 +11,7 @@ from tests.runtimes.stablehlo.rule_texts import (
     demand_refused,
     mlir_accepts,
 )
+from topos.errors import ParseError, VerifyError
 
 GATHER = """
 func.func @f(%a: tensor<5x7x4xf32>, %i: tensor<5x6x1xi32>) {
@@ -89,6 +90,51 @@ def test_sizes_that_are_a_constant_operand_are_checked(case: Broken) -> None:
     accept(DYNAMIC)
     demand_refused(case, "stablehlo.dynamic_gather")
     assert not mlir_accepts(case.text)
+
+
+ROWS = """
+func.func @f(%a: tensor<4x5x6xf32>, %i: tensor<2x1xi32>) {
+  %r = "stablehlo.gather"(%a, %i) <{
+    dimension_numbers = #stablehlo.gather<
+      offset_dims = [1, 2], collapsed_slice_dims = [0], start_index_map = [0],
+      index_vector_dim = 1>,
+    slice_sizes = array<i64: 1, 5, 6>
+  }> : (tensor<4x5x6xf32>, tensor<2x1xi32>) -> tensor<2x5x6xf32>
+  return
+}"""
+
+
+def test_axes_of_a_slice_keep_their_order() -> None:
+    accept(ROWS)
+    for case in broken(
+        ROWS,
+        ("[1, 2]", "[2, 1]", "needs ascending offset_dims, got [2, 1]"),
+        ("[1, 2]", "[1, 1]", "needs distinct offset_dims, got [1, 1]"),
+    ):
+        demand_refused(case, "stablehlo.gather")
+        assert not mlir_accepts(case.text)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "reason"),
+    [
+        (
+            "#stablehlo.gather<",
+            "#stablehlo.scatter<",
+            "#stablehlo.gather<...> as dimension_numbers",
+        ),
+        ("offset_dims", "offset_axes", "knows no offset_axes in dimension_numbers"),
+        ("dim = 1", "dim = [1]", "needs an integer as index_vector_dim, got "),
+        ("dimension_numbers =", "numbers =", "#stablehlo.gather<...> as dimension_numbers, got "),
+    ],
+)
+def test_dimension_numbers_have_the_fields_of_a_gather(old: str, new: str, reason: str) -> None:
+    # The parser may know already that there are no such fields.
+    text = ROWS.replace(old, new)
+    with pytest.raises((ParseError, VerifyError)) as caught:
+        accept(text)
+    assert isinstance(caught.value, ParseError) or reason in str(caught.value)
+    assert not mlir_accepts(text)
 
 
 def test_sizes_of_a_dynamic_gather_are_one_list() -> None:

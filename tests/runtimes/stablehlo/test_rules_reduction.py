@@ -91,6 +91,54 @@ def test_a_bound_of_the_input_passes_to_the_result() -> None:
     assert not mlir_accepts(text)
 
 
+def part(extents: str, argument: str, accumulated: str) -> str:
+    """Returns a reduction of the last axis in parts of `extents`, summed as elements."""
+    text = REDUCE.replace("<i64: 0, 2>", "<i64: 2>").replace(
+        "-> tensor<3xf32>", "-> tensor<2x3xf32>"
+    )
+    text = text.replace("%x, %y", "%x, %x").replace("%y: tensor<f32>", "%y: " + argument)
+    text = text.replace("%x: tensor<f32>", f"%x: {accumulated}")
+    return text.replace("tensor<f32>", f"tensor<{extents}f32>")
+
+
+def test_an_argument_may_keep_axes_that_the_result_has() -> None:
+    for extents in ("", "2x", "3x", "2x3x"):
+        text = part(extents, "tensor<f32>", "tensor<f32>")
+        accept(text)
+        assert mlir_accepts(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        (part("4x", "tensor<f32>", "tensor<f32>"), "needs a body whose arguments are parts of "),
+        (part("3x2x", "tensor<f32>", "tensor<f32>"), "needs a body whose arguments are parts of "),
+        (part("2x3x1x", "tensor<f32>", "tensor<f32>"), "needs a body whose arguments have rank 2 "),
+        (part("", "tensor<?xf32>", "tensor<f32>"), "needs a body that takes what it returns, "),
+        (
+            REDUCE.replace("%x: tensor<f32>", "%x: tensor<f64>").replace("%x, %y", "%y, %y"),
+            "needs a body that takes what it returns, tensor<f32>, got tensor<f64>",
+        ),
+        (
+            REDUCE.replace(
+                "stablehlo.add %x, %y : tensor<f32>", "stablehlo.tuple %x : tuple<tensor<f32>>"
+            ).replace("return %s : tensor<f32>", "return %s : tuple<tensor<f32>>"),
+            "needs a body that returns tensors, got tuple<tensor<f32>>",
+        ),
+    ],
+)
+def test_arguments_of_a_body_are_parts_of_the_result(text: str, reason: str) -> None:
+    demand_refused(Broken(text, reason), "stablehlo.reduce")
+    assert not mlir_accepts(text)
+
+
+def test_a_body_has_a_block() -> None:
+    start, end = REDUCE.index("({"), REDUCE.index("})")
+    text = REDUCE[: start + 2] + REDUCE[end:]
+    demand_refused(Broken(text, "needs a region that is not empty"), "stablehlo.reduce")
+    assert not mlir_accepts(text)
+
+
 @pytest.mark.parametrize(
     ("taken", "accumulated", "accepted"),
     [

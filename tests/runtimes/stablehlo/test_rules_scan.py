@@ -65,6 +65,25 @@ BROKEN_SCAN = broken(
         "needs a body that takes tensor<2xf32>, got tensor<3xf32>",
     ),
 )
+# What MLIR asks of the segments it asks before the rule; there are no texts that it judges alike.
+SEGMENTS = broken(
+    SCAN,
+    (
+        "operandSegmentSizes = array<i32: 1, 1>",
+        "operandSegmentSizes = array<i32: 2, 1>",
+        "needs two",
+    ),
+    (
+        "operandSegmentSizes = array<i32: 1, 1>",
+        "operandSegmentSizes = array<i32: 2, 0>",
+        "needs as ",
+    ),
+    (
+        "resultSegmentSizes = array<i32: 1, 1>",
+        "resultSegmentSizes = array<i32: 3, -1>",
+        "needs two ",
+    ),
+)
 BROKEN_ROWS = broken(
     ROWS,
     ("ragged_dimensions = [1]", "ragged_dimensions = [0, 1]", "needs 1 axis in lhs_ragged_dimens"),
@@ -97,6 +116,34 @@ def test_a_scan_is_accepted_with_known_and_dynamic_extents() -> None:
 def test_a_broken_scan_is_refused(case: Broken) -> None:
     demand_refused(case, "chlo.scan")
     assert not mlir_accepts(case.text)
+
+
+@pytest.mark.parametrize("case", SEGMENTS, ids=lambda case: case.text)
+def test_the_segments_of_a_scan_cover_its_values(case: Broken) -> None:
+    demand_refused(case, "chlo.scan")
+    assert not mlir_accepts(case.text)
+
+
+def test_a_scan_has_an_input_or_an_output_and_room_for_it() -> None:
+    neither = """
+    func.func @f(%z: tensor<2xf32>) {
+      %r = "chlo.scan"(%z) <{
+        dimension = 0 : i64,
+        operandSegmentSizes = array<i32: 0, 1>, resultSegmentSizes = array<i32: 0, 1>
+      }> ({
+        ^bb0(%y: tensor<2xf32>):
+          stablehlo.return %y : tensor<2xf32>
+      }) : (tensor<2xf32>) -> tensor<2xf32>
+      return
+    }"""
+    demand_refused(Broken(neither, "needs an input or an output, got neither"), "chlo.scan")
+    assert not mlir_accepts(neither)
+    scalars = SCAN.replace("return %s, %s : tensor<2xf32>,", "return %e, %s : tensor<f32>,")
+    scalars = scalars.replace(
+        "      %s =", "      %e = stablehlo.constant dense<1.0> : tensor<f32>\n      %s ="
+    )
+    case = Broken(scalars, "needs outputs that can have an axis 1, got tensor<f32>")
+    demand_refused(case, "chlo.scan")
 
 
 @pytest.mark.parametrize("text", [ROWS, COLUMNS, BATCHES], ids=["rows", "columns", "batches"])

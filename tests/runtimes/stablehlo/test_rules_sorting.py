@@ -79,3 +79,34 @@ def test_top_k_is_accepted_with_known_and_dynamic_extents() -> None:
 def test_a_broken_top_k_is_refused(case: Broken) -> None:
     demand_refused(case, "chlo.top_k")
     assert not mlir_accepts(case.text)
+
+
+def test_a_sort_has_inputs_and_returns_a_scalar() -> None:
+    none = """
+    func.func @f() {
+      "stablehlo.sort"() ({
+          %c = stablehlo.constant dense<true> : tensor<i1>
+          stablehlo.return %c : tensor<i1>
+      }) : () -> ()
+      return
+    }"""
+    demand_refused(Broken(none, "needs 1 or more operands, got 0"), "stablehlo.sort")
+    assert not mlir_accepts(none)
+    compare = "stablehlo.compare LT, %x, %y : (tensor<f32>, tensor<f32>) -> tensor<i1>"
+    wide = SORT.replace(compare, "stablehlo.constant dense<true> : tensor<1xi1>")
+    wide = wide.replace("return %c : tensor<i1>", "return %c : tensor<1xi1>")
+    case = Broken(wide, "needs a comparator that returns tensor<i1>, got tensor<1xi1>")
+    demand_refused(case, "stablehlo.sort")
+    assert not mlir_accepts(wide)
+
+
+def test_top_k_has_one_operand() -> None:
+    text = """
+    func.func @f(%a: tensor<3xf32>) {
+      %r:2 = "chlo.top_k"(%a, %a) <{k = 2 : i64}>
+        : (tensor<3xf32>, tensor<3xf32>) -> (tensor<2xf32>, tensor<2xi32>)
+      return
+    }"""
+    case = Broken(text, "needs 1 operand, got 2")
+    demand_refused(case, "chlo.top_k")
+    assert not mlir_accepts(text)

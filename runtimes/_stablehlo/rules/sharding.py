@@ -1,0 +1,28 @@
+"""Rules of Shardy's annotations, which say where a value lies and not what it is."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Final
+
+from topos.runtimes._stablehlo.claim import Claim, Rule
+
+__all__ = ["RULES"]
+
+
+def _same(claim: Claim) -> None:
+    claim.takes(1)
+    claim.attribute("sharding")
+    (operand,), (result,) = claim.operands, claim.results
+    claim.demand(operand == result, f"results in {operand}, got {result}")
+
+
+def _by_hand(claim: Claim) -> None:
+    claim.unsupported("is a computation of several devices")
+
+
+RULES: Final[Mapping[str, Rule]] = {
+    "sdy.manual_computation": _by_hand,
+    "sdy.reshard": _same,
+    "sdy.sharding_constraint": _same,
+}
