@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import argparse
 import random
+import re
 import resource
 import signal
 import sys
@@ -45,6 +46,16 @@ WORDS: Final = (
     "({^bb0:})", "loc(unknown)", "#stablehlo.gather<>", "i4", "f8E4M3FN", "\x00", "\u00e9", "{",
     "}",
 )  # fmt: skip
+# Tokens that may take each other's place: types, operations, values, numbers, words.
+KINDS: Final = tuple(
+    map(
+        re.compile,
+        (
+            r"tensor<[\w?<>]*>", r"(?:stablehlo|chlo)\.\w+", r"%\w+(?:#\d)?", r"%\w+(?:#\d)?",
+            r"\[[\d, -]*\]", r"-?\d+", r"dense<[^>]*>", r"\b[A-Z_]{2,}\b", r"\w+ = ",
+        ),
+    )
+)  # fmt: skip
 
 
 class Outcome(NamedTuple):
@@ -55,10 +66,10 @@ class Outcome(NamedTuple):
 
 
 def mutated(texts: Sequence[str], seed: int, position: int) -> str:
-    """Returns a text with one to eight mutations, the same for the same numbers."""
+    """Returns a text with one to four mutations, the same for the same numbers."""
     draw = random.Random(f"{seed} {position}")
     text = draw.choice(texts)
-    for _ in range(draw.randint(1, 8)):
+    for _ in range(draw.randint(1, 4)):
         text = draw.choice(MUTATIONS)(draw, text, texts)
     return text
 
@@ -97,6 +108,17 @@ def _number(draw: random.Random, text: str, texts: Sequence[str]) -> str:
     return text[:place] + str(draw.choice((0, 1, 2, 7, 64, -1))) + text[place + 1 :]
 
 
+def _alike(draw: random.Random, text: str, texts: Sequence[str]) -> str:
+    """Puts a token of some text in the place of one of its kind, which may well still parse."""
+    kind = draw.choice(KINDS)
+    places = list(kind.finditer(text))
+    others = kind.findall(draw.choice(texts))
+    if not places or not others:
+        return text
+    start, stop = draw.choice(places).span()
+    return text[:start] + draw.choice(others) + text[stop:]
+
+
 def _swap_lines(draw: random.Random, text: str, texts: Sequence[str]) -> str:
     lines = text.split("\n")
     first, second = draw.randrange(len(lines)), draw.randrange(len(lines))
@@ -115,7 +137,7 @@ def _cut(draw: random.Random, text: str, texts: Sequence[str]) -> str:
 
 
 MUTATIONS: Final[Sequence[Callable[[random.Random, str, Sequence[str]], str]]] = (
-    _delete, _double, _mark, _mark, _word, _word, _number, _number, _swap_lines, _splice, _cut,
+    *(_alike,) * 12, *(_number,) * 3, _delete, _double, _mark, _word, _swap_lines, _splice, _cut,
 )  # fmt: skip
 
 

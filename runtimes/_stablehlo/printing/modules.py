@@ -23,15 +23,19 @@ def printed(module: Module) -> str:
     they could not be read back.
     """
     writer = Writer(FORMS)
+    try:
+        _module(writer, module)
+    except RecursionError:
+        raise UnsupportedError("regions, types or attributes nested this deep") from None
+    return "\n".join([*writer.lines, ""])
+
+
+def _module(writer: Writer, module: Module) -> None:
     name = f" {referred(module.name)}" if module.name else ""
     attributes = f" attributes {dictionary(module.attributes)}" if module.attributes else ""
     writer.line(f"module{name}{attributes} {{")
-    try:
-        writer.inside(lambda: _statements(writer, module))
-    except RecursionError:
-        raise UnsupportedError("regions, types or attributes nested this deep") from None
+    writer.inside(lambda: _statements(writer, module))
     writer.line("}")
-    return "\n".join([*writer.lines, ""])
 
 
 def _statements(writer: Writer, module: Module) -> None:

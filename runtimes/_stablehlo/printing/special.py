@@ -44,7 +44,7 @@ def _constant(writer: Writer, operation: Operation) -> bool:
 def _return(writer: Writer, operation: Operation) -> bool:
     if operation.regions or operation.results:
         return False
-    name = "return" if operation.name == "func.return" else operation.name
+    name = writer.name(operation)
     rest = f" {dictionary(operation.attributes)}" if operation.attributes else ""
     if not operation.operands:
         writer.line(f"{name}{rest}")

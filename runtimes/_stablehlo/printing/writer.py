@@ -93,6 +93,12 @@ class Writer:
             operands = tuple([self._types.get(name, _UNKNOWN) for name in operation.operands])
         return FunctionType(operands, operation.result_types)
 
+    def name(self, operation: Operation) -> str:
+        """Returns the name of an operation, without `func.` in the body of a function itself."""
+        # The other scope is the one around every function.
+        directly = len(self._types.maps) == 2
+        return operation.name.removeprefix("func.") if directly else operation.name
+
     def _pretty(self, operation: Operation) -> bool:
         signature = SIGNATURES.get(operation.name)
         head = None if signature is None or operation.regions else head_of(operation)
@@ -106,7 +112,7 @@ class Writer:
             text = signature(type)
         spaced = "" if head.text.startswith("(") or not head.text else " "
         rest = f" {dictionary(head.rest)}" if head.rest else ""
-        name = f"{results_of(operation)}{operation.name}"
+        name = f"{results_of(operation)}{self.name(operation)}"
         self.line(f"{name}{spaced}{head.text}{rest} : {text}")
         return True
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from topos.errors from topos.runtimes._stablehlo.parse import parse
+from topos.runtimes._stablehlo.parse import parse
 from topos.runtimes._stablehlo.syntax import (
     UNIT,
     Crossed,
@@ -195,7 +195,8 @@ def test_escapes_are_the_bytes_of_a_string() -> None:
 def test_types_of_every_kind() -> None:
     read = only(
         '%0:6 = "x.y"() : () -> (tensor<*xf32>, !stablehlo.token,'
-        " !quant.uniform<i8<-8:7>:f32, 1.0>, tensor<?x2xf32, #stablehlo.bounds<4, ?>>, !stablehlo.future<tensor<f32>, tuple<i1>>,"
+        " !quant.uniform<i8<-8:7>:f32, 1.0>, tensor<?x2xf32, #stablehlo.bounds<4, ?>>,"
+        " !stablehlo.future<tensor<f32>, tuple<i1>>,"
         " tensor<2x!quant.uniform<i8:f32:0, {1.0:2, 3.0}>>)"
     )
     unranked, token, quantized, bounded, future, quantized_tensor = read.result_types
