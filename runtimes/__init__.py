@@ -6,14 +6,8 @@ from importlib import import_module
 from pkgutil import iter_modules
 
 from topos.errors import UnavailableError
-from topos.runtimes._runtime import (
-    ArrayType,
-    Executable,
-    ModuleSignature,
-    Runtime,
-    Status,
-    requested,
-)
+from topos.runtimes._runtime import ArrayType, Executable, ModuleSignature, Runtime, Status
+from topos.runtimes._texts import census, printed, verify
 
 __all__ = [
     "ArrayType",
@@ -21,8 +15,10 @@ __all__ = [
     "ModuleSignature",
     "Runtime",
     "Status",
+    "census",
     "load",
     "names",
+    "printed",
     "status",
     "verify",
 ]
@@ -54,15 +50,3 @@ def status() -> dict[str, Status]:
     """Returns the status of every adapter by name."""
     return {name: load(name).status() for name in names()}
 
-
-def verify(text: str) -> None:
-    """Parses StableHLO text and holds every operation of it to its rule.
-
-    Needs only the base installation. Raises `ParseError`, `VerifyError` or `UnsupportedError`
-    with line, column and a caret; `ArgumentError` where `text` is no string.
-    """
-    requested(text, None)
-    # The parser is loaded by the first text, not by the import of the adapters.
-    from topos.runtimes._stablehlo.read import read
-
-    read(text)

@@ -62,6 +62,7 @@ _FLOATS: Final = frozenset(name for name in ELEMENTS if name[0] in "fb")
 # The digits after the letters count the bits.
 _LETTERS: Final = re.compile(r"[a-z]+(\d+)")
 TOKEN: Final = OtherType("!stablehlo.token")
+_FUTURE: Final = "!stablehlo.future<"
 # numpy holds no more axes, and no index reaches further.
 _MAXIMUM_RANK: Final = 64
 _MAXIMUM_SIZE: Final = 2**46
@@ -117,10 +118,12 @@ def checked(type: Type, line: int) -> Tensor:
 
 
 def held(type: Type, line: int) -> Type:
-    """Returns `type` where a program can hold a value of it: a tensor, a token or a tuple.
+    """Returns `type` where a program can hold a value of it.
 
-    Raises `UnsupportedError` as `checked` does.
+    That is a tensor, a token, a tuple or a future. Raises `UnsupportedError` as `checked` does.
     """
     if isinstance(type, TupleType):
         return TupleType(tuple([held(part, line) for part in type.parts]))
-    return type if type == TOKEN else checked(type, line)
+    if isinstance(type, OtherType) and (type == TOKEN or type.text.startswith(_FUTURE)):
+        return type
+    return checked(type, line)

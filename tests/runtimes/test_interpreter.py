@@ -14,7 +14,8 @@ import numpy.typing as npt
 import pytest
 
 from topos.engine import Numerics
-from topos.errors import ArgumentError
+from topos.errors import ArgumentError, CompileError
+from topos.payload.kernels import maps
 from topos.runtimes import ArrayType, ModuleSignature, load
 from topos.runtimes.interpreter import RUNTIME, Interpreter, run_text
 
@@ -37,7 +38,7 @@ def test_it_is_found_by_its_name_and_ready() -> None:
 def test_importing_it_loads_no_parser() -> None:
     code = (
         "import sys, topos.runtimes.interpreter as i;"
-        "assert 'lark' not in sys.modules and 'topos.runtimes._stablehlo' not in sys.modules;"
+        "assert 'lark' not in sys.modules and 'topos.runtimes._stablehlo.parse' not in sys.modules;"
         "i.run_text('func.func @main() { return }', []); assert 'lark' in sys.modules"
     )
     subprocess.run([sys.executable, "-c", code], check=True, timeout=60)
@@ -65,12 +66,19 @@ def test_arguments_are_checked_before_anything_runs() -> None:
         executable(np.zeros((2, 3), np.int32))
 
 
-def test_both_numerics_have_the_same_bits() -> None:
+def test_exact_has_the_bits_of_the_oracle_and_fast_those_of_numpy() -> None:
     text = main(f"%0 = stablehlo.exponential %a : {T}\nreturn %0 : {T}")
     array = np.linspace(-3, 3, 6, dtype=np.float32).reshape(2, 3)
-    results = [RUNTIME.compile(text, numerics=numerics)(array)[0] for numerics in Numerics]
-    assert len({result.tobytes() for result in results}) == 1
-    assert run_text(text, [array])[0].tobytes() == results[0].tobytes()
+    exact, fast = (RUNTIME.compile(text, numerics=each)(array)[0] for each in ("exact", "fast"))
+    assert exact.tobytes() == maps.exp(array).tobytes() == run_text(text, [array])[0].tobytes()
+    assert fast.tobytes() == np.exp(array).tobytes()
+    np.testing.assert_array_max_ulp(fast, exact, 2)
+
+
+@pytest.mark.parametrize("steps", [-1, 2.5, "7", True])
+def test_max_steps_is_a_whole_number(steps: object) -> None:
+    with pytest.raises(CompileError, match="max_steps needs a whole number from 0 on"):
+        RUNTIME.compile(main(f"return %a : {T}"), options={"max_steps": steps})
 
 
 def test_every_result_is_an_array_of_its_own() -> None:

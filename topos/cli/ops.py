@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from argparse import ArgumentParser, Namespace
 
+from topos import runtimes
 from topos.cli._shared import EXIT, of_file, table
 
 __all__ = ["EPILOG", "HELP", "add_arguments", "run"]
@@ -29,11 +30,7 @@ def run(chosen: Namespace) -> int:
 
 
 def _print(text: str) -> None:
-    # The parser is loaded where it is used.
-    from topos.runtimes._stablehlo.census import census
-    from topos.runtimes._stablehlo.read import read
-
-    found = census(read(text))
+    found = runtimes.census(text)
     print(f"arguments  {', '.join(found.arguments) or 'none'}")
     print(f"results    {', '.join(found.results) or 'none'}")
     print(f"constants  {found.constant_bytes:,} bytes\n")

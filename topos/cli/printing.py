@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from argparse import ArgumentParser, Namespace
 
+from topos import runtimes
 from topos.cli._shared import EXIT, of_file
 
 __all__ = ["EPILOG", "HELP", "add_arguments", "run"]
@@ -27,8 +28,4 @@ def run(chosen: Namespace) -> int:
 
 
 def _print(text: str) -> None:
-    # The parser is loaded where it is used.
-    from topos.runtimes._stablehlo.printing import printed
-    from topos.runtimes._stablehlo.read import parsed
-
-    print(printed(parsed(text)), end="")
+    print(runtimes.printed(text), end="")

@@ -1,0 +1,184 @@
+"""The gallery: a module for every operation, verified, printed, run, and held against XLA."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pytest
+
+from topos import runtimes
+from topos.errors import ToposError, UnsupportedError
+from topos.runtimes._drawn import drawn
+from topos.runtimes._stablehlo.likeness import same
+from topos.runtimes._stablehlo.operations import OPERATIONS
+from topos.runtimes._stablehlo.parse import parse
+from topos.runtimes._stablehlo.printing import printed
+from topos.runtimes._stablehlo.read import read
+from topos.runtimes._stablehlo.rules import RULES
+from topos.runtimes._stablehlo.syntax import Operation, Region
+from topos.runtimes.interpreter import RUNTIME
+
+Array = npt.NDArray[Any]
+
+GALLERY = sorted((Path(__file__).parents[2] / "gallery").glob("*.mlir"))
+# No text holds these: the rule of each refuses it by name.
+NOWHERE = {"sdy.manual_computation"}
+RETURNS = {"func.return", "stablehlo.return"}
+# A value of such a type has no array.
+UNHELD = {"dynamic_types"}
+# What jaxlib's own parser does not know yet.
+NEWER = {"collective_reduce"}
+WITHOUT_XLA = {
+    "chlo_ragged_dot": "HLO opcode `ragged-dot` is not supported",
+    "collective_broadcast": "HLO opcode `collective-broadcast` is not supported",
+    "constant": "needs elements that numpy can hold",
+    "dynamic_conv": "'stablehlo.dynamic_conv' op can't be translated",
+    "resharded": "op unknown mesh",
+    "small_elements": "needs elements that numpy can hold",
+    "unary_einsum": "'stablehlo.unary_einsum' op can't be translated",
+}
+# No two implementations agree on the bits of a generator that has no algorithm.
+DRAWING = {"rng"}
+# Of the largest magnitude among the results; XLA's own polynomials are the less precise part.
+TOLERANCE = 1e-5
+
+
+def named(path: Path) -> str:
+    return path.stem
+
+
+def within(region: Region) -> Iterator[str]:
+    for block in region.blocks:
+        for operation in block.operations:
+            yield from of(operation)
+
+
+def of(operation: Operation) -> Iterator[str]:
+    yield operation.name
+    for region in operation.regions:
+        yield from within(region)
+
+
+def operations(path: Path) -> set[str]:
+    bodies = [function.body for function in parse(path.read_text()).functions]
+    return {name for body in bodies if body is not None for name in within(body)} - RETURNS
+
+
+def runs(path: Path) -> bool:
+    return operations(path) <= set(OPERATIONS) and not refused(path)
+
+
+def refused(path: Path) -> bool:
+    """Returns whether a builder of the module refuses it, as those of two processes do."""
+    return path.stem in UNHELD or "stablehlo.infeed" in operations(path)
+
+
+RUNNING = [path for path in GALLERY if runs(path)]
+
+
+def test_the_gallery_has_every_operation_and_no_other() -> None:
+    shown = {name for path in GALLERY for name in operations(path)}
+    assert shown | NOWHERE == set(RULES)
+    assert not shown & NOWHERE
+
+
+@pytest.mark.parametrize("name", sorted(NOWHERE))
+def test_an_operation_that_no_text_holds_is_refused_by_name(name: str) -> None:
+    text = (
+        "func.func @main(%a: tensor<f32>) -> tensor<f32> {\n"
+        f'  %0 = "{name}"(%a) ({{}}) : (tensor<f32>) -> tensor<f32>\n'
+        "  return %0 : tensor<f32>\n}"
+    )
+    with pytest.raises(UnsupportedError, match=name):
+        read(text)
+
+
+@pytest.mark.parametrize("path", GALLERY, ids=named)
+def test_a_module_verifies_and_its_print_says_the_same(path: Path) -> None:
+    module = read(path.read_text())
+    text = printed(module)
+    again = read(text)
+    assert same(again, module)
+    assert printed(again) == text
+
+
+@pytest.mark.parametrize("path", [path for path in GALLERY if path not in RUNNING], ids=named)
+def test_what_does_not_run_is_refused_in_words(path: Path) -> None:
+    with pytest.raises(UnsupportedError) as caught:
+        RUNTIME.compile(path.read_text())
+    assert caught.value.line
+
+
+def arguments(text: str) -> list[Array]:
+    generator = np.random.default_rng(20)
+    return [drawn(generator, type) for type in RUNTIME.compile(text).signature.arguments]
+
+
+def ran(text: str, numerics: str) -> tuple[Array, ...]:
+    return RUNTIME.compile(text, numerics=numerics)(*arguments(text))
+
+
+def demand_near(path: Path, results: tuple[Array, ...], expected: tuple[Array, ...]) -> None:
+    for place, (result, wanted) in enumerate(zip(results, expected, strict=True)):
+        assert result.dtype == wanted.dtype
+        assert result.shape == wanted.shape
+        got, due = result.astype(np.complex128), wanted.astype(np.complex128)
+        # Infinities, NaN among them, are where they should be; the rest is near.
+        finite = np.isfinite(due)
+        assert (np.isfinite(got) == finite).all(), f"{path.stem}, result {place}"
+        largest = np.abs(due[finite]).max(initial=0.0)
+        distance = np.abs(got[finite] - due[finite]).max(initial=0.0)
+        assert distance <= TOLERANCE * largest, f"{path.stem}, result {place}"
+
+
+@pytest.mark.parametrize("path", RUNNING, ids=named)
+def test_both_postures_agree(path: Path) -> None:
+    text = path.read_text()
+    demand_near(path, ran(text, "fast"), ran(text, "exact"))
+
+
+@pytest.mark.parametrize("path", RUNNING, ids=named)
+def test_a_print_runs_to_the_same_bits(path: Path) -> None:
+    text = path.read_text()
+    results, again = ran(text, "exact"), ran(printed(parse(text)), "exact")
+    assert [each.tobytes() for each in again] == [each.tobytes() for each in results]
+
+
+@pytest.mark.parametrize("path", [path for path in GALLERY if path.stem not in NEWER], ids=named)
+def test_the_parser_of_jaxlib_takes_the_text_and_the_print(path: Path) -> None:
+    ir = pytest.importorskip("jax.extend.mlir").ir
+    mlir = pytest.importorskip("jax.interpreters.mlir")
+    from topos.runtimes._mlir import Fault, read
+
+    text = path.read_text()
+    for each in (text, printed(parse(text))):
+        with mlir.make_ir_context():
+            module = read(ir, each)
+        assert not isinstance(module, Fault), module
+
+
+def executed_by_xla(text: str) -> tuple[Array, ...]:
+    pytest.importorskip("jax")
+    return runtimes.load("xla").compile(text)(*arguments(text))
+
+
+@pytest.mark.parametrize(
+    "path",
+    [path for path in RUNNING if path.stem not in {*WITHOUT_XLA, *DRAWING}],
+    ids=named,
+)
+def test_xla_has_the_same_results(path: Path) -> None:
+    text = path.read_text()
+    demand_near(path, ran(text, "exact"), executed_by_xla(text))
+
+
+@pytest.mark.parametrize("name", sorted(WITHOUT_XLA))
+def test_what_xla_does_not_run_it_refuses(name: str) -> None:
+    (path,) = [path for path in GALLERY if path.stem == name]
+    with pytest.raises(ToposError) as caught:
+        executed_by_xla(path.read_text())
+    assert WITHOUT_XLA[name] in str(caught.value)

@@ -1,0 +1,130 @@
+"""Texts that mean harm: never closed, nested, cut, or far larger than they look."""
+
+from __future__ import annotations
+
+import re
+import time
+from contextlib import suppress
+
+import pytest
+
+from topos.errors import ParseError, ToposError, UnsupportedError
+from topos.runtimes._stablehlo.parse import parse
+from topos.runtimes._stablehlo.printing import printed
+
+T = "tensor<2xf32>"
+
+
+def function(line: str) -> str:
+    return (
+        "func.func @main(%a: tensor<2xf32>, %b: tensor<2xf32>) -> tensor<2xf32> {\n"
+        f"  {line}\n  return %0 : tensor<2xf32>\n}}\n"
+    )
+
+
+OPENINGS = (
+    *(
+        "dense<",
+        "dense<[1.0, ",
+        'dense<"0x',
+        "tensor<<<<",
+        "#x.y<<->",
+        '"a\\',
+        "[[",
+        "{a = ",
+        "((",
+        "% ",
+    ),
+    *(
+        "tuple<",
+        "#stablehlo.dot<a = ",
+        'loc(callsite("',
+        "array<i64: 1, ",
+        '@"a',
+        "1.0 - ",
+        "<",
+        "//",
+    ),
+)
+PLACES = (
+    "%0 = stablehlo.constant ",
+    "%0 = stablehlo.negate %a : ",
+    '%0 = "x.y"() {a = ',
+    '%0 = "x.y"() : () -> ',
+    "%0 = stablehlo.negate %a : tensor<f32> loc(",
+    "%0 = sdy.sharding_constraint %a ",
+)
+
+
+@pytest.mark.parametrize("place", PLACES)
+@pytest.mark.parametrize("opening", OPENINGS)
+def test_what_is_never_closed_is_refused_in_linear_time(opening: str, place: str) -> None:
+    def seconds(length: int) -> float:
+        text = f"func.func @main() {{\n  {place}{opening * (length // len(opening))}"
+        start = time.process_time()
+        with pytest.raises(ToposError):
+            parse(text)
+        return time.process_time() - start
+
+    # Eight times the text may take eight times as long, and twice that on a noisy machine.
+    assert seconds(16_000) < max(0.1, 16 * seconds(2_000))
+
+
+NESTED = (
+    ("[", "]", '"x.y"() {a = ', "} : () -> ()"),
+    ("{a = ", "}", '"x.y"() {a = ', "} : () -> ()"),
+    ("tuple<", ">", '"x.y"() : () -> ', ""),
+    ('"x.y"() ({', "}) : () -> ()", "", ""),
+    ('"a"(', ")", '"x.y"() : () -> () loc(', ")"),
+)
+
+
+@pytest.mark.parametrize(("opening", "closing", "before", "after"), NESTED)
+def test_what_nests_a_thousand_deep_is_read_or_refused(
+    opening: str, closing: str, before: str, after: str
+) -> None:
+    filler = "" if "x.y" in opening else '"b"' if "(" in opening else "i1"
+    nested = opening * 5000 + filler + closing * 5000
+    with suppress(UnsupportedError):
+        printed(parse(f"#a = i1\nfunc.func @main() {{\n{before}{nested}{after}\nreturn }}"))
+
+
+def test_aliases_of_aliases_do_not_multiply() -> None:
+    bomb = "\n".join(f"#a{level + 1} = [#a{level}, #a{level}]" for level in range(200))
+    with pytest.raises(UnsupportedError, match="#a18 stands for more than 1000000 values"):
+        parse(f"#a0 = [1, 2, 3]\n{bomb}\nfunc.func @main() {{ return }}")
+
+
+def test_many_results_of_one_operation_do_not_multiply() -> None:
+    with pytest.raises(ParseError, match="names 9999000 results and states 1"):
+        parse(function(f'{", ".join(["%0:9999"] * 1000)} = "x.y"() : () -> i1'))
+
+
+def test_a_long_line_keeps_its_columns() -> None:
+    line = "%0 = stablehlo.constant dense<[" + "1.0, " * 200_000 + "]> : tensor<2xf32> oops"
+    with pytest.raises(ParseError) as caught:
+        parse(function(line))
+    assert (caught.value.line, caught.value.column) == (2, line.index("oops") + 3)
+
+
+CUT = function(f"%0 = stablehlo.reduce(%a init: %b) applies stablehlo.add across dimensions = [0]"
+               f" {{k = 1.0 : f32}} : ({T}, tensor<f32>) -> tensor<f32>")  # fmt: skip
+
+
+def test_every_beginning_of_a_text_is_refused_at_its_end() -> None:
+    text = CUT.rstrip()
+    # Without the brace that opens its body a function is only declared, which is no mistake.
+    for length in range(text.index("{") + 1, len(text)):
+        with pytest.raises(ToposError) as caught:
+            parse(text[:length])
+        assert isinstance(caught.value, ParseError)
+        assert caught.value.line >= 1
+        assert caught.value.column >= 1
+        assert caught.value.reason.startswith(("expected ", "no type", "no element"))
+
+
+def test_every_text_with_a_part_left_out_is_read_or_refused() -> None:
+    parts = re.findall(r'[%@#]?[\w.]+|"[^"]*"|->|\s+|.', CUT)
+    for left in range(len(parts)):
+        with suppress(ToposError):
+            printed(parse("".join(parts[:left] + parts[left + 1 :])))
