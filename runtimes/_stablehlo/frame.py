@@ -7,7 +7,6 @@ from typing import Any, Final
 
 import numpy.typing as npt
 
-from topos.errors import VerifyError
 from topos.runtimes._stablehlo.program import Kernel, Program, Step
 from topos.runtimes._stablehlo.syntax import Operation, Tensor, Type
 
@@ -33,10 +32,8 @@ class Frame:
         self._operations: list[Operation] = []
         self._arguments = 0
 
-    def define(self, name: str, type: Type, line: int) -> int:
+    def define(self, name: str, type: Type) -> int:
         """Returns the next slot, which `name` stands for from here on."""
-        if name in self._slots:
-            raise VerifyError(f"{name} is defined twice", line)
         slot = len(self.types)
         self.types.append(type)
         # An argument of a region may have no name; nothing then uses it.
@@ -50,15 +47,9 @@ class Frame:
         """Declares that the slots so far are the arguments."""
         self._arguments = len(self.types)
 
-    def slot(self, name: str, operation: Operation) -> int:
-        """Returns where `name` lies, or raises `VerifyError` naming the operation and its line."""
-        try:
-            return self._slots[name]
-        except KeyError:
-            raise VerifyError(
-                f"{operation.name} uses {name}, which is not defined",
-                operation.line,
-            ) from None
+    def slot(self, name: str) -> int:
+        """Returns where `name` lies, which a verified module defines before it is used."""
+        return self._slots[name]
 
     def holds(self, name: str) -> bool:
         """Returns whether `name` is defined."""

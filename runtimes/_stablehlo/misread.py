@@ -5,7 +5,7 @@ from __future__ import annotations
 from lark import Token
 
 from topos.errors import ParseError
-from topos.runtimes._stablehlo.syntax import Dense
+from topos.runtimes._stablehlo.syntax import Dense, Operation
 
 __all__ = ["MisreadError", "line_of", "placed"]
 
@@ -13,7 +13,7 @@ __all__ = ["MisreadError", "line_of", "placed"]
 class MisreadError(Exception):
     """A reason and the part that it is about, raised where the text is not at hand."""
 
-    def __init__(self, reason: str, part: Token | Dense) -> None:
+    def __init__(self, reason: str, part: Token | Dense | Operation) -> None:
         super().__init__(reason)
         self.reason, self.part = reason, part
 

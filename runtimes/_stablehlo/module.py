@@ -7,6 +7,7 @@ from typing import Any, Final, NamedTuple
 
 from topos.errors import UnsupportedError
 from topos.runtimes._stablehlo.aliases import Alias, names_of
+from topos.runtimes._stablehlo.misread import MisreadError
 from topos.runtimes._stablehlo.resources import Resources, resources_of
 from topos.runtimes._stablehlo.syntax import (
     Attributes,
@@ -26,6 +27,7 @@ __all__ = ["LOCATION", "Inner", "Section", "assemble", "whole"]
 LOCATION: Final = Opaque("loc(unknown)")
 # The statements beside functions that are kept; they change nothing on a single device.
 _KEPT: Final = frozenset({"sdy.mesh"})
+_VISIBILITIES: Final = frozenset({"nested", "private", "public"})
 # The attributes of a generic function that are parts of the tree.
 _PARTS: Final = frozenset({"sym_name", "function_type", "arg_attrs", "res_attrs"})
 
@@ -114,6 +116,8 @@ def _function(operation: Operation) -> Function:
         raise UnsupportedError(
             "func.func without a function_type", operation.line, operation.column
         )
+    if attributes.get("sym_visibility", "public") not in _VISIBILITIES:
+        raise MisreadError(f"a function is {', '.join(sorted(_VISIBILITIES))}", operation)
     body = operation.regions[0] if operation.regions and operation.regions[0].blocks else None
     arguments = _parameters(types.operands, _names(body), attributes.get("arg_attrs"))
     if body is not None and _types(body.blocks[0].arguments) == types.operands:

@@ -155,7 +155,7 @@ def _convolution(sentence: Sentence) -> Sentence:
 def _field(sentence: Sentence, key: str, value: Any) -> Any:
     if key == "pad":
         return _padding(sentence, value)
-    if key == "reverse" and type(value) is tuple and set(value) <= {0, 1}:
+    if key == "reverse" and type(value) is tuple and all(part in (0, 1) for part in value):
         return Packed(map(bool, value), "i1")
     read = axes(value) if key in WINDOW and key != "reverse" else None
     if read is None:

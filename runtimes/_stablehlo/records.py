@@ -69,7 +69,7 @@ def layout(name: Token, lists: Crossed) -> Crossed:
     for side, letters in zip(lists, _SIDES, strict=True):
         spatial = [axis for axis in side if type(axis) is int]
         others = [axis for axis in side if type(axis) is not int]
-        named = sorted(others) == list(letters) and all(isinstance(axis, Word) for axis in others)
+        named = all(isinstance(axis, Word) for axis in others) and sorted(others) == list(letters)
         if not named or sorted(spatial) != list(range(len(spatial))):
             axes = f"{' and '.join(letters)} and axes from 0 on"
             raise MisreadError(f"a side of a layout needs {axes}, each once", name)

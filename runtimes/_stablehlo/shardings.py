@@ -17,14 +17,21 @@ __all__ = ["RULES"]
 Parameters = tuple[Parameter, ...]
 
 
-def _declaration(keyword: Token, name: Token, value: Token, location: str | None) -> Operation:
+def _declaration(
+    keyword: Token,
+    name: Token,
+    value: Token,
+    attributes: Attributes | None,
+    location: str | None,
+) -> Operation:
     kind = keyword.value.rpartition(".")[2]
-    attributes = {
+    stated = {
         "sym_name": str(symbol(name)),
         kind: Opaque(f"#{keyword.value}{value.value}"),
+        **(attributes or {}),
     }
     line, column = keyword.line or 0, keyword.column or 0
-    return Operation(keyword.value, (), (), attributes, (), (), (), line, column, location or "")
+    return Operation(keyword.value, (), (), stated, (), (), (), line, column, location or "")
 
 
 def _sharded(

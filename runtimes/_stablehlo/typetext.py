@@ -23,8 +23,10 @@ __all__ = ["RULES"]
 
 _EXTENT: Final = re.compile(r"\s*(?:(\d{1,18})|\?)\s*x")
 _UNRANKED: Final = re.compile(r"\*\s*x\s*")
-_SCALAR: Final = re.compile(r"[su]?i\d+|f\d+\w*|bf16|tf32|index|none")
-_ELEMENT: Final = re.compile(rf"{_SCALAR.pattern}|(?:complex|vector|!\w[\w$.]*)\s*<.*>|!\w.*", re.S)
+_SCALAR: Final = re.compile(r"[su]?i\d+|f\d+(?:E\d+M\d+[A-Z0-9]*)?|bf16|tf32|index|none")
+_ELEMENT: Final = re.compile(
+    rf"{_SCALAR.pattern}|complex<\s*(?:{_SCALAR.pattern})\s*>|(?:vector|!\w[\w$.]*)<.*>|!\w.*", re.S
+)
 # Types of one spelling are read once, as long as no text brings more of them than this.
 _KEPT: Final = 4096
 

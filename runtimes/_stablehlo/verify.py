@@ -29,6 +29,8 @@ Array = npt.NDArray[Any]
 
 _TERMINATORS: Final = frozenset({"func.return", "stablehlo.return"})
 _OURS: Final = ("builtin.", "chlo.", "func.", "stablehlo.")
+# Its annotations are read; its computations are of several devices.
+_SHARDY: Final = "sdy."
 _CONSTANTS: Final = frozenset({"arith.constant", "stablehlo.constant"})
 # The share of a name that is right; every name shares its dialect with many others.
 _NEAR: Final = 0.85
@@ -162,6 +164,8 @@ def _unknown(operation: Operation) -> Exception:
     place = (operation.line, operation.column)
     if operation.name in _TERMINATORS:
         return VerifyError(f"{operation.name} ends its block too early", *place)
+    if operation.name.startswith(_SHARDY):
+        return UnsupportedError(f"{operation.name} is not supported", *place)
     if not operation.name.startswith(_OURS):
         return UnsupportedError(f"{operation.name} is of a dialect that is not read", *place)
     near = difflib.get_close_matches(operation.name, RULES, n=1, cutoff=_NEAR)

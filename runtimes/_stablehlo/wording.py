@@ -77,6 +77,10 @@ _COMPOUND: Final = frozenset(
         "SYMBOL",
     }
 )
+_OPERAND: Final = frozenset({"DENSE", "VALUE", "WORD", "_COLON"})
+_BESIDE_OPERAND: Final = frozenset(
+    {"BLOB_OPENING", "LBRACE", "LPAR", "LSQB", "RESOURCE", "STRING", "SYMBOL", "_COMMA"}
+)
 _BESIDE_FUNCTIONS: Final = frozenset(
     {"ALIAS", "NAME", "RESOURCES", "STRING", "TYPE_ALIAS", "VALUE"}
 )
@@ -84,6 +88,7 @@ _BESIDE_RETURN: Final = frozenset({"CALL", "CALL_INDIRECT", "CONSTANT", "STRING"
 _GROUPS: Final = (
     _Group("an attribute", _LITERAL, _COMPOUND | _TYPE),
     _Group("an operation", frozenset({"NAME", "RETURN", "VALUE"}), _BESIDE_RETURN),
+    _Group("operands, attributes or a type", _OPERAND, _BESIDE_OPERAND),
     _Group("a type such as tensor<2xf32>", frozenset({"TENSOR", "_TUPLE"}), _TYPE),
     _Group(
         'a location such as "f.py":1:2',

@@ -100,7 +100,8 @@ def block(width: int, heads: int) -> Model:
     forward = [tape.parameter(array) for array in weights_of((width, 4 * width, width))]
     value = value + attended(normalized(value), weights, heads)
     hidden = gelu_tanh(dense(normalized(value), *forward[:2]))
-    return Model(tape.into_network(), (value + dense_after(tape, hidden, forward)).symbol, {})
+    result = value + dense(hidden, *forward[2:])
+    return Model(tape.into_network(), result.symbol, {})
 
 
 def chain(length: int) -> Model:
@@ -111,3 +112,73 @@ def chain(length: int) -> Model:
     for _ in range(length // 2):
         value = value * weight + weight
     return Model(tape.into_network(), value.symbol, {})
+
+
+def dense(value: Value, weight: Value, bias: Value) -> Value:
+    """Records a product and a bias for each row."""
+    product = value @ weight
+    return product + broadcast_to(bias, product.shape)
+
+
+def attended(value: Value, weights: list[Value], heads: int) -> Value:
+    """Records scaled dot-product attention (Vaswani et al., 2017, section 3.2)."""
+    tokens, width = value.shape
+    size = width // heads
+    query, key, values = (
+        (value @ weight).reshape((tokens, heads, size)).permute((1, 0, 2)) for weight in weights[:3]
+    )
+    shares = softmax((query @ key.transpose()) * (1 / math.sqrt(size)), 2)
+    return (shares @ values).permute((1, 0, 2)).reshape((tokens, width)) @ weights[3]
+
+
+def normalized(value: Value) -> Value:
+    """Records layer normalization without weights (Ba et al., 2016)."""
+    rows, width = value.shape
+    centred = value - mean(value, 1).broadcast_along([1], [width])
+    scale = (variance(value, 1) + 1e-5).rsqrt()
+    return centred * scale.broadcast_along([1], [width])
+
+
+def _convolved(value: Value, kernels: Value, bias: Value) -> Value:
+    """Records a convolution by 3x3 as a product of windows, [batch, channels, rows, columns]."""
+    batch, channels, rows, columns = value.shape
+    windows = value.unfold(2, 3, 1).unfold(3, 3, 1).permute((0, 2, 3, 1, 4, 5))
+    flat = windows.reshape((batch * (rows - 2) * (columns - 2), 9 * channels))
+    maps = dense(flat, kernels, bias)
+    return maps.reshape((batch, rows - 2, columns - 2, bias.shape[0])).permute((0, 3, 1, 2))
+
+
+def _pooled(value: Value) -> Value:
+    return value.unfold(2, 2, 2).unfold(3, 2, 2).max((4, 5))
+
+
+def _stepped(tape: Tape, logits: Value, parameters: list[Value], *, adam: bool) -> Model:
+    """Records the cross-entropy of `logits`, its gradients and the parameters after one step."""
+    targets = tape.input(one_hot(), name="targets")
+    loss = -(targets * logits.log_softmax(1)).sum() / float(BATCH)
+    adjoints = tape.differentiate(loss, parameters)
+    gradients = [tape.value(symbol) for symbol in adjoints.roots()]
+    updates = _adam(tape, parameters, gradients) if adam else _descent(parameters, gradients)
+    result = loss.symbol
+    return Model(tape.into_network(), result, {own.symbol: new.symbol for own, new in updates})
+
+
+def _descent(parameters: list[Value], gradients: list[Value]) -> list[tuple[Value, Value]]:
+    pairs = zip(parameters, gradients, strict=True)
+    return [(own, own - gradient * RATE) for own, gradient in pairs]
+
+
+def _adam(
+    tape: Tape, parameters: list[Value], gradients: list[Value]
+) -> list[tuple[Value, Value]]:
+    """Records Adam (Kingma & Ba, 2015, end of section 2), the moments parameters of the state."""
+    rate = tape.input(np.float32(RATE), name="rate")
+    updates = []
+    for own, gradient in zip(parameters, gradients, strict=True):
+        zeros = np.zeros(own.shape, np.float32)
+        mean_before, square_before = tape.parameter(zeros), tape.parameter(zeros)
+        average = mean_before * MEAN_DECAY + gradient * (1 - MEAN_DECAY)
+        square = square_before * SQUARE_DECAY + gradient * gradient * (1 - SQUARE_DECAY)
+        stepped = own - average * rate.broadcast(own.shape) / (square.sqrt() + EPSILON)
+        updates += [(own, stepped), (mean_before, average), (square_before, square)]
+    return updates

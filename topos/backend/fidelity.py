@@ -13,3 +13,8 @@ class Fidelity(Enum):
     BIT_IDENTICAL = "the oracle's bits, always"
     COMPOSED = "the bits of the composition it replaces, under the same numerics"
     ENVELOPE = "within a stated bound in units in the last place"
+
+    @property
+    def exact(self) -> bool:
+        """Whether an exact run admits it."""
+        return self is not Fidelity.ENVELOPE

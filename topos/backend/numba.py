@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import cache
+from functools import cache, partial
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any, Final
 
@@ -11,16 +11,45 @@ import numpy as np
 import numpy.typing as npt
 
 from topos.backend import twins
+from topos.backend.coverage import Coverage
+from topos.backend.dispatch import Dispatch
 from topos.backend.fidelity import Fidelity
+from topos.backend.formula import Formula
+from topos.backend.offer import Declined, Kernel
+from topos.backend.oracle import written
+from topos.backend.precision import Precision
 from topos.backend.status import Status
+from topos.backend.task import GemmTask, MapTask, ReduceTask, Task
 
-__all__ = ["FIDELITY", "Kernel", "served", "status"]
+__all__ = ["COVERAGE", "absence", "offer", "refusal", "served", "status"]
 
 Array = npt.NDArray[Any]
-Kernel = Callable[..., Array]
 
-FIDELITY: Final = Fidelity.BIT_IDENTICAL
+
+def _same_bits(*precisions: Precision) -> Coverage:
+    return Coverage(precisions, Fidelity.BIT_IDENTICAL, Dispatch.HOST)
+
+
+COVERAGE: Final[dict[Formula, Coverage]] = {
+    Formula.GEMM: _same_bits(Precision.F64, Precision.F32),
+    Formula.SUM: _same_bits(Precision.F64, Precision.F32),
+    Formula.EXP: _same_bits(Precision.F64),
+    Formula.LN: _same_bits(Precision.F64),
+    Formula.TANH: _same_bits(Precision.F64),
+}
+_KERNELS: Final = {
+    Formula.GEMM: "topos.payload.kernels.product.matmul",
+    Formula.SUM: "topos.payload.kernels.reduction.sum",
+    Formula.EXP: "topos.payload.kernels.maps.exp",
+    Formula.LN: "topos.payload.kernels.maps.ln",
+    Formula.TANH: "topos.payload.kernels.maps.tanh",
+}
 _MISSING: Final = "it needs numba: pip install 'topos-compiler[numba]'"
+
+
+def absence() -> str | None:
+    """Returns why this install has no numba, or `None`."""
+    return None if _installed() else _MISSING
 
 
 def status() -> Status:
@@ -37,7 +66,25 @@ def status() -> Status:
     return Status(not reasons, "; ".join(reasons) or f"numba {installed}")
 
 
-def served(reference: Kernel, dtype: np.dtype[Any]) -> Kernel:
+def offer(formula: Formula, task: Task, exact: bool) -> Kernel | Declined:
+    """Returns the compiled twin of the oracle's kernel, or why it does not serve."""
+    twin, dtype = twins.TWINS[_KERNELS[formula]], task.element.dtype
+    refused = refusal(twin, dtype)
+    if refused is not None:
+        return Declined(refused)
+    match task:
+        case GemmTask():
+            return twin.kernel
+        case MapTask(size=size) if size < twins.FEWEST:
+            return Declined(f"a map needs {twins.FEWEST} elements or more, got {size}")
+        case MapTask():
+            return partial(written, twin.kernel)
+        case ReduceTask(operand, axes) if twins.sums_rows(operand.shape, axes):
+            return partial(written, partial(twin.kernel, axes=axes))
+    return Declined("a sum needs trailing axes, some but not all")
+
+
+def served(reference: Callable[..., Array], dtype: np.dtype[Any]) -> Callable[..., Array]:
     """Returns the compiled twin of `reference` for operands of `dtype`, or `reference` itself.
 
     A twin has the same bits: at its first use both run on fixed operands, some for each path

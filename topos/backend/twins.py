@@ -11,22 +11,21 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from topos.payload import without
+from topos.payload import Shape, size, without
 from topos.payload.kernels import maps, reduction
 from topos.payload.kernels.canonical import canonical
-from topos.payload.kernels.conversion import promoted, rounded
 from topos.payload.kernels.tables import exponential_table, logarithm_table
 from topos.payload.kernels.tables_expansion import CENTERS_PER_UNIT, tanh_expansions
 
-__all__ = ["TWINS", "Twin"]
+__all__ = ["FEWEST", "TWINS", "Twin", "sums_rows"]
 
 Array = npt.NDArray[Any]
 Quick = Callable[[Array, Array, Array], None]
 
 _WIDE: Final = np.dtype(np.float64)
 _FLOATS: Final = (np.dtype(np.float32), _WIDE)
-# Compiled maps are worth their call from here on.
-_FEW: Final = 64
+FEWEST: Final = 64
+"""The size from which a compiled map is worth its call; the oracle's kernel takes fewer."""
 
 
 class Twin(NamedTuple):
@@ -48,30 +47,44 @@ class Twin(NamedTuple):
 
 
 @np.errstate(all="ignore")
-def matmul(left: Array, right: Array) -> Array:
-    """Returns what the kernel `product.matmul` does, for floating operands."""
+def matmul(left: Array, right: Array, out: Array | None = None) -> Array:
+    """Returns what the kernel `product.matmul` does, for float32 and float64, in `out` if given.
+
+    `out` shares no memory with the operands.
+    """
     from topos.backend.compiled.product import matmul as compiled
 
     (rows, depth), columns = left.shape[-2:], right.shape[-1]
     batch = math.prod(left.shape[:-2])
-    first = np.ascontiguousarray(promoted(left)).reshape(batch, rows, depth)
-    second = np.ascontiguousarray(promoted(right)).reshape(batch, depth, columns)
-    total = rounded(compiled(first, second), left.dtype)
-    return total.reshape(*left.shape[:-1], columns)
+    first = np.ascontiguousarray(left).reshape(batch, rows, depth)
+    second = np.ascontiguousarray(right).reshape(batch, depth, columns)
+    direct = out is not None and out.flags.c_contiguous
+    total = out if direct else np.empty((*left.shape[:-1], columns), left.dtype)
+    compiled(first, second, total.reshape(batch, rows, columns))
+    canonical(total)
+    if out is None or direct:
+        return total
+    np.copyto(out, total)
+    return out
 
 
 @np.errstate(all="ignore")
 def sum_(array: Array, axes: tuple[int, ...]) -> Array:
     """Returns what the kernel `reduction.sum` does; compiled where trailing axes are reduced."""
-    rank = array.ndim
-    trailing = 0 < len(axes) < rank and axes == tuple(range(rank - len(axes), rank))
-    if not trailing or array.size == 0 or not array.flags.c_contiguous:
+    if not sums_rows(array.shape, axes) or not array.flags.c_contiguous:
         return reduction.sum(array, axes)
     from topos.backend.compiled.reduction import sum_rows
 
     terms = math.prod(array.shape[axis] for axis in axes)
     sums = sum_rows(array.reshape(-1, terms))
     return canonical(sums).reshape(without(array.shape, axes))
+
+
+def sums_rows(shape: Shape, axes: tuple[int, ...]) -> bool:
+    """Returns whether `axes` are trailing ones, some but not all, of a tensor with elements."""
+    rank = len(shape)
+    trailing = 0 < len(axes) < rank and axes == tuple(range(rank - len(axes), rank))
+    return trailing and size(shape) > 0
 
 
 def exp(array: Array) -> Array:
@@ -111,7 +124,7 @@ def _powers_of_two() -> Array:
 
 def _settled(reference: Callable[[Array], Array], array: Array, quick: Quick) -> Array:
     """Returns the map of `array`: the lanes that `quick` leaves open are the kernel's to settle."""
-    if array.size < _FEW:
+    if array.size < FEWEST:
         return reference(array)
     values = np.ascontiguousarray(array).reshape(-1)
     result, lanes = np.empty(values.size), np.empty(values.size, np.bool_)

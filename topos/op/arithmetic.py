@@ -7,6 +7,7 @@ from typing import ClassVar
 
 import numpy as np
 
+from topos.op.kernel import Kernel, wide_kernel
 from topos.op.operation import Array, Cotangents, Domain, Operation, R, Reads
 from topos.payload import TensorType, kernels
 
@@ -27,6 +28,9 @@ class Add(Operation):
     def specialize(self, *operands: TensorType) -> Callable[..., Array]:
         return kernels.clean.native(np.add, self.compute, operands[0].element.dtype)
 
+    def fast(self, *operands: TensorType) -> Kernel:
+        return wide_kernel(np.add, self.compute, operands[0])
+
     def backward(self, operands: Sequence[R], output: R, gradient: R) -> Cotangents[R]:
         return gradient, gradient
 
@@ -45,6 +49,9 @@ class Sub(Operation):
     def specialize(self, *operands: TensorType) -> Callable[..., Array]:
         return kernels.clean.native(np.subtract, self.compute, operands[0].element.dtype)
 
+    def fast(self, *operands: TensorType) -> Kernel:
+        return wide_kernel(np.subtract, self.compute, operands[0])
+
     def backward(self, operands: Sequence[R], output: R, gradient: R) -> Cotangents[R]:
         return gradient, -gradient
 
@@ -62,6 +69,9 @@ class Mul(Operation):
 
     def specialize(self, *operands: TensorType) -> Callable[..., Array]:
         return kernels.clean.native(np.multiply, self.compute, operands[0].element.dtype)
+
+    def fast(self, *operands: TensorType) -> Kernel:
+        return wide_kernel(np.multiply, self.compute, operands[0])
 
     def reads(self) -> Reads:
         return Reads(operands=(0, 1))
@@ -83,6 +93,9 @@ class Div(Operation):
 
     def specialize(self, *operands: TensorType) -> Callable[..., Array]:
         return kernels.clean.native(np.divide, self.compute, operands[0].element.dtype)
+
+    def fast(self, *operands: TensorType) -> Kernel:
+        return wide_kernel(np.divide, self.compute, operands[0])
 
     def reads(self) -> Reads:
         return Reads(operands=(1,), output=True)
@@ -107,6 +120,9 @@ class Neg(Operation):
     def specialize(self, *operands: TensorType) -> Callable[..., Array]:
         return kernels.clean.native(np.negative, self.compute, operands[0].element.dtype)
 
+    def fast(self, *operands: TensorType) -> Kernel:
+        return wide_kernel(np.negative, self.compute, operands[0])
+
     def backward(self, operands: Sequence[R], output: R, gradient: R) -> Cotangents[R]:
         return (-gradient,)
 
@@ -122,6 +138,9 @@ class Maximum(Operation):
 
     def compute(self, *operands: Array) -> Array:
         return kernels.arithmetic.maximum(*operands)
+
+    def fast(self, *operands: TensorType) -> Kernel:
+        return wide_kernel(np.maximum, self.compute, operands[0])
 
     def reads(self) -> Reads:
         return Reads(operands=(0, 1))
@@ -144,6 +163,9 @@ class Minimum(Operation):
     def compute(self, *operands: Array) -> Array:
         return kernels.arithmetic.minimum(*operands)
 
+    def fast(self, *operands: TensorType) -> Kernel:
+        return wide_kernel(np.minimum, self.compute, operands[0])
+
     def reads(self) -> Reads:
         return Reads(operands=(0, 1))
 
@@ -165,6 +187,9 @@ class Step(Operation):
     def compute(self, *operands: Array) -> Array:
         return kernels.arithmetic.step(*operands)
 
+    def fast(self, *operands: TensorType) -> Kernel:
+        return wide_kernel(kernels.fast.step, self.compute, operands[0], broadcasts=True)
+
     def backward(self, operands: Sequence[R], output: R, gradient: R) -> Cotangents[R]:
         return None, None
 
@@ -179,6 +204,9 @@ class Power(Operation):
 
     def compute(self, *operands: Array) -> Array:
         return kernels.power.power(*operands)
+
+    def fast(self, *operands: TensorType) -> Kernel:
+        return wide_kernel(np.power, self.compute, operands[0])
 
     def reads(self) -> Reads:
         return Reads(operands=(0, 1), output=True)

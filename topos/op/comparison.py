@@ -9,6 +9,7 @@ from typing import ClassVar
 import numpy as np
 
 from topos.errors import ElementError, ShapeError
+from topos.op.kernel import Kernel, wide_kernel
 from topos.op.operation import Array, Cotangents, Domain, Operation, R, Reads
 from topos.payload import Element, Shape, TensorType, bool_, kernels
 
@@ -45,6 +46,13 @@ class Compare(Operation):
         kernel: Callable[..., Array] = getattr(kernels.comparison, self.direction.name.lower())
         return kernel(*operands)
 
+    def exact(self, *operands: TensorType) -> Kernel:
+        return self.fast(*operands)
+
+    def fast(self, *operands: TensorType) -> Kernel:
+        ufunc = getattr(np, self.direction.name.lower())
+        return wide_kernel(ufunc, self.compute, operands[0])
+
     def backward(self, operands: Sequence[R], output: R, gradient: R) -> Cotangents[R]:
         return None, None
 
@@ -67,8 +75,11 @@ class Select(Operation):
     def compute(self, *operands: Array) -> Array:
         return kernels.comparison.select(*operands)
 
-    def specialize(self, *operands: TensorType) -> Callable[..., Array]:
-        return np.where
+    def exact(self, *operands: TensorType) -> Kernel:
+        return self.fast(*operands)
+
+    def fast(self, *operands: TensorType) -> Kernel:
+        return Kernel(kernels.fast.select, True, True, (1,))
 
     def reads(self) -> Reads:
         return Reads(operands=(0,))
@@ -105,6 +116,11 @@ class Convert(Operation):
 
     def compute(self, *operands: Array) -> Array:
         return kernels.conversion.convert(operands[0], self.element.dtype)
+
+    def fast(self, *operands: TensorType) -> Kernel:
+        if self.element.dtype not in (np.float32, np.float64):
+            return Kernel(self.compute)
+        return wide_kernel(kernels.fast.convert, self.compute, operands[0])
 
     def backward(self, operands: Sequence[R], output: R, gradient: R) -> Cotangents[R]:
         element = operands[0].element

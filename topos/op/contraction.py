@@ -9,6 +9,7 @@ import numpy as np
 
 from topos import backend
 from topos.errors import ShapeError
+from topos.op.kernel import Kernel, wide_kernel
 from topos.op.operation import Array, Cotangents, Domain, Operation, R, Reads
 from topos.payload import Shape, TensorType, kernels
 
@@ -39,6 +40,10 @@ class MatMul(Operation):
     def specialize(self, *operands: TensorType) -> Callable[..., Array]:
         dtype = operands[0].element.dtype
         return kernels.clean.guarded(backend.numba.served(kernels.product.matmul, dtype))
+
+    def fast(self, *operands: TensorType) -> Kernel:
+        kernel = wide_kernel(np.matmul, self.compute, operands[0])
+        return kernel._replace(broadcasts=False, over=())
 
     def reads(self) -> Reads:
         return Reads(operands=(0, 1))

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Never, TypeVar, dat
 import numpy.typing as npt
 
 from topos.errors import ElementError, ShapeError
+from topos.op.kernel import Kernel, kernel_of
 from topos.payload import DIFFERENTIABLE, Element, Shape, TensorType, demand_possible, kernels
 
 if TYPE_CHECKING:
@@ -144,6 +145,17 @@ class Operation:
         `numpy.errstate(invalid="raise")` where its result would hold a NaN.
         """
         return kernels.clean.guarded(self.compute) if self.introduces_nan else self.compute
+
+    def exact(self, *operands: TensorType) -> Kernel:
+        """Returns `specialize` as a kernel that may write where a schedule says."""
+        return kernel_of(self.specialize(*operands))
+
+    def fast(self, *operands: TensorType) -> Kernel:
+        """Returns the kernel of Fast plans for operands of these types, NaN or not.
+
+        It may add in another order and round maps otherwise; by default it is `compute`.
+        """
+        return Kernel(self.compute)
 
     def reads(self) -> Reads:
         """Returns what `backward` reads; by default nothing but shapes and elements."""

@@ -10,6 +10,7 @@ import numpy as np
 
 from topos import backend
 from topos.errors import ShapeError
+from topos.op.kernel import Kernel, wide_kernel
 from topos.op.operation import Array, Cotangents, Domain, Operation, R, Reads
 from topos.payload import Shape, TensorType, kernels, size, without
 
@@ -32,6 +33,10 @@ class Sum(Operation):
 
     def specialize(self, *operands: TensorType) -> Callable[..., Array]:
         return _summing(operands[0], tuple(range(len(operands[0].shape))))
+
+    def fast(self, *operands: TensorType) -> Kernel:
+        kernel = partial(kernels.fast.sum_along, axes=tuple(range(len(operands[0].shape))))
+        return wide_kernel(kernel, self.compute, operands[0])
 
     def backward(self, operands: Sequence[R], output: R, gradient: R) -> Cotangents[R]:
         return (gradient.broadcast(operands[0].shape),)
@@ -78,6 +83,10 @@ class SumAlong(Operation):
 
     def specialize(self, *operands: TensorType) -> Callable[..., Array]:
         return _summing(operands[0], self.axes)
+
+    def fast(self, *operands: TensorType) -> Kernel:
+        kernel = partial(kernels.fast.sum_along, axes=self.axes)
+        return wide_kernel(kernel, self.compute, operands[0])
 
     def backward(self, operands: Sequence[R], output: R, gradient: R) -> Cotangents[R]:
         return (gradient.broadcast_along(self.axes, _extents(operands[0].shape, self.axes)),)
@@ -134,6 +143,10 @@ class MaxAlong(Operation):
 
     def compute(self, *operands: Array) -> Array:
         return kernels.reduction.maximum(operands[0], self.axes)
+
+    def fast(self, *operands: TensorType) -> Kernel:
+        kernel = partial(kernels.fast.maximum_along, axes=self.axes)
+        return wide_kernel(kernel, self.compute, operands[0])
 
     def reads(self) -> Reads:
         return Reads(operands=(0,), output=True)

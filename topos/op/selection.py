@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from typing import ClassVar
 
 from topos.errors import ElementError, ShapeError
+from topos.op.kernel import Kernel
 from topos.op.operation import Array, Cotangents, Domain, Operation, R, Reads
-from topos.payload import Element, Shape, kernels
+from topos.payload import Element, Shape, TensorType, kernels
 
 __all__ = ["Gather", "Scatter"]
 
@@ -37,6 +39,12 @@ class Gather(Operation):
 
     def compute(self, *operands: Array) -> Array:
         return kernels.selection.gather(operands[0], operands[1], self.axis)
+
+    def exact(self, *operands: TensorType) -> Kernel:
+        return self.fast(*operands)
+
+    def fast(self, *operands: TensorType) -> Kernel:
+        return Kernel(partial(kernels.fast.gather, axis=self.axis), True)
 
     def reads(self) -> Reads:
         return Reads(operands=(1,))

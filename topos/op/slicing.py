@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from typing import ClassVar
 
 import numpy as np
 
 from topos.errors import ShapeError
+from topos.op.kernel import Kernel
 from topos.op.operation import Array, Cotangents, Domain, Operation, R
-from topos.payload import Shape
+from topos.payload import Shape, TensorType, kernels
 
 __all__ = ["Concatenate", "Narrow", "Pad"]
 
@@ -76,6 +78,12 @@ class Pad(Operation):
         padded[tuple(slice(low, low + extent) for low, extent in box)] = array
         return padded
 
+    def exact(self, *operands: TensorType) -> Kernel:
+        return self.fast(*operands)
+
+    def fast(self, *operands: TensorType) -> Kernel:
+        return Kernel(partial(kernels.fast.pad, low=self.low), True)
+
     def backward(self, operands: Sequence[R], output: R, gradient: R) -> Cotangents[R]:
         return (gradient.box(self.low, operands[0].shape),)
 
@@ -107,6 +115,12 @@ class Concatenate(Operation):
 
     def compute(self, *operands: Array) -> Array:
         return np.concatenate(operands, self.axis)
+
+    def exact(self, *operands: TensorType) -> Kernel:
+        return self.fast(*operands)
+
+    def fast(self, *operands: TensorType) -> Kernel:
+        return Kernel(partial(kernels.fast.concatenate, axis=self.axis), True)
 
     def backward(self, operands: Sequence[R], output: R, gradient: R) -> Cotangents[R]:
         cotangents, start = [], 0

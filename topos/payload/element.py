@@ -5,12 +5,15 @@ from __future__ import annotations
 import re
 from functools import cache
 from types import FunctionType
-from typing import Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import numpy as np
 
 from topos.errors import ElementError
 from topos.payload.shape import Shape
+
+if TYPE_CHECKING:
+    from topos.backend import BatchNormTask, Formula, GemmTask, Kernel, MapTask
 
 __all__ = [
     "DIFFERENTIABLE",
@@ -76,6 +79,23 @@ class Element:
         stored: np.dtype[Any] = self._dtype
         return stored
 
+    def gemm(self, task: GemmTask, exact: bool) -> Kernel | None:
+        """Returns the kernel that plans compute a product of this element by.
+
+        An element of the user's own overrides this hook, `map` and `batch_norm` to route its
+        tasks onto kernels; `None` leaves a task to the backends and the oracle. Where `exact` is
+        true a kernel must have the oracle's bits, and the oracle itself never asks.
+        """
+        return None
+
+    def map(self, function: Formula, task: MapTask, exact: bool) -> Kernel | None:
+        """Returns the kernel that plans apply `function` to arrays of this element by."""
+        return None
+
+    def batch_norm(self, task: BatchNormTask, exact: bool) -> Kernel | None:
+        """Returns the kernel that plans normalize batches of this element by."""
+        return None
+
     def __repr__(self) -> str:
         return self.name
 
@@ -83,7 +103,10 @@ class Element:
         # A built-in element must stay the same object across a pickle.
         if ELEMENTS.get(self.name) is self:
             return _named, (self.name,)
-        return _rebuilt, (self.name, self.dtype, self.mlir, self.compute, self.differentiable)
+        state = {name: getattr(self, name) for name in Element.__slots__}
+        # The function that answers a dtype need not cross, the dtype does.
+        state["_dtype"] = self.dtype
+        return _rebuilt, (type(self), state | getattr(self, "__dict__", {}))
 
 
 class TensorType(NamedTuple):
@@ -135,5 +158,8 @@ def _named(name: str) -> Element:
     return ELEMENTS[name]
 
 
-def _rebuilt(name: str, dtype: Any, mlir: str, compute: Any, differentiable: bool) -> Element:
-    return Element(name, dtype, mlir=mlir, compute=compute, differentiable=differentiable)
+def _rebuilt(kind: type[Element], state: dict[str, Any]) -> Element:
+    element = kind.__new__(kind)
+    for name, value in state.items():
+        setattr(element, name, value)
+    return element

@@ -9,19 +9,19 @@ from typing import Final
 
 from topos.runtimes._stablehlo.site import Builder
 
-__all__ = ["ELEMENTWISE", "OPERATIONS"]
+__all__ = ["ELEMENTWISE", "FAMILIES", "OPERATIONS"]
 
 # Files without a table hold what the families share.
-_FAMILIES: Final = [
+FAMILIES: Final = [
     family
     for module in iter_modules(__path__)
     if hasattr(family := import_module(f"{__name__}.{module.name}"), "BUILDERS")
 ]
 
 OPERATIONS: Final[Mapping[str, Builder]] = {
-    name: builder for family in _FAMILIES for name, builder in family.BUILDERS.items()
+    name: builder for family in FAMILIES for name, builder in family.BUILDERS.items()
 }
 # A kernel of these, given arrays of one shape for scalars, computes element by element.
 ELEMENTWISE: Final[frozenset[str]] = frozenset(
-    name for family in _FAMILIES if hasattr(family, "ELEMENTWISE") for name in family.BUILDERS
+    name for family in FAMILIES if hasattr(family, "ELEMENTWISE") for name in family.BUILDERS
 )

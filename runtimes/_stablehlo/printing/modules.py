@@ -46,11 +46,13 @@ def _statements(writer: Writer, module: Module) -> None:
 
 
 def _declaration(writer: Writer, operation: Operation) -> None:
-    name, value = operation.attributes.get("sym_name"), operation.attributes.get("mesh")
+    rest = dict(operation.attributes)
+    name, value = rest.pop("sym_name", None), rest.pop("mesh", None)
     opening = f"#{operation.name}"
     match name, value:
-        case str(), Opaque(text) if text.startswith(opening) and len(operation.attributes) == 2:
-            writer.line(f"{operation.name} {referred(name)} = {text[len(opening) :]}")
+        case str(), Opaque(text) if text.startswith(opening):
+            tail = f" {dictionary(rest)}" if rest else ""
+            writer.line(f"{operation.name} {referred(name)} = {text[len(opening) :]}{tail}")
         case _:
             writer.operation(operation)
 

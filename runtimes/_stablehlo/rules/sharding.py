@@ -17,12 +17,7 @@ def _same(claim: Claim) -> None:
     claim.demand(operand == result, f"results in {operand}, got {result}")
 
 
-def _by_hand(claim: Claim) -> None:
-    claim.unsupported("is a computation of several devices")
-
-
 RULES: Final[Mapping[str, Rule]] = {
-    "sdy.manual_computation": _by_hand,
     "sdy.reshard": _same,
     "sdy.sharding_constraint": _same,
 }

@@ -108,10 +108,14 @@ TEXTS = (
            "^bb0(%x: tensor<i8>, %y: tensor<i8>):\n"
            "stablehlo.return %x, %y : tensor<i8>, tensor<i8>\n"
            "} : (tensor<4xi8>, tensor<i8>) -> (tensor<4xi8>, tensor<i8>)"),
+    around('%0 = "stablehlo.while"(%a) ({\n^bb0(%x: tensor<2x3xf32>):\n'
+           "%c = stablehlo.constant dense<false> : tensor<i1>\n"
+           "stablehlo.return %c : tensor<i1>\n}, {\n^bb0(%y: tensor<2x3xf32>):\n"
+           f"stablehlo.return %y : {T}\n}}) : ({T}) -> {T}"),
     around("stablehlo.optimization_barrier()\n%0 = stablehlo.after_all : !stablehlo.token"),
     around("%f = func.constant @main : (tensor<2x3xf32>, tensor<2x3xf32>) -> ()\n"
            "func.call_indirect %f(%a, %b) : (tensor<2x3xf32>, tensor<2x3xf32>) -> ()"),
-    'sdy.mesh @mesh = <["x"=2]>\n'
+    'sdy.mesh @mesh = <["x"=2]> {a.b = [1 : i8]}\n'
     + around(f'%0 = sdy.sharding_constraint %a <@mesh, [{{"x"}}, {{}}]> : {T}\n'
              f'%1 = sdy.manual_computation(%a) in_shardings=[<@mesh, [{{"x"}}, {{}}]>]'
              f' out_shardings=[<@mesh, [{{"x"}}, {{}}]>] manual_axes={{"x"}}'
@@ -156,6 +160,7 @@ DIFFERENT = (
     ("%0 = stablehlo.constant dense<1> : tensor<1xi8>", "dense<1>", "dense<[1]>"),
     ("%0 = stablehlo.negate %a : tensor<f32>", "%0", "%1"),
     ("%0 = stablehlo.negate %a : tensor<f32>", "f32", "f64"),
+    ("%0 = stablehlo.negate %a {k = array<i64: 1>} : tensor<f32>", "i64", "i32"),
     ('"x.y"() ({}) : () -> ()', "{}", "{^bb0:}"),
     ('"cf.br"()[^a] : () -> ()', "^a", "^b"),
 )

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from topos.errors import UnsupportedError, VerifyError
+from topos.errors import TextError, UnsupportedError, VerifyError
+from topos.runtimes import verify
 from topos.runtimes.interpreter import RUNTIME
 
 T = "tensor<2xf32>"
@@ -41,7 +42,10 @@ INVALID = (
         "line 2: stablehlo.add uses %0, which is not defined",
     ),
     (function(f"%0 = stablehlo.add %a : {T}"), "line 2: stablehlo.add needs 2 operands, got 1"),
-    (function(f"%0:2 = stablehlo.add %a, %b : {T}"), "line 2: stablehlo.add has 1 result, got 2"),
+    (
+        function(f'%0:2 = "stablehlo.add"(%a, %b) : ({T}, {T}) -> ({T}, {T})'),
+        "line 2: stablehlo.add has 1 result, got 2",
+    ),
     (
         function(f"%0 = stablehlo.negate %a, %b : {T}"),
         "line 2: stablehlo.negate needs 1 operand, got 2",
@@ -105,7 +109,7 @@ INVALID = (
     ),
     (
         function(f"%0 = stablehlo.pad %a, %b, low = [0], high = [0] : ({T}, {T}) -> {T}"),
-        f"line 2: stablehlo.pad needs a scalar filler, got {T}",
+        f"line 2: stablehlo.pad needs a scalar as filler, got {T}",
     ),
     (
         function(f"%0 = stablehlo.dot_general %a, %b, contracting_dims = [0] x [1] : {DOT}"),
@@ -121,7 +125,7 @@ INVALID = (
             "%0 = stablehlo.reduce(%a init: %b) applies stablehlo.add"
             f" across dimensions = [0] : {DOT}"
         ),
-        f"line 2: stablehlo.reduce needs a scalar f32, got {T}",
+        f"line 2: stablehlo.reduce needs a body that returns the shape of {T}, got tensor<f32>",
     ),
     (
         function(f'%0 = "stablehlo.iota"() : () -> {T}'),
@@ -142,39 +146,53 @@ INVALID = (
         "line 3: func.return uses %x, which is not defined",
     ),
 )
-UNKNOWN = (
+MISNAMED = (
+    (f"%0 = stablehlo.frobnicate %a, %b : {T}", "no operation is called stablehlo.frobnicate"),
     (
-        function(f"%0 = stablehlo.frobnicate %a, %b : {T}"),
-        "line 2: stablehlo.frobnicate is not supported",
+        f"%0 = stablehlo.multiplly %a, %b : {T}",
+        "no operation is called stablehlo.multiplly; did you mean stablehlo.multiply?",
     ),
-    (function(f'%0 = "other.add"(%a) : ({T}) -> {T}'), "line 2: other.add is not supported"),
     (
-        function("%0 = stablehlo.frob(%a) over {x} : " + T),
-        "line 2: stablehlo.frob is not supported",
+        f'%0 = "chlo.broadcast_subtrac"(%a, %b) : ({T}, {T}) -> {T}',
+        "no operation is called chlo.broadcast_subtrac; did you mean chlo.broadcast_subtract?",
     ),
+)
+UNSUPPORTED = (
+    (
+        function(f'%0 = "other.add"(%a) : ({T}) -> {T}'),
+        "line 2: other.add is of a dialect that is not read",
+    ),
+    (
+        function(f'%0 = "sdy.manual_computation"(%a) ({{}}) : ({T}) -> {T}'),
+        "line 2: sdy.manual_computation is not supported",
+    ),
+    (
+        "func.func @main(%a: tensor<2xf32, #x.y>) { return }",
+        "line 1: type tensor<2xf32, #x.y> is not supported",
+    ),
+    (
+        "func.func @main() {\nreturn\n^bb1:\nreturn }",
+        "line 1: a region of several blocks is not supported",
+    ),
+    (
+        "module { module { } }\nfunc.func @main() { return }",
+        "line 1: a module inside another",
+    ),
+    ('func.func @main() { return }\n"x.y"() : () -> ()', "line 2: x.y outside a function"),
+)
+# These verify, and have no meaning as a run of arrays.
+NOT_RUN = (
     (
         "func.func @main(%a: tensor<?xf32>) { return }",
         "line 1: type tensor<?xf32> is not supported",
     ),
     (
-        "func.func @main(%a: tensor<2xcomplex<f32>>) { return }",
-        "line 1: type tensor<2xcomplex<f32>> is not supported",
-    ),
-    (
-        "func.func @main(%a: tensor<2xf8E5M2>) { return }",
-        "line 1: type tensor<2xf8E5M2> is not supported",
-    ),
-    (
-        "func.func @main(%a: !stablehlo.token) { return }",
-        "line 1: type !stablehlo.token is not supported",
+        "\nfunc.func @main(%a: !stablehlo.token) { return }",
+        "line 2: type !stablehlo.token is not supported",
     ),
     (
         "func.func @main(%a: tuple<tensor<f32>>) { return }",
         "line 1: type tuple<tensor<f32>> is not supported",
-    ),
-    (
-        "func.func @main(%a: tensor<2xf32, #x.y>) { return }",
-        "line 1: type tensor<2xf32, #x.y> is not supported",
     ),
     ("func.func private @main()", "line 1: @main has no body"),
     (
@@ -182,20 +200,34 @@ UNKNOWN = (
         "line 2: @main calls itself, which is not supported",
     ),
     (
-        "func.func @main() {\nreturn\n^bb1:\nreturn }",
-        "line 1: a region of several blocks is not supported",
+        function(
+            f'%0 = "stablehlo.collective_reduce"(%a) ({{\n'
+            "^bb0(%x: tensor<f32>, %y: tensor<f32>):\n"
+            '"stablehlo.return"(%x) : (tensor<f32>) -> ()\n'
+            f"}}) {{replica_groups = dense<0> : tensor<1x1xi64>}} : ({T}) -> {T}"
+        ),
+        "line 2: stablehlo.collective_reduce is not supported",
     ),
-    ("module { module { } }\nfunc.func @main() { return }", "a module beside or inside another"),
-    ('func.func @main() { return }\n"x.y"() : () -> ()', "line 2: x.y outside a function"),
 )
+
+
+def told(error: TextError) -> str:
+    return f"line {error.line}: {error.reason}" if error.line else error.reason
 
 
 @pytest.mark.parametrize(("text", "message"), INVALID)
 def test_a_module_that_breaks_a_rule(text: str, message: str) -> None:
     with pytest.raises(VerifyError) as caught:
         RUNTIME.compile(text)
-    error = caught.value
-    assert (f"line {error.line}: {error.reason}" if error.line else error.reason) == message
+    assert told(caught.value) == message
+
+
+@pytest.mark.parametrize(("line", "message"), MISNAMED)
+def test_a_name_that_no_operation_has(line: str, message: str) -> None:
+    with pytest.raises(VerifyError) as caught:
+        verify(function(line))
+    assert told(caught.value) == f"line 2: {message}"
+    assert caught.value.column == 8
 
 
 def test_a_broken_rule_is_shown_with_its_line_and_a_caret() -> None:
@@ -205,24 +237,38 @@ def test_a_broken_rule_is_shown_with_its_line_and_a_caret() -> None:
     with pytest.raises(VerifyError) as caught:
         RUNTIME.compile(text)
     assert str(caught.value) == (
-        "line 2, column 3: stablehlo.negate uses %b, which is not defined\n"
+        "line 2, column 8: stablehlo.negate uses %b, which is not defined\n"
         "  %0 = stablehlo.negate %b : tensor<2xf32>\n"
-        "  ^"
+        "       ^"
     )
 
 
-@pytest.mark.parametrize(("text", "message"), UNKNOWN)
-def test_a_module_with_something_unknown(text: str, message: str) -> None:
+@pytest.mark.parametrize(("text", "message"), UNSUPPORTED)
+def test_a_module_with_something_that_is_not_read(text: str, message: str) -> None:
+    with pytest.raises(UnsupportedError) as caught:
+        verify(text)
+    assert told(caught.value) == message
+
+
+@pytest.mark.parametrize(("text", "message"), NOT_RUN)
+def test_a_module_that_verifies_and_does_not_run(text: str, message: str) -> None:
+    verify(text)
     with pytest.raises(UnsupportedError) as caught:
         RUNTIME.compile(text)
-    assert str(caught.value) == message
+    assert told(caught.value) == message
+    assert caught.value.column
 
 
-def test_a_text_nested_too_deep_is_refused_in_words() -> None:
+@pytest.mark.parametrize("depth", [400, 4000])
+def test_a_text_nested_too_deep_is_refused_in_words(depth: int) -> None:
+    end = '"stablehlo.return"() : () -> ()'
+    after = f"}}, {{{end}}}) : (tensor<i1>) -> ()"
+    text = (
+        "func.func @main(%a: tensor<i1>) {"
+        + '"stablehlo.if"(%a) ({' * depth
+        + end
+        + end.join([after] * depth)
+        + "return }"
+    )
     with pytest.raises(UnsupportedError, match="nested this deep"):
-        RUNTIME.compile(
-            "func.func @main(%a: tensor<i1>) {"
-            + '"stablehlo.if"(%a) ({' * 3000
-            + "}) : (tensor<i1>) -> ()" * 3000
-            + "return }"
-        )
+        verify(text)

@@ -24,15 +24,14 @@ BLOCK: Final = 64
 SHALLOW: Final = 1024
 
 
-def matmul(left: Array, right: Array) -> Array:
-    """Returns `[batch, m, k] @ [batch, k, n]` of contiguous float32 or float64 operands."""
+def matmul(left: Array, right: Array, result: Array) -> None:
+    """Writes `[batch, m, k] @ [batch, k, n]`, all contiguous and float32 or float64."""
     batch, rows, depth = left.shape
     columns = right.shape[2]
-    result = np.zeros((batch, rows, columns), left.dtype)
+    result.fill(0)
     tall = columns < NARROW and rows > columns and depth <= SHALLOW
     for index in range(batch):
         (accumulate_tall if tall else accumulate)(left[index], right[index], result[index])
-    return result
 
 
 @numba.njit(**OPTIONS)

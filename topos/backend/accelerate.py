@@ -1,0 +1,120 @@
+"""The accelerate backend: Apple's BLAS where numpy was built on it, and vForce for the maps."""
+
+from __future__ import annotations
+
+import ctypes
+import sys
+from functools import cache, partial
+from typing import Any, Final
+
+import numpy as np
+import numpy.typing as npt
+
+from topos.backend.coverage import Coverage
+from topos.backend.dispatch import Dispatch
+from topos.backend.fidelity import Fidelity
+from topos.backend.formula import Formula
+from topos.backend.offer import Declined, Kernel
+from topos.backend.precision import Precision
+from topos.backend.status import Status
+from topos.backend.task import GemmTask, MapTask, Task
+
+__all__ = ["COVERAGE", "FEWEST", "absence", "offer", "status"]
+
+Array = npt.NDArray[Any]
+
+FEWEST: Final = 4096
+"""The size from which a map goes to vForce: there ctypes adds a tenth to a call of numpy."""
+
+_LIBRARY: Final = "/System/Library/Frameworks/Accelerate.framework/Accelerate"
+_WIDE: Final = (Precision.F64, Precision.F32)
+# The names for float64; those for float32 end in f.
+_FUNCTIONS: Final = {
+    Formula.EXP: "vvexp",
+    Formula.EXPM1: "vvexpm1",
+    Formula.LN: "vvlog",
+    Formula.LOG1P: "vvlog1p",
+    Formula.SQRT: "vvsqrt",
+    Formula.RSQRT: "vvrsqrt",
+    Formula.TANH: "vvtanh",
+    Formula.SIN: "vvsin",
+    Formula.COS: "vvcos",
+}
+_PRODUCT: Final = "n units in the last place of the sum of the magnitudes of its n terms"
+_MAP: Final = "Apple states no bound, and none was measured"
+COVERAGE: Final[dict[Formula, Coverage]] = {
+    Formula.GEMM: Coverage(_WIDE, Fidelity.ENVELOPE, Dispatch.HOST, _PRODUCT),
+    **{formula: Coverage(_WIDE, Fidelity.ENVELOPE, Dispatch.HOST, _MAP) for formula in _FUNCTIONS},
+}
+
+
+def absence() -> str | None:
+    """Returns why this system has no Accelerate, or `None`."""
+    return None if sys.platform == "darwin" else f"it needs macOS, got {sys.platform}"
+
+
+def status() -> Status:
+    """Returns whether vForce loads, and which BLAS the products go to."""
+    refusal = _library_refusal()
+    if refusal is not None:
+        return Status(False, refusal)
+    products = "products and maps" if _blas() == "accelerate" else f"maps; products by {_blas()}"
+    return Status(True, products)
+
+
+def offer(formula: Formula, task: Task, exact: bool) -> Kernel | Declined:
+    """Returns numpy's product where it is Accelerate's, and vForce's maps of large arrays."""
+    match task:
+        case GemmTask():
+            if _blas() != "accelerate":
+                return Declined(f"numpy was built on {_blas()}, not on Accelerate")
+            return np.matmul
+        case MapTask(size=size) if size < FEWEST:
+            return Declined(f"a map needs {FEWEST} elements or more, got {size}")
+        case MapTask():
+            return _library_refusal_or_kernel(formula, task)
+    return Declined(f"it has no kernel for {formula.value}")
+
+
+def _library_refusal_or_kernel(formula: Formula, task: MapTask) -> Kernel | Declined:
+    refusal = _library_refusal()
+    if refusal is not None:
+        return Declined(refusal)
+    suffix = "f" if task.element.dtype.itemsize == 4 else ""
+    function = getattr(_library(), _FUNCTIONS[formula] + suffix)
+    return partial(_mapped, function)
+
+
+def _mapped(function: Any, values: Array, out: Array | None = None) -> Array:
+    operand = np.ascontiguousarray(values)
+    direct = out is not None and out.flags.c_contiguous
+    result = out if out is not None and direct else np.empty_like(operand)
+    count = ctypes.c_int(operand.size)
+    function(result.ctypes.data_as(_ANY), operand.ctypes.data_as(_ANY), ctypes.byref(count))
+    if out is None or direct:
+        return result
+    np.copyto(out, result)
+    return out
+
+
+_ANY: Final = ctypes.c_void_p
+
+
+@cache
+def _library() -> Any:
+    return ctypes.CDLL(_LIBRARY)
+
+
+@cache
+def _library_refusal() -> str | None:
+    try:
+        _library()
+    except OSError as error:
+        return f"vForce cannot be loaded: {error}"
+    return None
+
+
+@cache
+def _blas() -> str:
+    settings: Any = np.show_config(mode="dicts")
+    return str(settings["Build Dependencies"]["blas"]["name"])

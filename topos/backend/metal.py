@@ -1,0 +1,103 @@
+"""The metal backend: the graphics processor of Apple silicon, by way of mlx; float32 alone."""
+
+from __future__ import annotations
+
+import platform
+import sys
+from collections.abc import Callable
+from functools import cache, partial
+from importlib import import_module
+from importlib.metadata import version
+from importlib.util import find_spec
+from typing import Any, Final
+
+import numpy as np
+import numpy.typing as npt
+
+from topos.backend.coverage import Coverage
+from topos.backend.dispatch import Dispatch
+from topos.backend.fidelity import Fidelity
+from topos.backend.formula import Formula
+from topos.backend.offer import Declined, Kernel
+from topos.backend.precision import Precision
+from topos.backend.status import Status
+from topos.backend.task import GemmTask, MapTask, Task
+
+__all__ = ["COVERAGE", "FEWEST", "FEWEST_FLOPS", "absence", "offer", "status"]
+
+Array = npt.NDArray[Any]
+
+FEWEST_FLOPS: Final = 1 << 31
+"""The work from which a product is worth its copies: 1024 rows, columns and terms."""
+FEWEST: Final = 1 << 20
+"""The size from which a map is worth its copies."""
+
+_FUNCTIONS: Final = {
+    Formula.EXP: "exp",
+    Formula.EXPM1: "expm1",
+    Formula.LN: "log",
+    Formula.LOG1P: "log1p",
+    Formula.SQRT: "sqrt",
+    Formula.RSQRT: "rsqrt",
+    Formula.TANH: "tanh",
+    Formula.LOGISTIC: "sigmoid",
+    Formula.SIN: "sin",
+    Formula.COS: "cos",
+    Formula.ERF: "erf",
+}
+_BOUND: Final = "mlx states no bound, and none was measured"
+COVERAGE: Final[dict[Formula, Coverage]] = {
+    formula: Coverage((Precision.F32,), Fidelity.ENVELOPE, Dispatch.DEVICE, _BOUND)
+    for formula in (Formula.GEMM, *_FUNCTIONS)
+}
+
+
+def absence() -> str | None:
+    """Returns why this machine has no Metal or this install no mlx, or `None`."""
+    machine = platform.machine()
+    if (sys.platform, machine) != ("darwin", "arm64"):
+        return f"it needs Apple silicon, got {sys.platform} on {machine}"
+    return None if find_spec("mlx") is not None else "it needs mlx: pip install mlx"
+
+
+def status() -> Status:
+    """Returns whether the device computes; the trial also warms its kernels."""
+    refusal = _refusal()
+    return Status(refusal is None, refusal or f"mlx {version('mlx')}")
+
+
+def offer(formula: Formula, task: Task, exact: bool) -> Kernel | Declined:
+    """Returns a kernel that copies to the device and back, for tasks that are worth it."""
+    match task:
+        case GemmTask(flops=flops) if flops < FEWEST_FLOPS:
+            return Declined(f"a product needs {FEWEST_FLOPS} flops or more, got {flops}")
+        case MapTask(size=size) if size < FEWEST:
+            return Declined(f"a map needs {FEWEST} elements or more, got {size}")
+    refusal = _refusal()
+    if refusal is not None:
+        return Declined(refusal)
+    name = "matmul" if formula is Formula.GEMM else _FUNCTIONS[formula]
+    return partial(_computed, getattr(_mlx(), name))
+
+
+def _computed(function: Callable[..., Any], *operands: Array, out: Array | None = None) -> Array:
+    result = function(*map(_mlx().array, operands))
+    # The buffer protocol waits for the device.
+    if out is None:
+        return np.array(result)
+    np.copyto(out, np.asarray(result))
+    return out
+
+
+def _mlx() -> Any:
+    return import_module("mlx.core")
+
+
+@cache
+def _refusal() -> str | None:
+    try:
+        square = np.ones((8, 8), np.float32)
+        computed = _computed(_mlx().matmul, square, square)
+    except Exception as error:  # A foreign driver may raise anything.
+        return f"the device failed its trial: {type(error).__name__}: {error}"
+    return None if (computed == 8.0).all() else "the device failed its trial by a wrong product"

@@ -1,0 +1,63 @@
+"""The catalog: what a plan's nodes amount to, as offers that each consumer elects from."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Final
+
+from topos.engine.catalog.attention import ATTENTION
+from topos.engine.catalog.batch_norm import BATCH_NORM_INFERENCE, BATCH_NORM_TRAINING
+from topos.engine.catalog.election import Offers, elect, pooled
+from topos.engine.catalog.pattern import Match, Pattern, PatternKind, PatternMatch
+from topos.engine.catalog.reduce_window import REDUCE_WINDOW, REDUCE_WINDOW_GRADIENT
+from topos.engine.catalog.view import View
+from topos.engine.catalog.window_product import WINDOW_PRODUCT
+from topos.engine.catalog.window_product_gradient import INPUT_GRADIENT, WEIGHTS_GRADIENT
+from topos.graph import Columns, Symbol
+
+__all__ = [
+    "CATALOG",
+    "Match",
+    "Offers",
+    "Pattern",
+    "PatternKind",
+    "PatternMatch",
+    "View",
+    "discover",
+    "elect",
+    "recognized",
+]
+
+CATALOG: Final[tuple[Pattern, ...]] = (
+    BATCH_NORM_TRAINING,
+    BATCH_NORM_INFERENCE,
+    WINDOW_PRODUCT,
+    WEIGHTS_GRADIENT,
+    INPUT_GRADIENT,
+    REDUCE_WINDOW,
+    REDUCE_WINDOW_GRADIENT,
+    ATTENTION,
+)
+"""The patterns, those that win over others first."""
+
+
+def discover(columns: Columns, order: Sequence[int]) -> Offers:
+    """Returns every closed candidate among the nodes of `order`."""
+    return pooled(View(columns, order), CATALOG)
+
+
+def recognized(
+    columns: Columns, order: Sequence[int], barriers: Iterable[int]
+) -> tuple[PatternMatch, ...]:
+    """Returns what a consumer that supports every pattern elects, as data."""
+    claimed: set[int] = set()
+    found = []
+    for match in elect(discover(columns, order), lambda match: True, barriers):
+        own = [node for node in match.claimed if node not in claimed]
+        claimed.update(own)
+        symbols = [
+            tuple(Symbol(columns.origin, node) for node in nodes)
+            for nodes in ((match.root,), own, match.results)
+        ]
+        found.append(PatternMatch(match.kind, symbols[0][0], symbols[1], symbols[2]))
+    return tuple(found)

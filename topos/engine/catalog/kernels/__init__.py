@@ -1,0 +1,51 @@
+"""Home kernels: what this process runs in place of an elected pattern's nodes.
+
+A kernel takes the match's operands and returns its results, an array or a tuple of them; `out` is
+a C-contiguous array that the root is then written to. It writes no operand. Each was measured
+against the numpy calls of the nodes it stands for; a pattern that does not pay has no kernel, and
+its nodes run one by one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, Final
+
+from topos.engine.catalog.kernels import (
+    attention,
+    batch_norm,
+    reduce_window,
+    window_product,
+    window_product_gradient,
+)
+from topos.engine.catalog.pattern import Match, PatternKind
+from topos.engine.numerics import Numerics
+from topos.payload import TensorType
+
+__all__ = ["Kernel", "home"]
+
+Kernel = Callable[..., Any]
+Home = Callable[[Any, Sequence[TensorType], Numerics], Kernel | None]
+
+_HOMES: Final[dict[PatternKind, Home]] = {
+    PatternKind.ATTENTION: attention.home,
+    PatternKind.BATCH_NORM_INFERENCE: batch_norm.home_inference,
+    PatternKind.BATCH_NORM_TRAINING: batch_norm.home_training,
+    PatternKind.REDUCE_WINDOW: reduce_window.home,
+    PatternKind.REDUCE_WINDOW_GRADIENT: reduce_window.home_gradient,
+    PatternKind.WINDOW_PRODUCT: window_product.home,
+    PatternKind.WINDOW_PRODUCT_INPUT_GRADIENT: window_product_gradient.home_input,
+    PatternKind.WINDOW_PRODUCT_WEIGHTS_GRADIENT: window_product_gradient.home_weights,
+}
+
+
+def home(match: Match, types: Sequence[TensorType], numerics: Numerics) -> Kernel | None:
+    """Returns the kernel for operands of `types`, or `None` where none pays.
+
+    Under `EXACT` its results have the bits of the claimed nodes, for operands without a NaN, and
+    an invalid operation is reported by the hardware's flag as theirs is.
+    """
+    if any(type.element.name not in ("f32", "f64") for type in types[:2]):
+        # The other formats compute in f32 and round each node, which is not what a kernel does.
+        return None
+    return _HOMES[match.kind](match.form, types, numerics)

@@ -1,0 +1,133 @@
+"""Maxima of windows at home, and the gradient that goes to the first place of each maximum."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import product
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from topos.engine.catalog.reduce_window import ReduceWindow
+from topos.engine.numerics import Numerics
+from topos.payload import Shape, TensorType
+
+__all__ = ["home", "home_gradient"]
+
+Array = npt.NDArray[Any]
+
+
+def home(
+    form: ReduceWindow, types: Sequence[TensorType], numerics: Numerics
+) -> Callable[..., Array] | None:
+    """Returns the kernel that compares whole slices, an axis after the other."""
+    return _Maxima(form, numerics is Numerics.EXACT)
+
+
+def home_gradient(
+    form: ReduceWindow, types: Sequence[TensorType], numerics: Numerics
+) -> Callable[..., Array] | None:
+    """Returns the kernel for windows that do not overlap; the others add in an order of theirs."""
+    if any(step < size for step, size in zip(form.steps, form.sizes, strict=True)):
+        return None
+    return _Gradient(form, numerics is Numerics.EXACT)
+
+
+@dataclass(frozen=True, slots=True)
+class _Maxima:
+    """The kernel of the maxima; `exact` settles which of two unlike zeros is the larger."""
+
+    form: ReduceWindow
+    exact: bool
+
+    def __call__(self, source: Array, *, out: Array | None = None) -> Array:
+        result = source
+        axes = list(zip(self.form.axes, self.form.sizes, self.form.steps, strict=True))
+        for place, (axis, size, step) in enumerate(reversed(axes)):
+            last = place == len(axes) - 1
+            result = _reduced(result, axis, size, step, out if last else None)
+        if self.exact:
+            self._settle(source, result)
+        return result
+
+    def _settle(self, source: Array, result: Array) -> None:
+        """Gives each maximum of zero its sign: it is -0 where every zero is."""
+        zero = result == 0
+        if not zero.any():
+            return
+        negative = np.signbit(source)
+        for axis, size, step in zip(self.form.axes, self.form.sizes, self.form.steps, strict=True):
+            negative = _all_along(negative, axis, size, step)
+        np.copyto(result, np.where(negative, -0.0, 0.0), where=zero, casting="same_kind")
+
+
+@dataclass(frozen=True, slots=True)
+class _Gradient:
+    """The kernel of the gradient, for windows that do not overlap."""
+
+    form: ReduceWindow
+    exact: bool
+
+    def __call__(
+        self, source: Array, output: Array, cotangent: Array, *, out: Array | None = None
+    ) -> Array:
+        result = np.empty(source.shape, source.dtype) if out is None else out
+        if not self._covers(source.shape):
+            result.fill(0)
+        free = np.ones(output.shape, np.bool_)
+        zero = result.dtype.type(0)
+        for lane in _lanes(self.form, output.shape):
+            chosen = source[lane] == output
+            chosen &= free
+            free ^= chosen
+            np.copyto(result[lane], np.where(chosen, cotangent, zero))
+        if self.exact:
+            # The recorded sum starts at +0, which a cotangent of -0 does not change.
+            np.add(result, zero, out=result)
+        return result
+
+    def _covers(self, shape: Shape) -> bool:
+        """Returns whether every element of the source is in a window."""
+        return self.form.sizes == self.form.steps and all(
+            shape[axis] % size == 0
+            for axis, size in zip(self.form.axes, self.form.sizes, strict=True)
+        )
+
+
+def _reduced(array: Array, axis: int, size: int, step: int, out: Array | None) -> Array:
+    """Returns the maxima of the windows along one axis."""
+    lanes = [array[lane] for lane in _along(array.shape, axis, size, step)]
+    if size == 1:
+        result = lanes[0].copy() if out is None else out
+        result[...] = lanes[0]
+        return result
+    result = np.maximum(lanes[0], lanes[1], out=out)
+    for lane in lanes[2:]:
+        np.maximum(result, lane, out=result)
+    return np.asarray(result)
+
+
+def _all_along(array: Array, axis: int, size: int, step: int) -> Array:
+    first, *others = (array[lane] for lane in _along(array.shape, axis, size, step))
+    result = first.copy()
+    for lane in others:
+        result &= lane
+    return result
+
+
+def _along(shape: Shape, axis: int, size: int, step: int) -> Iterator[tuple[slice, ...]]:
+    count = (shape[axis] - size) // step + 1
+    before = (slice(None),) * axis
+    for position in range(size):
+        yield (*before, slice(position, position + step * (count - 1) + 1, step))
+
+
+def _lanes(form: ReduceWindow, counts: Shape) -> Iterator[tuple[slice, ...]]:
+    """Yields the box of each place in a window, in row-major order of the places."""
+    for positions in product(*map(range, form.sizes)):
+        box = [slice(None)] * len(counts)
+        for axis, position, step in zip(form.axes, positions, form.steps, strict=True):
+            box[axis] = slice(position, position + step * (counts[axis] - 1) + 1, step)
+        yield tuple(box)

@@ -1,0 +1,81 @@
+"""The window product at home: blocks of patches, which no memory holds all at once, by BLAS."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from topos.engine.catalog.kernels.patches import block_of, each_block, product_of
+from topos.engine.catalog.window_product import WindowProduct
+from topos.engine.numerics import Numerics
+from topos.payload import TensorType
+
+__all__ = ["home", "matrix"]
+
+Array = npt.NDArray[Any]
+
+
+def home(
+    form: WindowProduct, types: Sequence[TensorType], numerics: Numerics
+) -> Callable[..., Array] | None:
+    """Returns the kernel: each element sums its products with the patch element ascending."""
+    source = types[0]
+    size = block_of(form.patches, source.shape, source.element.dtype.itemsize)
+    return _WindowProduct(form, size, product_of(source, numerics))
+
+
+def matrix(weights: Array, features: int, output_first: bool) -> Array:
+    """Returns weights as [features, patch elements], contiguous."""
+    if output_first:
+        return np.ascontiguousarray(weights.reshape(features, -1))
+    return np.ascontiguousarray(weights.reshape(-1, features).T)
+
+
+@dataclass(frozen=True, slots=True)
+class _WindowProduct:
+    """The kernel for one form; `size` images are read at a time."""
+
+    form: WindowProduct
+    size: int
+    product: Callable[..., Array]
+
+    def __call__(
+        self, source: Array, weights: Array, *bias: Array, out: Array | None = None
+    ) -> Array:
+        form, patches = self.form, self.form.patches
+        rows = matrix(weights, form.features, form.output_first)
+        batch = source.shape[patches.batch]
+        plain = (batch, form.features, *patches.counts)
+        places = math.prod(patches.counts)
+        is_plain = not form.is_flat and form.order == tuple(range(len(plain)))
+        target = out if out is not None and is_plain else np.empty(plain, source.dtype)
+        maps = target.reshape(batch, form.features, places)
+        for start, block in each_block(patches, source, self.size):
+            part = maps[start : start + len(block)]
+            self._multiply(rows, block, part)
+            if bias:
+                np.add(part, bias[0][:, None], out=part)
+        return target if target is out else self._laid(target, out)
+
+    def _multiply(self, rows: Array, block: Array, part: Array) -> None:
+        if self.product is np.matmul:
+            np.matmul(rows, block, out=part)
+        else:
+            part[...] = self.product(np.broadcast_to(rows, (len(block), *rows.shape)), block)
+
+    def _laid(self, maps: Array, out: Array | None) -> Array:
+        """Returns the maps with their axes as the form has them."""
+        laid = maps.transpose(self.form.order)
+        if self.form.is_flat:
+            features_last = self.form.order[-1] == 1
+            features = self.form.features
+            laid = laid.reshape((-1, features) if features_last else (features, -1))
+        if out is None:
+            return laid
+        out[...] = laid
+        return out
