@@ -15,7 +15,10 @@ from tests.project.paths import ROOT, relative
 OPTIONS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 # The pages that explain by code: one that lost its examples would otherwise pass unnoticed.
-RUNNING = ["README.md", *(f"docs/guides/{name}.md" for name in ("start", "runtimes", "oracle"))]
+RUNNING = [
+    "README.md",
+    *(f"docs/guides/{name}.md" for name in ("start", "stablehlo", "runtimes", "oracle")),
+]
 COMMAND = re.compile(r"\b(?:tools|examples)/[\w/]+\.py\b")
 NAMED = sorted(
     {

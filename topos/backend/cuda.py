@@ -1,4 +1,4 @@
-"""The cuda backend: an NVIDIA device by way of cupy, whose libraries load where it is first used."""
+"""The cuda backend: an NVIDIA device by way of cupy, which loads where it is first used."""
 
 from __future__ import annotations
 
@@ -47,6 +47,7 @@ COVERAGE: Final[dict[Formula, Coverage]] = {
 }
 
 
+@cache
 def absence() -> str | None:
     """Returns why this install has no cupy, or `None`."""
     return None if find_spec("cupy") is not None else "it needs cupy: pip install cupy-cuda12x"

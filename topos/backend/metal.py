@@ -52,6 +52,7 @@ COVERAGE: Final[dict[Formula, Coverage]] = {
 }
 
 
+@cache
 def absence() -> str | None:
     """Returns why this machine has no Metal or this install no mlx, or `None`."""
     machine = platform.machine()

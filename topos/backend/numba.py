@@ -110,6 +110,7 @@ def refusal(twin: twins.Twin, dtype: np.dtype[Any]) -> str | None:
     return None
 
 
+@cache
 def _installed() -> str | None:
     try:
         return version("numba")

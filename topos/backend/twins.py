@@ -58,11 +58,11 @@ def matmul(left: Array, right: Array, out: Array | None = None) -> Array:
     batch = math.prod(left.shape[:-2])
     first = np.ascontiguousarray(left).reshape(batch, rows, depth)
     second = np.ascontiguousarray(right).reshape(batch, depth, columns)
-    direct = out is not None and out.flags.c_contiguous
-    total = out if direct else np.empty((*left.shape[:-1], columns), left.dtype)
+    shape = (*left.shape[:-1], columns)
+    total = np.empty(shape, left.dtype) if out is None or not out.flags.c_contiguous else out
     compiled(first, second, total.reshape(batch, rows, columns))
     canonical(total)
-    if out is None or direct:
+    if out is None or out is total:
         return total
     np.copyto(out, total)
     return out

@@ -49,7 +49,7 @@ def add_arguments(parser: ArgumentParser) -> None:
         "(default: %(default)s)",
     )
     parser.add_argument(
-        "--max-steps", metavar="N", type=int, help="stop the interpreter after N operations"
+        "--max-steps", metavar="N", type=int, help="stop the interpreter after N turns of loops"
     )
 
 

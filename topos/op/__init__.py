@@ -6,6 +6,7 @@ from topos.op.arithmetic import Add, Div, Maximum, Minimum, Mul, Neg, Power, Ste
 from topos.op.comparison import Compare, Convert, Direction, Select
 from topos.op.contraction import MatMul, Transpose
 from topos.op.layout import Permute, Reshape
+from topos.op.kernel import Kernel
 from topos.op.map import Map, MapOperation
 from topos.op.operation import Array, Cotangents, Domain, Operation, R, Reads
 from topos.op.reduction import Broadcast, BroadcastAlong, MaxAlong, Sum, SumAlong
@@ -46,6 +47,7 @@ __all__ = [
     "Fold",
     "Gather",
     "Input",
+    "Kernel",
     "Leaf",
     "LogSoftmax",
     "LogSumExp",

@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from topos.errors import ElementError, ShapeError
 from topos.op.kernel import Kernel, kernel_of
-from topos.payload import DIFFERENTIABLE, Element, Shape, TensorType, demand_possible, kernels
+from topos.payload import Element, Shape, TensorType, demand_possible, has_maps, kernels
 
 if TYPE_CHECKING:
     from topos.reading import Recordable
@@ -35,7 +35,7 @@ class Domain(Enum):
         if self is Domain.ANY:
             return True
         if self is Domain.BUILT_IN:
-            return element in DIFFERENTIABLE
+            return has_maps(element)
         return element.differentiable or (self is Domain.NUMBERS and element.dtype.kind != "b")
 
 

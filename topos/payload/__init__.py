@@ -11,6 +11,7 @@ from topos.payload.element import (
     f16,
     f32,
     f64,
+    has_maps,
     i32,
     i64,
 )
@@ -40,6 +41,7 @@ __all__ = [
     "f16",
     "f32",
     "f64",
+    "has_maps",
     "i32",
     "i64",
     "integers",

@@ -26,6 +26,7 @@ __all__ = [
     "f16",
     "f32",
     "f64",
+    "has_maps",
     "i32",
     "i64",
 ]
@@ -152,6 +153,13 @@ def element_of(dtype: Any) -> Element:
     except (KeyError, TypeError):
         names = ", ".join(ELEMENTS)
         raise ElementError(f"no element is stored as {dtype}; there are {names}") from None
+
+
+def has_maps(element: Element) -> bool:
+    """Returns whether the oracle has maps for `element`: those of the format it is stored in."""
+    if element in DIFFERENTIABLE:
+        return True
+    return element.differentiable and _by_dtype().get(element.dtype) in DIFFERENTIABLE
 
 
 def _named(name: str) -> Element:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
+from tests.runtimes.stablehlo.gallery import GALLERY, operations, text_of
 from topos import runtimes
 from topos.errors import ToposError, UnsupportedError
 from topos.runtimes import _mlir
@@ -20,14 +20,10 @@ from topos.runtimes._stablehlo.parse import parse
 from topos.runtimes._stablehlo.printing import printed
 from topos.runtimes._stablehlo.read import read
 from topos.runtimes._stablehlo.rules import RULES
-from topos.runtimes._stablehlo.syntax import Operation, Region
 from topos.runtimes.interpreter import RUNTIME
 
 Array = npt.NDArray[Any]
 
-FOLDER = Path(__file__).parents[2] / "gallery"
-GALLERY = sorted(FOLDER.glob("*.mlir"))
-RETURNS = {"func.return", "stablehlo.return"}
 # What verifies and does not run.
 REFUSED = {
     "collective_reduce": "stablehlo.collective_reduce is not supported",
@@ -54,27 +50,6 @@ TOLERANCE = 1e-5
 
 def named(path: Path) -> str:
     return path.stem
-
-
-def text_of(name: str) -> str:
-    return (FOLDER / f"{name}.mlir").read_text()
-
-
-def within(region: Region) -> Iterator[str]:
-    for block in region.blocks:
-        for operation in block.operations:
-            yield from of(operation)
-
-
-def of(operation: Operation) -> Iterator[str]:
-    yield operation.name
-    for region in operation.regions:
-        yield from within(region)
-
-
-def operations(path: Path) -> set[str]:
-    bodies = [function.body for function in parse(path.read_text()).functions]
-    return {name for body in bodies if body is not None for name in within(body)} - RETURNS
 
 
 RUNNING = [path for path in GALLERY if path.stem not in REFUSED]
