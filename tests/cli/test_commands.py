@@ -133,3 +133,44 @@ def test_each_command_explains_itself(name: str, capsys: Captured) -> None:
         main([name, "--help"])
     assert ended.value.code == 0
     assert f"usage: topos {name}" in capsys.readouterr().out
+
+
+def test_run_takes_numerics_by_name(tmp_path: Path) -> None:
+    text = TEXT.replace("stablehlo.add %a, %c", "stablehlo.power %a, %c")
+    path, results = write(tmp_path, text), str(tmp_path / "r.npz")
+    found = []
+    for numerics in ("exact", "fast"):
+        command = ["run", path, "--random", "3", "--out", results, "--numerics", numerics]
+        assert main(command) == 0
+        with np.load(results) as archive:
+            found.append(archive["result0"])
+    np.testing.assert_allclose(found[1], found[0], rtol=1e-5)
+
+
+def test_print_reads_the_generic_form_on_standard_input(
+    capsys: Captured, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    generic = (
+        '"func.func"() <{function_type = (tensor<i8>) -> tensor<i8>, sym_name = "main"}> ({\n'
+        '^bb0(%a: tensor<i8>):\n  %0 = "stablehlo.not"(%a) : (tensor<i8>) -> tensor<i8>\n'
+        '  "func.return"(%0) : (tensor<i8>) -> ()\n}) : () -> ()\n'
+    )
+    monkeypatch.setattr("sys.stdin", io.StringIO(generic))
+    assert main(["print", "-"]) == 0
+    assert "    %0 = stablehlo.not %a : tensor<i8>\n" in capsys.readouterr().out
+
+
+def test_ops_of_a_module_without_main_is_refused(tmp_path: Path, capsys: Captured) -> None:
+    path = write(tmp_path, TEXT.replace("@main", "@other"))
+    assert main(["ops", path]) == 1
+    assert capsys.readouterr().err == f"{path}: a module needs a function @main\n"
+
+
+def test_a_run_of_something_unsupported_points_at_it(tmp_path: Path, capsys: Captured) -> None:
+    text = TEXT.replace("stablehlo.add %a, %c", "stablehlo.custom_call @nobody(%a)")
+    text = text.replace("@nobody(%a) :", "@nobody(%a) : (tensor<2x4xf32>) ->")
+    path = write(tmp_path, text)
+    assert main(["validate", path]) == 0
+    assert main(["run", path, "--random", "1"]) == 1
+    told = f"{path}:9:8: stablehlo.custom_call @nobody is not supported"
+    assert capsys.readouterr().err.startswith(told)

@@ -168,9 +168,7 @@ def _descent(parameters: list[Value], gradients: list[Value]) -> list[tuple[Valu
     return [(own, own - gradient * RATE) for own, gradient in pairs]
 
 
-def _adam(
-    tape: Tape, parameters: list[Value], gradients: list[Value]
-) -> list[tuple[Value, Value]]:
+def _adam(tape: Tape, parameters: list[Value], gradients: list[Value]) -> list[tuple[Value, Value]]:
     """Records Adam (Kingma & Ba, 2015, end of section 2), the moments parameters of the state."""
     rate = tape.input(np.float32(RATE), name="rate")
     updates = []

@@ -18,10 +18,11 @@ __all__ = ["Served", "serve"]
 
 
 class Served(NamedTuple):
-    """The kernel of a task and who it is of; `None` is the oracle or the element itself."""
+    """The kernel of a task and who it is of; `None` is the oracle, or the element if `own`."""
 
     kernel: Kernel
     backend: Backend | None
+    own: bool = False
 
 
 def serve(formula: Formula, task: Task, exact: bool) -> Served:
@@ -33,7 +34,7 @@ def serve(formula: Formula, task: Task, exact: bool) -> Served:
     """
     own = _hooked(formula, task, exact)
     if own is not None:
-        return Served(own, None)
+        return Served(own, None, own=True)
     precision = precision_of(task)
     for backend in () if precision is None else formula.chain(precision):
         answer = backend.offer(formula, task, exact=exact)

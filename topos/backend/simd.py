@@ -23,6 +23,7 @@ from topos.backend.oracle import written
 from topos.backend.precision import Precision
 from topos.backend.status import Status
 from topos.backend.task import GemmTask, MapTask, ReduceTask, Task
+from topos.payload import Shape, kernels, without
 from topos.payload.kernels.conversion import promoted, rounded
 
 __all__ = ["COVERAGE", "ULP", "absence", "offer", "status"]
@@ -80,10 +81,13 @@ def offer(formula: Formula, task: Task, exact: bool) -> Kernel | Declined:
     match task:
         case GemmTask():
             return _of_width(np.matmul, task)
+        case MapTask(operand) if formula in _COMPOSED:
+            return partial(_filled, _COMPOSED[formula], operand.shape)
         case MapTask():
-            return _MAPS[formula]
-        case ReduceTask(axes=axes) if formula in _REDUCTIONS:
-            return _of_width(partial(_REDUCTIONS[formula], axis=axes), task)
+            return _UFUNCS[formula]
+        case ReduceTask(operand, axes):
+            reduction = partial(_REDUCTIONS[formula], axes=axes)
+            return _of_width(partial(_filled, reduction, without(operand.shape, axes)), task)
     return Declined(f"numpy has no function for {formula.value}")
 
 
@@ -97,32 +101,27 @@ def _through_float32(kernel: Kernel, *operands: Array) -> Array:
     return rounded(np.asarray(wide), operands[0].dtype)
 
 
-def _rsqrt(values: Array, out: Array | None = None) -> Array:
-    root = np.sqrt(values, out=out)
-    result: Array = np.reciprocal(root, out=out)
-    return result
+def _filled(
+    function: Callable[..., Array], shape: Shape, values: Array, out: Array | None = None
+) -> Array:
+    return function(values, out=np.empty(shape, values.dtype) if out is None else out)
 
 
-def _logistic(values: Array, out: Array | None = None) -> Array:
-    growth = np.exp(np.negative(values, out=out), out=out)
-    growth += 1
-    result: Array = np.reciprocal(growth, out=out)
-    return result
-
-
-_MAPS: Final[dict[Formula, Callable[..., Array]]] = {
+_UFUNCS: Final[dict[Formula, np.ufunc]] = {
     Formula.EXP: np.exp,
     Formula.EXPM1: np.expm1,
     Formula.LN: np.log,
     Formula.LOG1P: np.log1p,
     Formula.SQRT: np.sqrt,
-    Formula.RSQRT: _rsqrt,
     Formula.TANH: np.tanh,
-    Formula.LOGISTIC: _logistic,
     Formula.SIN: np.sin,
     Formula.COS: np.cos,
 }
+_COMPOSED: Final[dict[Formula, Callable[..., Array]]] = {
+    Formula.RSQRT: kernels.fast.rsqrt,
+    Formula.LOGISTIC: kernels.fast.logistic,
+}
 _REDUCTIONS: Final[dict[Formula, Callable[..., Array]]] = {
-    Formula.SUM: np.add.reduce,
-    Formula.MAX: np.maximum.reduce,
+    Formula.SUM: kernels.fast.sum_along,
+    Formula.MAX: kernels.fast.maximum_along,
 }

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from functools import partial
 from typing import NamedTuple
+
+import numpy as np
 
 from topos.engine.layout import is_view
 from topos.engine.numerics import Numerics
 from topos.graph import Columns, Form
-from topos.op import Broadcast, BroadcastAlong, Kernel, Leaf, Operation
+from topos.op import Array, Broadcast, BroadcastAlong, Kernel, Leaf, Operation
 
-__all__ = ["Step", "steps_of"]
+__all__ = ["Step", "splat", "steps_of"]
 
 
 class Step(NamedTuple):
@@ -65,7 +68,19 @@ def _kernel(form: Form, numerics: Numerics) -> Kernel | None:
     if not operands or is_view(operation):
         return None
     exact = numerics is Numerics.EXACT
-    return operation.exact(*operands) if exact else operation.fast(*operands)
+    kernel = operation.exact(*operands) if exact else operation.fast(*operands)
+    if kernel.writes or operation.introduces_nan:
+        return kernel
+    # An operation that computes no new numbers may answer its operand.
+    return Kernel(partial(_owned, kernel.function))
+
+
+def _owned(function: Callable[..., Array], *operands: Array) -> Array:
+    """Returns what `function` answers, a copy where that may be an operand's memory."""
+    result = function(*operands)
+    if any(np.may_share_memory(result, operand) for operand in operands):
+        return result.copy()
+    return result
 
 
 def _unspread(columns: Columns, index: int) -> int:
