@@ -223,7 +223,7 @@ def test_evaluation_goes_on_after_damaged_arguments(
 @pytest.mark.parametrize("name", ["status", "validate"])
 def test_output_that_nobody_takes_is_a_failure(module: Path, name: str, full: bool) -> None:
     programs: dict[str, list[str]] = {
-        "status": ["-m", "topos.cli", "status"],
+        "status": ["-m", "topos", "status"],
         "validate": [str(TOOLS / "validate_stablehlo.py"), str(module)],
     }
     reader, writer = os.pipe()

@@ -33,11 +33,12 @@ def typed(element: str) -> str:
 
 
 def measured(
-    title: str, ours: Callable[..., Any], rival: Callable[[], Array], *arrays: Array
+    title: str, ours: Callable[..., Any], rival: Callable[..., Array], *arrays: Array
 ) -> None:
     """Prints the seconds of `ours` beside those of `rival`, which gives the same."""
-    np.testing.assert_allclose(ours(*arrays)[0], rival(), rtol=1e-5)
-    best = interleaved({"ours": lambda: ours(*arrays), "numpy": rival}, rounds=25)
+    np.testing.assert_allclose(ours(*arrays)[0], rival(*arrays), rtol=1e-5)
+    rivals = {"ours": partial(ours, *arrays), "numpy": partial(rival, *arrays)}
+    best = interleaved(rivals, rounds=25)
     figures = {name: f"{seconds * 1e3:.3f} ms" for name, seconds in best.items()}
     report(f"{title}, {SIZE} elements", figures, best["ours"] / best["numpy"], "must be at most 2x")
 

@@ -10,7 +10,6 @@ import pytest
 
 from tests.runtimes.stablehlo.conftest import Run
 from topos.errors import ExecutionError, UnsupportedError, VerifyError
-from topos.runtimes._stablehlo.budget import limited
 from topos.runtimes._stablehlo.evaluate import compiled
 from topos.runtimes.interpreter import run_text
 
@@ -154,31 +153,23 @@ INNER = """
 
 
 def test_a_budget_ends_a_loop_that_goes_on() -> None:
-    run = compiled(counting())
-    with limited(7):
-        assert run(np.int32(7))[0] == 7
-    with (
-        limited(6),
-        pytest.raises(ExecutionError, match=r"^@main ran more than 6 steps, at line 5$"),
-    ):
-        run(np.int32(7))
-    assert run(np.int32(7))[0] == 7
+    assert compiled(counting(), max_steps=7)(np.int32(7))[0] == 7
+    with pytest.raises(ExecutionError, match=r"^@main ran more than 6 steps, at line 5$"):
+        compiled(counting(), max_steps=6)(np.int32(7))
 
 
 def test_all_loops_share_the_budget_of_a_run() -> None:
-    run = compiled(counting(INNER))
     # Five turns, and within them 0, 1, 2, 3 and 4.
-    with limited(15):
-        assert run(np.int32(5))[0] == 5
-    with limited(14), pytest.raises(ExecutionError, match=r"more than 14 steps, at line 11$"):
-        run(np.int32(5))
+    assert compiled(counting(INNER), max_steps=15)(np.int32(5))[0] == 5
+    with pytest.raises(ExecutionError, match=r"more than 14 steps, at line 11$"):
+        compiled(counting(INNER), max_steps=14)(np.int32(5))
 
 
-def test_a_budget_holds_in_its_own_thread_alone() -> None:
-    run = compiled(counting())
-    with limited(0), ThreadPoolExecutor(1) as pool:
-        (result,) = pool.submit(run, np.int32(9)).result()
-    assert result == 9
+def test_every_run_has_a_budget_of_its_own() -> None:
+    run = compiled(counting(), max_steps=9)
+    with ThreadPoolExecutor(4) as pool:
+        results = [each[0] for each in pool.map(run, [np.int32(9)] * 12)]
+    assert results == [9] * 12
 
 
 def test_a_loop_over_an_array_spends_one_step_a_turn() -> None:
@@ -193,12 +184,10 @@ def test_a_loop_over_an_array_spends_one_step_a_turn() -> None:
       return %r : tensor<4xi32>
     }}
     """
-    run = compiled(text)
     array = np.array([3, 0, 5, -1], np.int32)
-    with limited(5):
-        assert run(array)[0].tolist() == [3, 0, 5, 0]
-    with limited(4), pytest.raises(ExecutionError, match="more than 4 steps"):
-        run(array)
+    assert compiled(text, max_steps=5)(array)[0].tolist() == [3, 0, 5, 0]
+    with pytest.raises(ExecutionError, match="more than 4 steps"):
+        compiled(text, max_steps=4)(array)
 
 
 def test_a_function_that_calls_itself_is_refused() -> None:
