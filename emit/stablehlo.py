@@ -6,9 +6,11 @@ from collections.abc import Callable
 from typing import Final
 
 from topos.emit import lowering as _lowering
+from topos.emit.raises import raised, raising, results_of
 from topos.emit.text import quoted, tensor_type
 from topos.emit.writer import stamp
 from topos.engine import Numerics, Plan
+from topos.engine.catalog import Match, demanded
 from topos.errors import EmitError
 from topos.graph import Form, Location
 from topos.op import Input, Parameter
@@ -25,7 +27,9 @@ def write(plan: Plan) -> str:
     """Returns the module text of `plan`: one `func.func public @main`.
 
     Parameters, then inputs, are its arguments and the declared results its results. A value is
-    called `%vN` after its node. Raises `EmitError` where an element has no MLIR spelling.
+    called `%vN` after its node. Where nodes amount to an operation of the target, that is written
+    in their place, under the name of the last of them, in every memory posture. Raises `EmitError`
+    where an element has no MLIR spelling.
     """
     signature = plan.signature()
     arguments = ", ".join(
@@ -33,13 +37,13 @@ def write(plan: Plan) -> str:
         for port in signature.arguments
     )
     types = ", ".join(tensor_type(port.type) for port in signature.results)
-    lines, names = _body(plan)
-    results = ", ".join(names[port.symbol.position] for port in signature.results)
+    body = _Body(plan)
+    results = ", ".join(body.names[port.symbol.position] for port in signature.results)
     return "\n".join(
         [
             "module @topos {",
             f"  func.func public @main({arguments}) -> ({types}) {{",
-            *lines,
+            *body.lines,
             f"    return {results} : {types}",
             "  }",
             "}",
@@ -48,38 +52,60 @@ def write(plan: Plan) -> str:
     )
 
 
-def _body(plan: Plan) -> tuple[list[str], dict[int, str]]:
-    """Returns the lines of the function and the name of each node's value."""
-    columns = plan.network.columns
-    forms, operands, locations = columns.forms, columns.operands, columns.locations
-    exact = plan.numerics is Numerics.EXACT
-    stamps: dict[Form, Callable[..., str] | int] = {}
-    names: dict[int, str] = {}
-    lines: list[str] = []
-    for index in plan.order:
-        form = forms[index]
-        name = names[index] = f"%v{index}"
-        text = stamps.get(form)
+class _Body:
+    """The lines of the function, and the name of each node's value, as they are written."""
+
+    def __init__(self, plan: Plan) -> None:
+        self.columns = columns = plan.network.columns
+        self.exact = plan.numerics is Numerics.EXACT
+        self.lines: list[str] = []
+        self.names: dict[int, str] = {}
+        self._stamps: dict[Form, Callable[..., str] | int] = {}
+        results = [symbol.position for symbol in plan.results]
+        matches = {match.place: match for match in raised(columns, plan.order, results)}
+        lowered = set(plan.order)
+        if matches:
+            lowered = demanded(columns, results, matches.values())
+            lowered.difference_update(*(match.results for match in matches.values()))
+        for index in plan.order:
+            if index in matches:
+                self._raise(matches[index])
+            elif index in lowered:
+                self._lower(index)
+
+    def _raise(self, match: Match) -> None:
+        """Writes the one operation that stands for `match`."""
+        text = raising(self.columns, match, self.exact)
+        self._write(text, match.root, match.operands)
+        self.names.update(results_of(match))
+
+    def _lower(self, index: int) -> None:
+        """Writes the node at `index` by its lowering rule."""
+        form, operands = self.columns.forms[index], self.columns.operands[index]
+        self.names[index] = f"%v{index}"
+        text = self._stamps.get(form)
         if text is None:
             if isinstance(form.operation, ARGUMENTS):
-                continue
-            text = stamps[form] = _stamp(plan, form, index, exact)
+                return
+            text = self._stamps[form] = self._stamp(form, index)
         if isinstance(text, int):
-            names[index] = names[operands[index][text]]
-        elif locations is None:
-            lines.append(text(name, *[names[operand] for operand in operands[index]]))
+            self.names[index] = self.names[operands[text]]
         else:
-            inputs = [names[operand] for operand in operands[index]]
-            lines.append(text(name, *inputs, _located(locations[index])))
-    return lines, names
+            self._write(text, index, operands)
 
+    def _write(self, text: Callable[..., str], index: int, operands: tuple[int, ...]) -> None:
+        names, locations = self.names, self.columns.locations
+        inputs = [names[operand] for operand in operands]
+        if locations is not None:
+            inputs.append(_located(locations[index]))
+        self.lines.append(text(f"%v{index}", *inputs))
 
-def _stamp(plan: Plan, form: Form, index: int, exact: bool) -> Callable[..., str] | int:
-    columns = plan.network.columns
-    try:
-        return stamp(form, exact, columns.locations is not None)
-    except EmitError as error:
-        raise EmitError(f"{columns.title(index)} cannot be written: {error}") from None
+    def _stamp(self, form: Form, index: int) -> Callable[..., str] | int:
+        try:
+            return stamp(form, self.exact, self.columns.locations is not None)
+        except EmitError as error:
+            title = self.columns.title(index)
+            raise EmitError(f"{title} cannot be written: {error}") from None
 
 
 def _named(name: str | None) -> str:

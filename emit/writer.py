@@ -11,7 +11,7 @@ from topos.graph import Form
 from topos.op import Table
 from topos.payload import Element, Shape, TensorType, element_of
 
-__all__ = ["Site", "Ssa", "lower", "stamp"]
+__all__ = ["Site", "Ssa", "lower", "stamp", "stamped"]
 
 # Names of values while a form is rendered: tokens in private characters, which no text of ours
 # contains, replaced by the names of a node when its lines are stamped.
@@ -129,6 +129,11 @@ def stamp(form: Form, exact: bool, located: bool) -> Callable[..., str] | int:
     for position, operand in enumerate(site.operands):
         if value is operand:
             return position
+    return stamped(site, value, located)
+
+
+def stamped(site: Site, value: Ssa, located: bool) -> Callable[..., str]:
+    """Returns the lines of `site`, of which `value` is the result, as `stamp` returns them."""
     end = f" {_LOCATION}" if located else ""
     text = "\n".join(f"    {line}{end}" for line in site.lines)
     fields = _fields(value.name, len(site.operands))

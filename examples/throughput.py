@@ -85,14 +85,16 @@ def drawn(*shape: int, scale: float = 1.0, element: Element = f32) -> Any:
     return numbers.astype(element.dtype)
 
 
-def seconds(call: Call, rounds: int) -> float:
-    """Returns the least time of `rounds` calls, the first of which is not counted."""
-    call()
-    best = float("inf")
-    for _ in range(rounds):
-        start = time.perf_counter()
-        call()
-        best = min(best, time.perf_counter() - start)
+def fastest(calls: Mapping[str, Call], rounds: int) -> dict[str, float]:
+    """Returns the least seconds of each call in `rounds` rounds, in which they take turns."""
+    best = dict.fromkeys(calls, float("inf"))
+    # The first round warms up and is not counted.
+    for counted in [False] + [True] * rounds:
+        for name, call in calls.items():
+            start = time.perf_counter()
+            call()
+            if counted:
+                best[name] = min(best[name], time.perf_counter() - start)
     return best
 
 
@@ -129,17 +131,17 @@ def print_rates(
     title: str, unit: str, work: float, rivals: Mapping[str, Call], rounds: int
 ) -> None:
     """Prints the work a second of each rival, in thousand millions."""
-    rates = {name: work / seconds(call, rounds) / 1e9 for name, call in rivals.items()}
-    line = "  ".join(f"{name} {rate:.3g}" for name, rate in rates.items())
+    best = fastest(rivals, rounds)
+    line = "  ".join(f"{name} {work / seconds / 1e9:.3g}" for name, seconds in best.items())
     print(f"  {title:<22}{line}  {unit}")
 
 
 def print_training(rounds: int) -> None:
     """Prints the rate of a step in each posture, and who served one."""
     trainings = {numerics: Training(numerics) for numerics in (Numerics.FAST, Numerics.EXACT)}
-    for numerics, training in trainings.items():
-        rate = 1 / seconds(training.step, rounds)
-        print(f"  {numerics.value:<8}{rate:8.0f} steps a second")
+    steps = {numerics.value: training.step for numerics, training in trainings.items()}
+    for name, seconds in fastest(steps, rounds).items():
+        print(f"  {name:<8}{1 / seconds:8.0f} steps a second")
     for numerics, training in trainings.items():
         with Backend.tallied() as tally:
             training.step()

@@ -39,10 +39,12 @@ from topos.reading import Recordable, Tensor
 
 if TYPE_CHECKING:
     from topos import compiler, errors, model, reference, runtimes
+    from topos.backend import Backend
     from topos.engine import BoundEntry, Entry, Numerics, Plan, Run, Signature
 
 __all__ = [
     "Adjoints",
+    "Backend",
     "BoundEntry",
     "Element",
     "Entry",
@@ -93,9 +95,11 @@ _ENGINE: Final = frozenset({"BoundEntry", "Entry", "Numerics", "Plan", "Run", "S
 
 
 def __getattr__(name: str) -> Any:
-    # The surfaces and the engine load where they are first named, not where a tape is imported.
+    # Surfaces, engine and backends load where they are first named, not where a tape is imported.
     if name in _SURFACES:
         return import_module(f"topos.{name}")
+    if name == "Backend":
+        return import_module("topos.backend").Backend
     if name in _ENGINE:
         return getattr(import_module("topos.engine"), name)
     raise AttributeError(f"topos has no attribute {name!r}")

@@ -47,7 +47,7 @@ def summed(site: Site, value: Ssa, axes: tuple[int, ...]) -> Ssa:
 def largest(site: Site, value: Ssa, axes: tuple[int, ...]) -> Ssa:
     """Writes the maximum of `value` over `axes`."""
     element = value.type.element
-    start = site.constant(number(_lowest(element)), TensorType((), element))
+    start = site.constant(number(lowest(element)), TensorType((), element))
     return site.reduce("stablehlo.maximum", value, start, axes)
 
 
@@ -57,7 +57,7 @@ def repeated(site: Site, value: Ssa, axes: tuple[int, ...], shape: tuple[int, ..
     return site.broadcast(value, kept, shape)
 
 
-def _lowest(element: Element) -> Any:
+def lowest(element: Element) -> Any:
     """Returns the number that every maximum exceeds or equals."""
     if element.dtype.kind == "b":
         return np.bool_(False)

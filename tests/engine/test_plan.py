@@ -49,24 +49,26 @@ def peak(plan: Plan, feed: Tensor) -> int:
 
 def test_a_plan_evaluates_the_ancestors_of_its_results_alone() -> None:
     network, names = two_branches()
-    plan = network.entry([names["near"]]).lower()
+    plan = network.entry([names["near"]], numerics="exact").lower()
     assert plan.order == [0, 1, 3, 6, 7]
     run = plan.forward(None, {"x": [1, 2]})
     assert run.symbols() == (names["near"],)
-    assert network.entry([names["far"]]).lower().order == [2, 4, 5]
+    assert network.entry([names["far"]], numerics="exact").lower().order == [2, 4, 5]
 
 
 def test_an_input_that_no_result_needs_is_not_asked_for() -> None:
     network, names = two_branches()
-    assert network.entry([names["near"]]).lower().forward(None, {"x": [1, 1]})
-    ports = network.entry([names["near"]]).lower().signature().arguments
+    assert network.entry([names["near"]], numerics="exact").lower().forward(None, {"x": [1, 1]})
+    ports = network.entry([names["near"]], numerics="exact").lower().signature().arguments
     assert [port.name for port in ports] == ["w", "x"]
 
 
 def test_results_are_roots_then_observes_each_once() -> None:
     network, names = two_branches()
     near, far, hidden = names["near"], names["far"], names["hidden"]
-    plan = network.entry([near, far, near], observe=["hidden", far, hidden]).lower()
+    plan = network.entry(
+        [near, far, near], observe=["hidden", far, hidden], numerics="exact"
+    ).lower()
     assert plan.results == (near, far, hidden)
     assert [port.symbol for port in plan.signature().results] == [near, far, hidden]
     feeds: Any = {"x": [1, 2], "unused": np.zeros(5, np.float32)}
@@ -80,7 +82,7 @@ def test_a_signature_lists_parameters_then_inputs_in_recording_order() -> None:
     n = tape.input(shape=(2,), element=i32, name="n")
     v = tape.parameter([1.0, 2.0], name="v")
     loss = (w * x + n.convert(f32) * v).sum()
-    signature = tape.into_network().entry([loss.symbol]).lower().signature()
+    signature = tape.into_network().entry([loss.symbol], numerics="exact").lower().signature()
     assert str(signature) == "(%1: f32[2], v: f32[2], x: f32[2], n: i32[2]) -> (%8: f32[])"
     assert signature.arguments == signature.parameters + signature.inputs
 
@@ -89,17 +91,17 @@ def test_values_are_freed_while_the_plan_runs() -> None:
     feed = Tensor(np.ones(1 << 18, np.float32))
     size = feed.numpy().nbytes
     network, result = chain(40)
-    forward = network.entry([result]).lower()
+    forward = network.entry([result], numerics="exact").lower()
     assert peak(forward, feed) < 5 * size
     # The same chain holds everything that the rules of its derivative read.
-    kept = network.entry([result], backward=True).lower()
+    kept = network.entry([result], backward=True, numerics="exact").lower()
     assert peak(kept, feed) > 35 * size
 
 
 def test_values_are_freed_on_the_careful_path_too() -> None:
     feed = Tensor(np.full(1 << 18, np.nan, np.float32))
     network, result = chain(40)
-    assert peak(network.entry([result]).lower(), feed) < 6 * feed.numpy().nbytes
+    assert peak(network.entry([result], numerics="exact").lower(), feed) < 6 * feed.numpy().nbytes
 
 
 def test_a_value_is_freed_after_its_last_use_and_never_when_declared() -> None:
@@ -118,7 +120,10 @@ def test_a_value_used_twice_at_once_is_freed_once() -> None:
     result = (y * y).symbol
     network = tape.into_network()
     assert releases(network.columns, [0, 1, 2], {2}) == [(), (0,), (1,)]
-    assert same_runs(network.entry([result]).lower().forward(), network.entry([result]).interpret())
+    assert same_runs(
+        network.entry([result], numerics="exact").lower().forward(),
+        network.entry([result], numerics="exact").interpret(),
+    )
 
 
 def test_a_plan_is_described_with_what_it_keeps_and_frees() -> None:
@@ -143,7 +148,7 @@ def test_runs_repeat_to_the_bit_in_one_thread_and_in_eight() -> None:
     loss = ((w @ x).tanh() @ w).log_softmax(1).sum()
     adjoints = tape.differentiate(loss, [w])
     network = tape.into_network()
-    plan = network.entry([loss.symbol, *adjoints.roots()], backward=True).lower()
+    plan = network.entry([loss.symbol, *adjoints.roots()], backward=True, numerics="exact").lower()
     feeds = [np.full((8, 8), number, np.float32) for number in (0.1, np.nan, -2.0, np.inf)]
 
     def run(number: int) -> Run:
@@ -163,9 +168,9 @@ def test_runs_repeat_to_the_bit_in_one_thread_and_in_eight() -> None:
 
 def test_a_plan_lowered_in_one_thread_runs_in_others_at_once() -> None:
     network, names = two_branches()
-    wanted = network.entry([names["near"]]).interpret(None, {"x": [1, 2]})
+    wanted = network.entry([names["near"]], numerics="exact").interpret(None, {"x": [1, 2]})
     for _ in range(20):
-        plan = network.entry([names["near"]]).lower()
+        plan = network.entry([names["near"]], numerics="exact").lower()
         with ThreadPoolExecutor(4) as pool:
             runs = pool.map(lambda _, plan=plan: plan.forward(None, {"x": [1, 2]}), range(4))
             assert all(same_runs(run, wanted) for run in runs)
@@ -173,7 +178,7 @@ def test_a_plan_lowered_in_one_thread_runs_in_others_at_once() -> None:
 
 def test_a_pickled_plan_runs_alike() -> None:
     network, names = two_branches()
-    plan = network.entry([names["near"]], observe=["hidden"]).lower()
+    plan = network.entry([names["near"]], observe=["hidden"], numerics="exact").lower()
     run = plan.forward(None, {"x": [1, 2]})
     twin = pickle.loads(pickle.dumps(plan))
     assert twin.results == plan.results
@@ -204,7 +209,7 @@ def test_results_stay_when_a_fed_array_is_written_to(backward: bool) -> None:
     loss = sum((view.sum() for view in views[1:]), views[0].sum()).symbol
     network = tape.into_network()
     for roots in [results, [results[1]], [results[7]], [loss, *results[2:4]]]:
-        plan = network.entry(roots, backward=backward).lower()
+        plan = network.entry(roots, backward=backward, numerics="exact").lower()
         fed = np.arange(6, dtype=np.float32).reshape(2, 3)
         run = plan.forward(None, {"x": fed})
         before = [run.of(root).numpy().tobytes() for root in roots]
@@ -218,14 +223,19 @@ def test_what_a_scan_reads_stays_when_a_fed_array_is_written_to() -> None:
     x = tape.input(shape=(2,), name="x")
     loss = (w * x.reshape((2,))).sum().symbol
     fed = np.array([3.0, 4.0], np.float32)
-    run = tape.into_network().entry([loss], backward=True).lower().forward(None, {"x": fed})
+    run = (
+        tape.into_network()
+        .entry([loss], backward=True, numerics="exact")
+        .lower()
+        .forward(None, {"x": fed})
+    )
     fed[:] = 77.0
     assert holds(run.backward(loss).of("w"), [3.0, 4.0], f32)
 
 
 def test_nobody_writes_to_a_result() -> None:
     network, names = two_branches()
-    run = network.entry(["near", "w", "x"]).lower().forward(None, {"x": [1, 2]})
+    run = network.entry(["near", "w", "x"], numerics="exact").lower().forward(None, {"x": [1, 2]})
     for reference in ("near", "w", "x", names["near"]):
         with pytest.raises(ValueError, match="read-only"):
             run.of(reference).numpy()[...] = 1.0
@@ -233,6 +243,6 @@ def test_nobody_writes_to_a_result() -> None:
 
 def test_a_result_may_be_a_source() -> None:
     network, _ = two_branches()
-    run = network.entry(["w", "x"]).lower().forward(None, {"x": [5, 6]})
+    run = network.entry(["w", "x"], numerics="exact").lower().forward(None, {"x": [5, 6]})
     assert holds(run.of("w"), [1.0, 2.0], f32)
     assert holds(run.of("x"), [5.0, 6.0], f32)

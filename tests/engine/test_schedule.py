@@ -75,11 +75,11 @@ def test_a_nan_has_the_bits_of_the_oracle(
 ) -> None:
     network, result = network_of(formula, element)
     feeds = {network.symbol("x"): Tensor([[first, INF], [-1.0, 1.0]], element)}
-    entry = network.entry([result])
+    entry = network.entry([result], numerics="exact")
     oracle = entry.interpret(None, feeds)
     for _ in range(2):
         assert same_runs(entry.lower().forward(None, feeds), oracle)
-    every = network.entry([node.symbol for node in network.nodes()])
+    every = network.entry([node.symbol for node in network.nodes()], numerics="exact")
     assert same_runs(every.lower().forward(None, feeds), every.interpret(None, feeds))
 
 
@@ -98,7 +98,7 @@ def test_a_nan_that_arose_is_computed_with_as_the_oracle_does(
     for program in followed:
         network, result = network_of(program, element)
         feeds = {network.symbol("x"): Tensor([[0.0, INF], [-1.0, 1.0]], element)}
-        entry = network.entry([result])
+        entry = network.entry([result], numerics="exact")
         assert same_runs(entry.lower().forward(None, feeds), entry.interpret(None, feeds))
 
 
@@ -109,7 +109,7 @@ def test_ordinary_numbers_have_the_bits_of_the_oracle(
 ) -> None:
     network, result = network_of(formula, element)
     feeds = {network.symbol("x"): Tensor([[1.5, 2.0], [3.0, 1.0]], element)}
-    entry = network.entry([result])
+    entry = network.entry([result], numerics="exact")
     assert same_runs(entry.lower().forward(None, feeds), entry.interpret(None, feeds))
 
 
@@ -117,12 +117,12 @@ def test_ordinary_numbers_have_the_bits_of_the_oracle(
 def test_a_nan_of_any_payload_is_moved_and_not_computed_with(element: Element) -> None:
     nans = np.full((2, 2), -1, f"i{element.dtype.itemsize}").view(element.dtype)
     network, result = network_of(lambda x: (-x).transpose(), element)
-    run = network.entry([result]).lower().forward(None, {"x": nans})
+    run = network.entry([result], numerics="exact").lower().forward(None, {"x": nans})
     sign = 1 << (8 * element.dtype.itemsize - 1)
     unsigned = f"u{element.dtype.itemsize}"
     assert (run.of(result).numpy().view(unsigned) ^ nans.view(unsigned) == sign).all()
     computed, total = network_of(lambda x: x + 1.0, element)
-    entry = computed.entry([total])
+    entry = computed.entry([total], numerics="exact")
     assert same_runs(entry.lower().forward(None, {"x": nans}), entry.interpret(None, {"x": nans}))
 
 
@@ -132,7 +132,7 @@ def test_a_nan_among_the_constants_or_parameters_is_seen(element: Element) -> No
     x = tape.input(1.0)
     w, constant = tape.parameter([NAN, 1.0]), tape.leaf([1.0, -NAN])
     results = [(w * constant).symbol, (-(w + constant)).symbol, (x * NAN).symbol]
-    entry = tape.into_network().entry(results)
+    entry = tape.into_network().entry(results, numerics="exact")
     assert same_runs(entry.lower().forward(), entry.interpret())
 
 
@@ -140,7 +140,7 @@ def test_a_nan_among_the_constants_or_parameters_is_seen(element: Element) -> No
 def test_every_sample_has_the_bits_of_the_oracle(sample: Sample, element: Element) -> None:
     tape = Tape(element=element)
     result, _ = sample.record(tape, element)
-    entry = tape.into_network().entry([result.symbol])
+    entry = tape.into_network().entry([result.symbol], numerics="exact")
     assert same_runs(entry.lower().forward(), entry.interpret())
 
 
@@ -148,7 +148,7 @@ def test_a_run_without_nans_takes_the_clean_steps_and_a_nan_the_careful_ones(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     network, result = network_of(lambda x: (x - 1.0) / (x - 1.0), DIFFERENTIABLE[1])
-    plan = network.entry([result]).lower()
+    plan = network.entry([result], numerics="exact").lower()
     taken: list[Any] = []
     execute = schedule._execute
 
@@ -167,7 +167,7 @@ def test_a_run_without_nans_takes_the_clean_steps_and_a_nan_the_careful_ones(
 
 def test_the_state_of_numpy_neither_changes_results_nor_is_changed() -> None:
     network, result = network_of(lambda x: (x - x) / (x - x), DIFFERENTIABLE[0])
-    plan = network.entry([result]).lower()
+    plan = network.entry([result], numerics="exact").lower()
     calm = plan.forward(None, {"x": [[0.0, 1.0], [2.0, INF]]})
     for mode in ("ignore", "raise", "warn"):
         with np.errstate(all=mode):

@@ -1,25 +1,7 @@
 module @topos {
   func.func public @main(%v1: tensor<18x3xf32> loc("kernels"), %v0: tensor<1x2x6x6xf32> loc("image")) -> (tensor<f32>, tensor<18x3xf32>, tensor<1x2x6x6xf32>) {
-    %v2_1 = stablehlo.constant dense<0.0> : tensor<f32>
-    %v2 = stablehlo.pad %v0, %v2_1, low = [0, 0, 1, 1], high = [0, 0, 1, 1], interior = [0, 0, 0, 0] : (tensor<1x2x6x6xf32>, tensor<f32>) -> tensor<1x2x8x8xf32>
-    %v3_1 = stablehlo.slice %v2 [0:1, 0:2, 0:6, 0:8] : (tensor<1x2x8x8xf32>) -> tensor<1x2x6x8xf32>
-    %v3_2 = stablehlo.reshape %v3_1 : (tensor<1x2x6x8xf32>) -> tensor<1x2x6x8x1xf32>
-    %v3_3 = stablehlo.slice %v2 [0:1, 0:2, 1:7, 0:8] : (tensor<1x2x8x8xf32>) -> tensor<1x2x6x8xf32>
-    %v3_4 = stablehlo.reshape %v3_3 : (tensor<1x2x6x8xf32>) -> tensor<1x2x6x8x1xf32>
-    %v3_5 = stablehlo.slice %v2 [0:1, 0:2, 2:8, 0:8] : (tensor<1x2x8x8xf32>) -> tensor<1x2x6x8xf32>
-    %v3_6 = stablehlo.reshape %v3_5 : (tensor<1x2x6x8xf32>) -> tensor<1x2x6x8x1xf32>
-    %v3 = stablehlo.concatenate %v3_2, %v3_4, %v3_6, dim = 4 : (tensor<1x2x6x8x1xf32>, tensor<1x2x6x8x1xf32>, tensor<1x2x6x8x1xf32>) -> tensor<1x2x6x8x3xf32>
-    %v4_1 = stablehlo.slice %v3 [0:1, 0:2, 0:6, 0:6, 0:3] : (tensor<1x2x6x8x3xf32>) -> tensor<1x2x6x6x3xf32>
-    %v4_2 = stablehlo.reshape %v4_1 : (tensor<1x2x6x6x3xf32>) -> tensor<1x2x6x6x3x1xf32>
-    %v4_3 = stablehlo.slice %v3 [0:1, 0:2, 0:6, 1:7, 0:3] : (tensor<1x2x6x8x3xf32>) -> tensor<1x2x6x6x3xf32>
-    %v4_4 = stablehlo.reshape %v4_3 : (tensor<1x2x6x6x3xf32>) -> tensor<1x2x6x6x3x1xf32>
-    %v4_5 = stablehlo.slice %v3 [0:1, 0:2, 0:6, 2:8, 0:3] : (tensor<1x2x6x8x3xf32>) -> tensor<1x2x6x6x3xf32>
-    %v4_6 = stablehlo.reshape %v4_5 : (tensor<1x2x6x6x3xf32>) -> tensor<1x2x6x6x3x1xf32>
-    %v4 = stablehlo.concatenate %v4_2, %v4_4, %v4_6, dim = 5 : (tensor<1x2x6x6x3x1xf32>, tensor<1x2x6x6x3x1xf32>, tensor<1x2x6x6x3x1xf32>) -> tensor<1x2x6x6x3x3xf32>
-    %v5 = stablehlo.transpose %v4, dims = [0, 2, 3, 1, 4, 5] : (tensor<1x2x6x6x3x3xf32>) -> tensor<1x6x6x2x3x3xf32>
-    %v6 = stablehlo.reshape %v5 : (tensor<1x6x6x2x3x3xf32>) -> tensor<36x18xf32>
-    %v7 = stablehlo.dot_general %v6, %v1, contracting_dims = [1] x [0] : (tensor<36x18xf32>, tensor<18x3xf32>) -> tensor<36x3xf32>
-    %v8 = stablehlo.reshape %v7 : (tensor<36x3xf32>) -> tensor<1x6x6x3xf32>
+    %v8_1 = stablehlo.reshape %v1 : (tensor<18x3xf32>) -> tensor<2x3x3x3xf32>
+    %v8 = stablehlo.convolution(%v0, %v8_1) dim_numbers = [b, f, 0, 1]x[i, 0, 1, o]->[b, 0, 1, f], window = {stride = [1, 1], pad = [[1, 1], [1, 1]]} {batch_group_count = 1 : i64, feature_group_count = 1 : i64} : (tensor<1x2x6x6xf32>, tensor<2x3x3x3xf32>) -> tensor<1x6x6x3xf32>
     %v9 = stablehlo.constant dense<0.5> : tensor<1x6x6x3xf32>
     %v10 = stablehlo.multiply %v9, %v8 : tensor<1x6x6x3xf32>
     %v11 = stablehlo.constant dense<0.70710677> : tensor<1x6x6x3xf32>
@@ -99,8 +81,9 @@ module @topos {
     %v56 = stablehlo.reshape %v55 : (tensor<1x6x6x3xf32>) -> tensor<36x3xf32>
     %v57 = stablehlo.transpose %v1, dims = [1, 0] : (tensor<18x3xf32>) -> tensor<3x18xf32>
     %v58 = stablehlo.dot_general %v56, %v57, contracting_dims = [1] x [0] : (tensor<36x3xf32>, tensor<3x18xf32>) -> tensor<36x18xf32>
-    %v59 = stablehlo.transpose %v6, dims = [1, 0] : (tensor<36x18xf32>) -> tensor<18x36xf32>
-    %v60 = stablehlo.dot_general %v59, %v56, contracting_dims = [1] x [0] : (tensor<18x36xf32>, tensor<36x3xf32>) -> tensor<18x3xf32>
+    %v60_1 = stablehlo.reshape %v56 : (tensor<36x3xf32>) -> tensor<1x6x6x3xf32>
+    %v60_2 = stablehlo.convolution(%v0, %v60_1) dim_numbers = [f, b, 0, 1]x[i, 0, 1, o]->[b, 0, 1, f], window = {pad = [[1, 1], [1, 1]], rhs_dilate = [1, 1]} {batch_group_count = 1 : i64, feature_group_count = 1 : i64} : (tensor<1x2x6x6xf32>, tensor<1x6x6x3xf32>) -> tensor<2x3x3x3xf32>
+    %v60 = stablehlo.reshape %v60_2 : (tensor<2x3x3x3xf32>) -> tensor<18x3xf32>
     %v61 = stablehlo.reshape %v58 : (tensor<36x18xf32>) -> tensor<1x6x6x2x3x3xf32>
     %v62 = stablehlo.transpose %v61, dims = [0, 3, 1, 2, 4, 5] : (tensor<1x6x6x2x3x3xf32>) -> tensor<1x2x6x6x3x3xf32>
     %v63_1 = stablehlo.constant dense<0.0> : tensor<1x2x6x8x3xf32>

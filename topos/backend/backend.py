@@ -13,7 +13,7 @@ from topos.backend.formula import Formula
 from topos.backend.offer import Declined, Implementer, Kernel
 from topos.backend.precision import Precision
 from topos.backend.status import Status
-from topos.backend.task import Task, precision_of
+from topos.backend.task import Task, demand_task, precision_of
 
 __all__ = ["Backend"]
 
@@ -57,6 +57,7 @@ class Backend(Enum):
 
     def offer(self, formula: Formula, task: Task, *, exact: bool = False) -> Kernel | Declined:
         """Returns this backend's kernel for `task`, or the reason it declines."""
+        demand_task(formula, task)
         precision = precision_of(task)
         if precision is None or not self.serves(formula, precision):
             return Declined(f"it has no kernel for {formula.value} of {task.element}")

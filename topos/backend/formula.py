@@ -43,6 +43,7 @@ class Formula(Enum):
     REDUCE_WINDOW = "reduce_window"
     REDUCE_WINDOW_GRADIENT = "reduce_window_gradient"
     WINDOW_PRODUCT = "window_product"
+    WINDOW_PRODUCT_BIAS_GRADIENT = "window_product_bias_gradient"
     WINDOW_PRODUCT_INPUT_GRADIENT = "window_product_input_gradient"
     WINDOW_PRODUCT_WEIGHTS_GRADIENT = "window_product_weights_gradient"
 

@@ -28,18 +28,17 @@ Array = npt.NDArray[Any]
 
 
 def reference(formula: Formula, task: Task) -> Kernel:
-    """Returns the oracle's kernel for `task`; raises `ValueError` for another formula's task."""
+    """Returns the oracle's kernel for a task of `formula`."""
     match task:
-        case GemmTask() if formula is Formula.GEMM:
+        case GemmTask():
             return partial(written, kernels.product.matmul)
         case MapTask():
             return partial(written, cast(Kernel, getattr(kernels.maps, formula.value)))
-        case ReduceTask(axes=axes) if formula in (Formula.SUM, Formula.MAX):
+        case ReduceTask(axes=axes):
             kernel = kernels.reduction.sum if formula is Formula.SUM else kernels.reduction.maximum
             return partial(written, partial(kernel, axes=axes))
-        case BatchNormTask() if formula is Formula.BATCH_NORM_TRAINING:
+        case BatchNormTask():
             return partial(_batch_norm, task)
-    raise ValueError(f"{formula.value} takes no {type(task).__name__}")
 
 
 @np.errstate(all="ignore")

@@ -12,7 +12,7 @@ from topos.backend.formula import Formula
 from topos.backend.offer import Declined, Kernel
 from topos.backend.oracle import reference
 from topos.backend.tally import Service, count
-from topos.backend.task import BatchNormTask, GemmTask, MapTask, Task, precision_of
+from topos.backend.task import BatchNormTask, GemmTask, MapTask, Task, demand_task, precision_of
 
 __all__ = ["Served", "serve"]
 
@@ -32,6 +32,7 @@ def serve(formula: Formula, task: Task, exact: bool) -> Served:
     it runs poisons its backend, hands the task to the next in the chain, and moves the count of
     that run's tally there.
     """
+    demand_task(formula, task)
     own = _hooked(formula, task, exact)
     if own is not None:
         return Served(own, None, own=True)

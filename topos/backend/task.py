@@ -8,7 +8,9 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from topos.backend.formula import MAPS, Formula
 from topos.backend.precision import Precision
+from topos.errors import ArgumentError
 from topos.payload import Element, TensorType
 
 __all__ = [
@@ -18,6 +20,7 @@ __all__ = [
     "Normalized",
     "ReduceTask",
     "Task",
+    "demand_task",
     "precision_of",
 ]
 
@@ -98,6 +101,21 @@ class Normalized(NamedTuple):
 
 
 Task = GemmTask | MapTask | ReduceTask | BatchNormTask
+
+
+def demand_task(formula: Formula, task: Task) -> None:
+    """Raises `ArgumentError` where `task` is not one of `formula`."""
+    match task:
+        case GemmTask():
+            fits = formula is Formula.GEMM
+        case MapTask():
+            fits = formula in MAPS
+        case ReduceTask():
+            fits = formula in (Formula.SUM, Formula.MAX)
+        case BatchNormTask():
+            fits = formula is Formula.BATCH_NORM_TRAINING
+    if not fits:
+        raise ArgumentError(f"{formula.value} takes a task of its own, got {type(task).__name__}")
 
 
 def precision_of(task: Task) -> Precision | None:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from argparse import ArgumentParser, Namespace
 
-from topos import backend, runtimes
+from topos import runtimes
+from topos.backend import Backend
 from topos.cli._shared import table
 
 __all__ = ["EPILOG", "HELP", "add_arguments", "run"]
@@ -19,7 +20,8 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 def run(chosen: Namespace) -> int:
     """Runs the command and returns the exit status."""
-    kinds = {"runtime": runtimes.status(), "backend": {"numba": backend.numba.status()}}
+    backends = {each.value: each.status() for each in Backend.ALL}
+    kinds = {"runtime": runtimes.status(), "backend": backends}
     print(
         table(
             (kind, name, "ready" if answer.ready else "not ready", answer.detail)

@@ -64,9 +64,8 @@ def viewed(operation: Operation, layout: Layout, itemsize: int) -> Layout | None
                 tuple(shape[axis] for axis in axes), tuple(strides[axis] for axis in axes), offset
             )
         case Transpose():
-            return Layout(
-                (*shape[:-2], shape[-1], shape[-2]), (*strides[:-2], strides[-1], strides[-2]), offset
-            )
+            turned = (*strides[:-2], strides[-1], strides[-2])
+            return Layout((*shape[:-2], shape[-1], shape[-2]), turned, offset)
         case Unfold():
             axis, window, step = operation.axis, operation.size, operation.step
             count = (shape[axis] - window) // step + 1

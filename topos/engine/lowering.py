@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 
@@ -12,10 +13,10 @@ from topos.engine.layout import Layout, dense, viewed
 from topos.engine.names import Names
 from topos.engine.program import Buffer, Instruction, Program
 from topos.engine.sharing import Sharing, sharing_of
-from topos.engine.steps import Step, splat
+from topos.engine.steps import Step
 from topos.graph import Columns
 from topos.op import Array, Leaf
-from topos.payload import TensorType, size
+from topos.payload import Shape, TensorType, size
 
 __all__ = ["lowered"]
 
@@ -59,11 +60,15 @@ class _Lowering:
     steps: Sequence[Step]
     sharing: Sharing
     values: dict[int, Value] = field(default_factory=dict)
+    splats: dict[int, str] = field(default_factory=dict)
     storages: dict[int, Storage] = field(default_factory=dict)
+    placed: dict[tuple[str | int, int], tuple[str, Layout]] = field(default_factory=dict)
     allocator: Allocator = field(default_factory=Allocator)
     names: Names = field(default_factory=Names)
     instructions: list[Instruction] = field(default_factory=list)
     sources: dict[str, int] = field(default_factory=dict)
+    rooms: list[tuple[Shape, np.dtype[Any]]] = field(default_factory=list)
+    reused: dict[int, int] = field(default_factory=dict)
     live: list[int] = field(default_factory=list)
     held: int = 0
     dying: dict[int, list[Storage]] = field(default_factory=dict)
@@ -74,9 +79,9 @@ class _Lowering:
         if not step.operands:
             self.values[step.targets[0]] = self._source(step.targets[0])
         elif step.kernel is None:
-            self.values[step.targets[0]] = self._view(position, step)
+            self.values[step.targets[0]] = self._view(step)
         else:
-            self._call(position, step)
+            self._call(step)
         self._release(position)
 
     def program(self, wanted: list[int]) -> Program:
@@ -86,10 +91,13 @@ class _Lowering:
             self.instructions,
             names.functions,
             names.constants,
+            names.literals,
             names.buffers,
             self.allocator.size,
             self.sources,
             {node: self.values[node].slot for node in wanted},
+            self.rooms,
+            self.reused,
             self.live,
         )
 
@@ -97,6 +105,9 @@ class _Lowering:
         form = self.columns.forms[index]
         if isinstance(form.operation, Leaf):
             assert form.operation.payload is not None
+            if is_splat(form.operation.payload):
+                number = np.asarray(form.operation.payload.reshape(-1)[0])
+                self.splats[index] = self.names.constant(number)
             return Value(self.names.constant(form.operation.payload))
         name = f"s{len(self.sources)}"
         self.sources[name] = index
@@ -104,41 +115,42 @@ class _Lowering:
         layout = dense(form.type.shape, form.type.element.dtype.itemsize)
         return Value(name, Storage(name, 0, 0, len(self.steps)), layout)
 
-    def _view(self, position: int, step: Step) -> Value:
+    def _view(self, step: Step) -> Value:
         """Returns the result of a view: at once where the operand is static, else by a call."""
         (index,), (operand,) = step.targets, step.operands
         value, form = self.values[operand], self.columns.forms[index]
         dtype = form.type.element.dtype
-        if value.slot in self.names.constants:
-            return Value(self.names.constant(form.operation.compute(self.names.constants[value.slot])))
+        constant = self.names.constants.get(value.slot)
+        if constant is not None:
+            return Value(self.names.constant(form.operation.compute(constant)))
         if value.storage is None or value.layout is None or not _has_buffer(form.type):
-            return self._loose_view(position, step, value)
+            return self._loose_view(step, value)
         layout = viewed(form.operation, value.layout, dtype.itemsize)
         if layout is None:
-            return self._copied(position, step, value)
+            return self._copied(step, value)
         if value.storage.name is None:
             return Value(self.names.buffer(Buffer(layout, dtype)), value.storage, layout)
-        slot = f"v{index}"
-        base = (value.storage.name, str(layout.offset), str(layout.strides))
-        arguments = (str(layout.shape), self.names.dtype(dtype), *base)
+        slot, literal = self.names.numbered("v"), self.names.literal
+        base = (value.storage.name, literal(layout.offset), literal(layout.strides))
+        arguments = (literal(layout.shape), self.names.dtype(dtype), *base)
         self._emit(self.names.plain(np.ndarray), arguments, None, (slot,), step)
         self._pass(slot, self.sharing.deaths[self.sharing.roots[index]], 0)
         return Value(slot, value.storage, layout)
 
-    def _loose_view(self, position: int, step: Step, value: Value) -> Value:
+    def _loose_view(self, step: Step, value: Value) -> Value:
         (index,) = step.targets
-        operation, slot = self.columns.forms[index].operation, f"v{index}"
+        operation, slot = self.columns.forms[index].operation, self.names.numbered("v")
         function = self.names.function(operation.compute, operation.name)
         self._emit(function, (value.slot,), None, (slot,), step)
         self._pass(slot, self.sharing.deaths[self.sharing.roots[index]], 0)
         return Value(slot)
 
-    def _copied(self, position: int, step: Step, value: Value) -> Value:
+    def _copied(self, step: Step, value: Value) -> Value:
         """Returns the value under another shape, which no view has, as a copy."""
         (index,) = step.targets
         type = self.columns.forms[index].type
         death = self.sharing.deaths[self.sharing.roots[index]]
-        storage = self._allocated(index, position, death)
+        storage = self._allocated(index, death)
         out = self._placed(index, storage)
         function = self.names.function(_copy_reshaped, "reshape")
         self._emit(function, (value.slot,), out.slot, (), step)
@@ -147,26 +159,34 @@ class _Lowering:
         )
         return out
 
-    def _call(self, position: int, step: Step) -> None:
+    def _call(self, step: Step) -> None:
         kernel = step.kernel
         assert kernel is not None
-        arguments = tuple([self._argument(operand, kernel.broadcasts) for operand in step.operands])
-        name = self.columns.forms[step.targets[0]].operation.name
+        values = self.values
+        if kernel.broadcasts:
+            splats = self.splats
+            arguments = tuple(
+                [splats.get(operand) or values[operand].slot for operand in step.operands]
+            )
+        else:
+            arguments = tuple([values[operand].slot for operand in step.operands])
+        function = self.names.function(kernel.function, step.name)
         if not kernel.writes:
-            self._loose(position, step, self.names.function(kernel.function, name), arguments)
+            self._loose(step, function, arguments)
             return
         (index,) = step.targets
         line = self.sharing.line(index)
         if line not in self.storages:
-            self.storages[line] = self._allocated(line, position, self.sharing.deaths[line])
+            self.storages[line] = self._allocated(line, self.sharing.deaths[line])
+        else:
+            heirs = self.sharing.heirs
+            self.reused[index] = next(each for each in step.operands if heirs.get(each) == line)
         out = self._placed(index, self.storages[line])
-        self._emit(self.names.function(kernel.function, name), arguments, out.slot, (), step)
+        self._emit(function, arguments, out.slot, (), step)
         self.values[index] = out
 
-    def _loose(
-        self, position: int, step: Step, function: str, arguments: tuple[str, ...]
-    ) -> None:
-        slots = tuple([f"v{target}" for target in step.targets])
+    def _loose(self, step: Step, function: str, arguments: tuple[str, ...]) -> None:
+        slots = tuple([self.names.numbered("v") for _ in step.targets])
         for target, slot in zip(step.targets, slots, strict=True):
             self.values[target] = Value(slot)
             length = self._bytes(target)
@@ -174,22 +194,18 @@ class _Lowering:
             self.held += length
         self._emit(function, arguments, None, slots, step)
 
-    def _argument(self, operand: int, broadcasts: bool) -> str:
-        if broadcasts and (leaf := splat(self.columns, operand)) is not None:
-            assert leaf.payload is not None
-            return self.names.constant(leaf.payload.reshape(-1)[0].reshape(()))
-        return self.values[operand].slot
-
-    def _allocated(self, index: int, position: int, death: int) -> Storage:
+    def _allocated(self, index: int, death: int) -> Storage:
         """Returns new storage for the node `index`: a fresh array where a run answers it."""
         type, length = self.columns.forms[index].type, self._bytes(index)
         self.held += length
         if death < len(self.steps):
             storage = Storage(None, self.allocator.allocate(length), length, death)
         else:
-            storage = Storage(f"r{index}", 0, length, death)
-            arguments = (str(type.shape), self.names.dtype(type.element.dtype))
-            call = Instruction(self.names.plain(np.empty), arguments, None, (f"r{index}",), (), "")
+            name = self.names.numbered("r")
+            storage = Storage(name, 0, length, death)
+            arguments = (self.names.literal(type.shape), self.names.dtype(type.element.dtype))
+            self.rooms.append((type.shape, type.element.dtype))
+            call = Instruction(self.names.plain(np.empty), arguments, None, (name,), (), ())
             self.instructions.append(call)
             self.live.append(self.held)
         self.dying.setdefault(death, []).append(storage)
@@ -198,10 +214,14 @@ class _Lowering:
     def _placed(self, index: int, storage: Storage) -> Value:
         """Returns the node `index`, row-major at the start of `storage`."""
         type = self.columns.forms[index].type
-        layout = dense(type.shape, type.element.dtype.itemsize)._replace(offset=storage.offset)
-        if storage.name is not None:
-            return Value(storage.name, storage, layout)
-        return Value(self.names.buffer(Buffer(layout, type.element.dtype)), storage, layout)
+        # A form has one object for its type, and hashing what it holds takes longer.
+        key = storage.name or storage.offset, id(type)
+        if key not in self.placed:
+            layout = dense(type.shape, type.element.dtype.itemsize)._replace(offset=storage.offset)
+            slot = storage.name or self.names.buffer(Buffer(layout, type.element.dtype))
+            self.placed[key] = slot, layout
+        slot, layout = self.placed[key]
+        return Value(slot, storage, layout)
 
     def _pass(self, slot: str, death: int, length: int) -> None:
         self.passing.setdefault(death, []).append((slot, length))
@@ -227,13 +247,18 @@ class _Lowering:
         targets: tuple[str, ...],
         step: Step,
     ) -> None:
-        note = " ".join([f"%{target}" for target in step.targets])
-        self.instructions.append(Instruction(function, arguments, out, targets, (), note))
+        self.instructions.append(Instruction(function, arguments, out, targets, (), step.targets))
         self.live.append(self.held)
 
     def _bytes(self, index: int) -> int:
         type = self.columns.forms[index].type
         return size(type.shape) * type.element.dtype.itemsize
+
+
+def is_splat(payload: Array) -> bool:
+    """Returns whether `payload` is one number spread over its shape."""
+    pairs = zip(payload.strides, payload.shape, strict=True)
+    return payload.size > 0 and all(stride == 0 or extent == 1 for stride, extent in pairs)
 
 
 def _has_buffer(type: TensorType) -> bool:

@@ -19,6 +19,7 @@ class Names:
     def __init__(self) -> None:
         self.functions: dict[str, Callable[..., Any]] = {}
         self.constants: dict[str, Any] = {}
+        self.literals: dict[str, Any] = {}
         self.buffers: dict[str, Buffer] = {}
         self._known: dict[Any, str] = {}
         self._counts: dict[str, int] = {}
@@ -47,6 +48,17 @@ class Names:
             self._known[key] = f"c{len(self.constants)}"
             self.constants[self._known[key]] = array
         return self._known[key]
+
+    def literal(self, value: tuple[int, ...] | int) -> str:
+        """Returns `value` as it is written."""
+        text = str(value)
+        self.literals[text] = value
+        return text
+
+    def numbered(self, letter: str) -> str:
+        """Returns the next name of a slot that begins with `letter`."""
+        number = self._counts[letter] = self._counts.get(letter, -1) + 1
+        return f"{letter}{number}"
 
     def dtype(self, dtype: np.dtype[Any]) -> str:
         """Returns a name for `dtype`, such as f4."""

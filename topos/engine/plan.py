@@ -6,7 +6,11 @@ from collections.abc import Mapping, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from topos.engine.liveness import closure, releases, retained
+from topos.engine.catalog import PatternMatch, patterns_of
+from topos.engine.description import described
+from topos.engine.fusion import fused_steps
+from topos.engine.liveness import closure, retained
+from topos.engine.memory import Memory
 from topos.engine.numerics import Numerics
 from topos.engine.run import Run
 from topos.engine.schedule import Schedule
@@ -14,9 +18,8 @@ from topos.engine.signature import Port, Signature
 from topos.engine.sources import source_payloads
 from topos.graph import Network, Symbol
 from topos.graph.network import Feeds
-from topos.graph.node import node_at
 from topos.graph.parameters import Parameters
-from topos.op import Array, Input, Parameter
+from topos.op import Array, Input, Leaf, Parameter
 from topos.reading import Tensor
 
 if TYPE_CHECKING:
@@ -52,13 +55,13 @@ class Plan:
     def forward(self, parameters: Parameters | None = None, feeds: Feeds | None = None) -> Run:
         """Returns a run of this plan; `parameters` default to the network's initial state."""
         copy = self.backward or self._returns_views
-        payloads = source_payloads(self.network, self._sources, parameters, feeds or {}, copy=copy)
-        wanted = [*self._results, *self._retained]
-        arrays = self._schedule.run(payloads, wanted)
+        brought = self._brought
+        payloads = source_payloads(self.network, brought, parameters, feeds or {}, copy=copy)
+        arrays = self._schedule.run(payloads)
         forms = self.network.columns.forms
         values = {
             index: Tensor.wrap(array, forms[index].type.element)
-            for index, array in zip(wanted, arrays, strict=True)
+            for index, array in zip(self._kept, arrays, strict=True)
         }
         if not self.backward:
             return Run(self.network, values, None)
@@ -101,20 +104,34 @@ class Plan:
         return compile_plan(self, runtime, Numerics.of(numerics or self.numerics), options)
 
     def describe(self) -> str:
-        """Returns the plan as text: its signature, then one line a node with what it frees."""
-        columns, kept = self.network.columns, {*self._results, *self._retained}
+        """Returns the plan as text: its signature, its patterns, then one line a node.
+
+        A line says what is kept, what is freed after it, what runs as part of a pattern, and what
+        is written over an operand.
+        """
         lines = [
             f"plan of {len(self.order)} nodes, {self.numerics.value},"
             f" {'backward' if self.backward else 'forward only'}",
             f"signature {self.signature()}",
         ]
-        freed = releases(columns, self.order, kept)
-        for index, dead in zip(self.order, freed, strict=True):
-            notes = ["kept"] if index in kept else []
-            if dead:
-                notes.append(f"frees {' '.join(f'%{operand}' for operand in dead)}")
-            lines.append("  ".join([str(node_at(columns, index)), *notes]))
+        lines += described(self.network.columns, self.order, self._kept, self._schedule)
         return "\n".join(lines)
+
+    def schedule(self) -> str:
+        """Returns what a run does as the text of a Python function.
+
+        Its slots are sources `s`, constants `c`, arrays of the arena `a`, results `r` and other new
+        arrays `v`; a comment names the nodes that a line computes.
+        """
+        return self._schedule.text()
+
+    def memory(self) -> Memory:
+        """Returns the bytes that a run holds beyond its arguments and constants, line by line."""
+        return self._schedule.memory()
+
+    def patterns(self) -> tuple[PatternMatch, ...]:
+        """Returns what the catalog recognizes among the nodes, as data; no kept node is inside."""
+        return patterns_of(self.network.columns, self.order, self._kept)
 
     def _sources_of(self, kind: type[Parameter] | type[Input]) -> list[int]:
         forms = self.network.columns.forms
@@ -137,6 +154,12 @@ class Plan:
         return [index for index in self.order if not operands[index]]
 
     @cached_property
+    def _brought(self) -> list[int]:
+        """The sources that a run brings: all but the constants."""
+        forms = self.network.columns.forms
+        return [index for index in self._sources if not isinstance(forms[index].operation, Leaf)]
+
+    @cached_property
     def _retained(self) -> list[int]:
         """What the engine scan reads beyond the results, in the backward posture."""
         if not self.backward:
@@ -145,8 +168,15 @@ class Plan:
         return sorted(kept.difference(self._results))
 
     @cached_property
+    def _kept(self) -> list[int]:
+        """What a run answers: the results, then what a scan reads beyond them."""
+        return [*self._results, *self._retained]
+
+    @cached_property
     def _schedule(self) -> Schedule:
-        return Schedule(self.network.columns, self.order, {*self._results, *self._retained})
+        columns, order, kept = self.network.columns, self.order, self._kept
+        fused = fused_steps(columns, order, kept, self.numerics)
+        return Schedule(columns, order, kept, self.numerics, fused)
 
     @cached_property
     def _returns_views(self) -> bool:
@@ -158,6 +188,10 @@ class Plan:
             if may_view and not views.isdisjoint(columns.operands[index]):
                 views.add(index)
         return not views.isdisjoint(self._results)
+
+    def __reduce__(self) -> Any:
+        # The schedule, a compiled function, is lowered again where it is needed.
+        return type(self), (self.network, self._results, self.backward, self.numerics)
 
     def __repr__(self) -> str:
         return f"Plan({len(self.order)} nodes, {self.signature()})"

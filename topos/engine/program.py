@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from topos.engine.layout import Layout
+from topos.payload import Shape
 
 __all__ = ["Buffer", "Instruction", "Program"]
 
@@ -29,7 +30,7 @@ class Instruction(NamedTuple):
     """One call: `target = function(*arguments, out=out)`, then the slots `released` are dropped.
 
     Everything is a name: of a function, of a slot, or a literal. Without an `out` the result is
-    new, or a tuple where there are several targets; `note` says which nodes it is for.
+    new, or a tuple where there are several targets. It computes `nodes`.
     """
 
     function: str
@@ -37,13 +38,15 @@ class Instruction(NamedTuple):
     out: str | None
     targets: tuple[str, ...]
     released: tuple[str, ...]
-    note: str
+    nodes: tuple[int, ...]
 
 
 class Program(NamedTuple):
     """The instructions of a plan and what their names stand for.
 
-    `sources` are the nodes that a run brings, `results` the slots it answers. `live` is what the
+    `sources` are the nodes that a run brings, `results` the slots it answers,
+    `rooms` the arrays that `empty` makes for them. `reused` holds, for a
+    node that is written over an operand, that operand. `live` is what the
     program holds while each instruction runs, in bytes: its arena's part, its results so far and
     what kernels allocate, but neither sources nor constants.
     """
@@ -51,8 +54,11 @@ class Program(NamedTuple):
     instructions: list[Instruction]
     functions: dict[str, Callable[..., Any]]
     constants: dict[str, Any]
+    literals: dict[str, Any]
     buffers: dict[str, Buffer]
     arena: int
     sources: dict[str, int]
     results: dict[int, str]
+    rooms: list[tuple[Shape, np.dtype[Any]]]
+    reused: dict[int, int]
     live: list[int]

@@ -1,89 +1,163 @@
-"""Schedules: a plan's nodes as steps over slots, with releases that are really executed."""
+"""Schedules: a plan as a flat function over slots and a pool of arenas for its buffers."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import cached_property
 from typing import NamedTuple
 
+import numpy as np
+
+from topos.backend import count, summed
 from topos.engine.liveness import releases
+from topos.engine.lowering import lowered
+from topos.engine.memory import Memory
+from topos.engine.numerics import Numerics
+from topos.engine.program import Program
+from topos.engine.rooms import Rooms
+from topos.engine.source_text import Function, function_of, text_of
+from topos.engine.steps import Step, steps_of
 from topos.errors import ExecutionError
-from topos.graph import Columns, Form
-from topos.op import Array
+from topos.graph import Columns
+from topos.op import Array, Leaf
 from topos.payload import kernels
+from topos.payload.kernels.clean import has_nan
 
-__all__ = ["Schedule", "Step"]
+__all__ = ["CarefulStep", "Schedule"]
 
 
-class Step(NamedTuple):
-    """One evaluation: `slots[target] = kernel(*slots[operands])`, then `released` are dropped."""
+class CarefulStep(NamedTuple):
+    """One evaluation by the oracle's rule, after which the values `released` are dropped."""
 
-    kernel: Callable[..., Array]
+    compute: Callable[..., Array]
     operands: tuple[int, ...]
     target: int
     released: tuple[int, ...]
 
 
 class Schedule:
-    """The steps of a plan, in two spellings that give the same bits.
+    """The program of a plan, compiled once, and the oracle's rules for runs with a NaN.
 
-    The clean steps run numpy's ufuncs and hold as long as no value is a NaN; the hardware's
-    invalid flag tells when one arises, and the run starts over with the canonicalizing steps.
-    Slots are local to a run, so one schedule serves any number of threads.
+    An exact program computes with numpy's own kernels, which give the oracle's bits as long as no
+    value is a NaN; the hardware's invalid flag tells when one arises, and the run starts over with
+    the rules that canonicalize. A fast program runs whatever the values are.
+
+    A run takes an arena from the pool, or makes one, and returns it: any number of threads may run
+    at once, and runs one after another reuse the same memory.
     """
 
-    def __init__(self, columns: Columns, order: Sequence[int], kept: set[int]) -> None:
-        local = {index: slot for slot, index in enumerate(order)}
-        freed = releases(columns, order, kept)
-        specialized: dict[Form, Callable[..., Array]] = {}
-        self.clean: list[Step] = []
-        self.careful: list[Step] = []
-        for index, dead in zip(order, freed, strict=True):
-            operands = columns.operands[index]
-            if not operands:
-                continue
-            form = columns.forms[index]
-            if form not in specialized:
-                specialized[form] = form.operation.specialize(*form.operands)
-            slots = tuple([local[operand] for operand in operands])
-            released = tuple([local[operand] for operand in dead])
-            target = local[index]
-            self.clean.append(Step(specialized[form], slots, target, released))
-            self.careful.append(Step(form.operation.compute, slots, target, released))
-        self._size = len(order)
-        self._local = local
+    def __init__(
+        self,
+        columns: Columns,
+        order: Sequence[int],
+        kept: Sequence[int],
+        numerics: Numerics,
+        fused: dict[int, Step],
+    ) -> None:
+        self._columns, self._order, self._kept = columns, order, kept
+        self._exact = numerics is Numerics.EXACT
+        self.steps = steps_of(columns, order, kept, numerics, fused)
+        self.program: Program = lowered(columns, self.steps, kept)
+        rooms = Rooms(self.program.rooms)
+        self._function: Function = function_of(self.program, {"empty": rooms.empty})
+        self._services = summed(step.service for step in self.steps if step.service is not None)
+        self._arenas: list[list[Array]] = []
 
-    def run(self, payloads: Mapping[int, Array], results: Sequence[int]) -> list[Array]:
-        """Returns the values of the nodes `results`, given the array of every source."""
+    def run(self, payloads: Mapping[int, Array]) -> list[Array]:
+        """Returns the values of the nodes kept, in their order.
+
+        `payloads` holds the array of each source that is no constant.
+        """
         kernels.subnormals.demand_subnormals()
         try:
-            return self._run(payloads, results)
+            return self._exactly(payloads) if self._exact else self._quickly(payloads)
         except MemoryError:
             raise ExecutionError("the run needs more memory than this machine has") from None
 
-    def _run(self, payloads: Mapping[int, Array], results: Sequence[int]) -> list[Array]:
-        slots: list[Array | None] = [None] * self._size
-        for index, array in payloads.items():
-            slots[self._local[index]] = array
-        wanted = [self._local[index] for index in results]
+    def text(self) -> str:
+        """Returns the program as the text of a Python function."""
+        return text_of(self.program)
+
+    def memory(self) -> Memory:
+        """Returns what a run holds, in bytes."""
+        return Memory(tuple(self.program.live), self.program.arena)
+
+    def _quickly(self, payloads: Mapping[int, Array]) -> list[Array]:
+        with np.errstate(all="ignore"):
+            results = self._run(payloads)
+        count(self._services)
+        return results
+
+    def _exactly(self, payloads: Mapping[int, Array]) -> list[Array]:
         clean = kernels.subnormals.reports_invalid_operations()
-        if clean and not any(map(kernels.clean.has_nan, payloads.values())):
+        if clean and not self._held_nan and not any(map(has_nan, payloads.values())):
             try:
                 with kernels.clean.raising():
-                    return _execute(self.clean, slots.copy(), wanted)
+                    results = self._run(payloads)
             except FloatingPointError:
                 pass
-        return _execute(self.careful, slots, wanted)
+            else:
+                count(self._services)
+                return results
+        count([service._replace(backend=None) for service in self._services])
+        return _run_carefully(self._careful, {**self._constants, **payloads}, self._kept)
+
+    def _run(self, payloads: Mapping[int, Array]) -> list[Array]:
+        # The layouts of all views were decided for row-major sources.
+        sources = [
+            array if array.flags.c_contiguous else np.ascontiguousarray(array)
+            for array in map(payloads.__getitem__, self.program.sources.values())
+        ]
+        try:
+            arena = self._arenas.pop()
+        except IndexError:
+            arena = self._arena()
+        try:
+            return list(self._function(sources, arena))
+        finally:
+            self._arenas.append(arena)
+
+    def _arena(self) -> list[Array]:
+        """Returns the buffers of the program over a new block, which they keep alive."""
+        room = np.empty(self.program.arena + _CACHE_LINE, np.uint8)
+        start = -room.ctypes.data % _CACHE_LINE
+        block = room[start:]
+        return [buffer.within(block) for buffer in self.program.buffers.values()]
+
+    @cached_property
+    def _constants(self) -> dict[int, Array]:
+        pairs = ((index, self._columns.forms[index].operation) for index in self._order)
+        return {
+            index: operation.payload
+            for index, operation in pairs
+            if isinstance(operation, Leaf) and operation.payload is not None
+        }
+
+    @cached_property
+    def _held_nan(self) -> bool:
+        """Whether a constant holds a NaN."""
+        return any(map(has_nan, self._constants.values()))
+
+    @cached_property
+    def _careful(self) -> list[CarefulStep]:
+        freed = releases(self._columns, self._order, set(self._kept))
+        forms, operands = self._columns.forms, self._columns.operands
+        return [
+            CarefulStep(forms[index].operation.compute, operands[index], index, dead)
+            for index, dead in zip(self._order, freed, strict=True)
+            if operands[index]
+        ]
 
 
-def _execute(
-    steps: Sequence[Step], slots: list[Array | None], wanted: Sequence[int]
+_CACHE_LINE = 64
+
+
+def _run_carefully(
+    steps: Sequence[CarefulStep], payloads: Mapping[int, Array], wanted: Sequence[int]
 ) -> list[Array]:
-    for kernel, operands, target, released in steps:
-        if len(operands) == 2:
-            left, right = operands
-            slots[target] = kernel(slots[left], slots[right])
-        else:
-            slots[target] = kernel(*[slots[operand] for operand in operands])
-        for slot in released:
-            slots[slot] = None
-    return [slots[slot] for slot in wanted]  # type: ignore[misc]  # Every result is filled.
+    values = dict(payloads)
+    for compute, operands, target, released in steps:
+        values[target] = compute(*[values[operand] for operand in operands])
+        for operand in released:
+            del values[operand]
+    return [values[index] for index in wanted]

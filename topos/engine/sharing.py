@@ -48,9 +48,9 @@ def sharing_of(columns: Columns, steps: Sequence[Step], kept: Iterable[int]) -> 
     heirs: dict[int, int] = {}
     for position in range(len(steps) - 1, -1, -1):
         step = steps[position]
-        operand = _overwritten(columns, step, position, roots, deaths, makers)
-        if operand is not None:
-            heirs[operand] = heirs.get(step.targets[0], step.targets[0])
+        given = _overwritten(columns, step, position, roots, deaths, makers)
+        if given is not None:
+            heirs[given] = heirs.get(step.targets[0], step.targets[0])
     return Sharing(roots, deaths, heirs)
 
 

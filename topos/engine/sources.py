@@ -17,6 +17,8 @@ from topos.reading import Tensor
 
 __all__ = ["source_payloads"]
 
+_STATES = (Parameters, type(None))
+
 
 def source_payloads(
     network: Network,
@@ -32,15 +34,16 @@ def source_payloads(
     `SymbolError` where one belongs elsewhere. With `copy`, later writes to a fed array are safe.
     """
     columns = network.columns
-    if not isinstance(parameters, Parameters | None):
+    if not isinstance(parameters, _STATES):
         kind = type(parameters).__name__
         raise FeedError(f"a run needs Parameters before its feeds, got {kind}")
     fed = _fed_arrays(network, feeds, copy=copy)
     payloads = {}
+    operands, forms = columns.operands, columns.forms
     for index in order:
-        if columns.operands[index]:
+        if operands[index]:
             continue
-        source = columns.forms[index].operation
+        source = forms[index].operation
         assert isinstance(source, Source)
         if isinstance(source, Input):
             payloads[index] = _input(columns, index, source, fed)
@@ -77,8 +80,10 @@ def _parameter(columns: Columns, index: int, state: Parameters) -> Array:
         raise FeedError(
             f"{columns.title(index)} has no payload: carry the parameters to this network"
         )
-    demand_type(columns, index, payload)
-    return payload.numpy()
+    array, wanted = payload.numpy(), columns.forms[index].type
+    if array.shape != wanted.shape or payload.element is not wanted.element:
+        demand_type(columns, index, payload)
+    return array
 
 
 def _input(columns: Columns, index: int, source: Input, fed: dict[int, Array]) -> Array:

@@ -8,25 +8,29 @@ from typing import NamedTuple
 
 import numpy as np
 
+from topos.backend import Service
 from topos.engine.layout import is_view
 from topos.engine.numerics import Numerics
+from topos.engine.services import Chosen, chosen
 from topos.graph import Columns, Form
-from topos.op import Array, Broadcast, BroadcastAlong, Kernel, Leaf, Operation
+from topos.op import Array, Broadcast, BroadcastAlong, Kernel, Operation, Pad
 
-__all__ = ["Step", "splat", "steps_of"]
+__all__ = ["Step", "steps_of"]
 
 
 class Step(NamedTuple):
     """One evaluation of the nodes `targets` from the values of the nodes `operands`.
 
-    A source and a view have no kernel. `fused` holds the nodes that the kernel stands for beside
-    its targets.
+    A source and a view have no kernel. `name` is what its kernel is called, `fused` holds the nodes
+    that it stands for beside its targets, and `service` is the row that it adds to a tally.
     """
 
     targets: tuple[int, ...]
     operands: tuple[int, ...]
     kernel: Kernel | None
+    name: str
     fused: tuple[int, ...] = ()
+    service: Service | None = None
 
 
 def steps_of(
@@ -40,39 +44,40 @@ def steps_of(
 
     `fused` are the steps of elected patterns, by the node at which each runs.
     """
-    claimed = {node for step in fused.values() for node in (*step.targets, *step.fused)}
-    known: dict[Form, Kernel | None] = {}
+    answered = {node for step in fused.values() for node in step.targets}
+    inside = {node for step in fused.values() for node in step.fused}
+    known: dict[Form, Chosen] = {}
     steps = []
     for index in order:
         if index in fused:
             steps.append(fused[index])
-        if index not in claimed or is_view(columns.forms[index].operation):
+        # What only moves data may have readers outside of the pattern that it is in.
+        elif index not in answered and (index not in inside or _moves(columns, index)):
             steps.append(_plain(columns, index, numerics, known))
     return _demanded(steps, kept)
 
 
-def _plain(
-    columns: Columns, index: int, numerics: Numerics, known: dict[Form, Kernel | None]
-) -> Step:
+def _plain(columns: Columns, index: int, numerics: Numerics, known: dict[Form, Chosen]) -> Step:
     form, operands = columns.forms[index], columns.operands[index]
+    name = form.operation.name
+    if not operands or is_view(form.operation):
+        return Step((index,), operands, None, name)
     if form not in known:
-        known[form] = _kernel(form, numerics)
-    kernel = known[form]
-    if kernel is not None and kernel.broadcasts:
+        known[form] = _chosen(form, exact=numerics is Numerics.EXACT)
+    kernel, service = known[form]
+    if kernel.broadcasts:
         operands = tuple([_unspread(columns, operand) for operand in operands])
-    return Step((index,), operands, kernel)
+    return Step((index,), operands, kernel, name, (), service)
 
 
-def _kernel(form: Form, numerics: Numerics) -> Kernel | None:
+def _chosen(form: Form, *, exact: bool) -> Chosen:
     operation, operands = form.operation, form.operands
-    if not operands or is_view(operation):
-        return None
-    exact = numerics is Numerics.EXACT
     kernel = operation.exact(*operands) if exact else operation.fast(*operands)
-    if kernel.writes or operation.introduces_nan:
-        return kernel
+    found = chosen(form, kernel, exact=exact)
+    if found.kernel.writes or operation.introduces_nan:
+        return found
     # An operation that computes no new numbers may answer its operand.
-    return Kernel(partial(_owned, kernel.function))
+    return found._replace(kernel=Kernel(partial(_owned, found.kernel.function)))
 
 
 def _owned(function: Callable[..., Array], *operands: Array) -> Array:
@@ -95,6 +100,11 @@ def _unspread(columns: Columns, index: int) -> int:
     return index
 
 
+def _moves(columns: Columns, index: int) -> bool:
+    operation = columns.forms[index].operation
+    return is_view(operation) or isinstance(operation, Pad)
+
+
 def _demanded(steps: list[Step], kept: Iterable[int]) -> list[Step]:
     """Returns the steps that lead to `kept`: what every consumer unspreads or fuses is not run."""
     needed = set(kept)
@@ -106,13 +116,3 @@ def _demanded(steps: list[Step], kept: Iterable[int]) -> list[Step]:
         result.append(step)
     result.reverse()
     return result
-
-
-def splat(columns: Columns, index: int) -> Leaf | None:
-    """Returns the constant at `index` where it is one number spread over its shape."""
-    operation = columns.forms[index].operation
-    if not isinstance(operation, Leaf) or operation.payload is None or not operation.payload.size:
-        return None
-    payload = operation.payload
-    pairs = zip(payload.strides, payload.shape, strict=True)
-    return operation if all(stride == 0 or extent == 1 for stride, extent in pairs) else None

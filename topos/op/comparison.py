@@ -79,7 +79,7 @@ class Select(Operation):
         return self.fast(*operands)
 
     def fast(self, *operands: TensorType) -> Kernel:
-        return Kernel(kernels.fast.select, True, True, (1,))
+        return Kernel(kernels.fast.select, True, True)
 
     def reads(self) -> Reads:
         return Reads(operands=(0,))

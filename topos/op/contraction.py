@@ -9,7 +9,7 @@ import numpy as np
 
 from topos import backend
 from topos.errors import ShapeError
-from topos.op.kernel import Kernel, wide_kernel
+from topos.op.kernel import Kernel, kernel_of, wide_kernel
 from topos.op.operation import Array, Cotangents, Domain, Operation, R, Reads
 from topos.payload import Shape, TensorType, kernels
 
@@ -40,6 +40,12 @@ class MatMul(Operation):
     def specialize(self, *operands: TensorType) -> Callable[..., Array]:
         dtype = operands[0].element.dtype
         return kernels.clean.guarded(backend.numba.served(kernels.product.matmul, dtype))
+
+    def exact(self, *operands: TensorType) -> Kernel:
+        served = backend.numba.served(kernels.product.matmul, operands[0].element.dtype)
+        if served is kernels.product.matmul:
+            return kernel_of(self.specialize(*operands))
+        return Kernel(kernels.clean.guarded(served), writes=True)
 
     def fast(self, *operands: TensorType) -> Kernel:
         kernel = wide_kernel(np.matmul, self.compute, operands[0])

@@ -6,13 +6,17 @@ from collections.abc import Iterable, Sequence
 from typing import Final
 
 from topos.engine.catalog.attention import ATTENTION
-from topos.engine.catalog.batch_norm import BATCH_NORM_INFERENCE, BATCH_NORM_TRAINING
-from topos.engine.catalog.election import Offers, elect, pooled
+from topos.engine.catalog.batch_norm import BATCH_NORM
+from topos.engine.catalog.election import Offers, demanded, elect, pooled
 from topos.engine.catalog.pattern import Match, Pattern, PatternKind, PatternMatch
 from topos.engine.catalog.reduce_window import REDUCE_WINDOW, REDUCE_WINDOW_GRADIENT
 from topos.engine.catalog.view import View
 from topos.engine.catalog.window_product import WINDOW_PRODUCT
-from topos.engine.catalog.window_product_gradient import INPUT_GRADIENT, WEIGHTS_GRADIENT
+from topos.engine.catalog.window_product_gradient import (
+    BIAS_GRADIENT,
+    INPUT_GRADIENT,
+    WEIGHTS_GRADIENT,
+)
 from topos.graph import Columns, Symbol
 
 __all__ = [
@@ -23,17 +27,18 @@ __all__ = [
     "PatternKind",
     "PatternMatch",
     "View",
+    "demanded",
     "discover",
     "elect",
-    "recognized",
+    "patterns_of",
 ]
 
 CATALOG: Final[tuple[Pattern, ...]] = (
-    BATCH_NORM_TRAINING,
-    BATCH_NORM_INFERENCE,
+    BATCH_NORM,
     WINDOW_PRODUCT,
     WEIGHTS_GRADIENT,
     INPUT_GRADIENT,
+    BIAS_GRADIENT,
     REDUCE_WINDOW,
     REDUCE_WINDOW_GRADIENT,
     ATTENTION,
@@ -46,7 +51,7 @@ def discover(columns: Columns, order: Sequence[int]) -> Offers:
     return pooled(View(columns, order), CATALOG)
 
 
-def recognized(
+def patterns_of(
     columns: Columns, order: Sequence[int], barriers: Iterable[int]
 ) -> tuple[PatternMatch, ...]:
     """Returns what a consumer that supports every pattern elects, as data."""

@@ -37,35 +37,37 @@ def _match(view: View, node: int) -> Iterator[Match]:
     if softmax is None or softmax.axis != len(view.shape(weights)) - 1:
         return
     (masked,) = view.operands(logarithm)
-    scores, mask, fill = _unmasked(view, masked)
-    product, scale, divides = _unscaled(view, scores)
-    if not view.is_a(product, MatMul):
+    for scores, mask, fill in _unmasked(view, masked):
+        product, scale, divides = _unscaled(view, scores)
+        if not view.is_a(product, MatMul):
+            continue
+        queries, right = view.operands(product)
+        turned = view.turned(right)
+        keys = right if turned is None else turned
+        operands = (queries, keys, values, *(() if mask is None else (mask,)))
+        yield Match(
+            PatternKind.ATTENTION,
+            node,
+            view.between([node], operands),
+            operands,
+            (node,),
+            Attention(scale, divides, turned is not None, mask is not None, fill),
+        )
         return
-    queries, right = view.operands(product)
-    turned = view.turned(right)
-    keys = right if turned is None else turned
-    operands = (queries, keys, values, *(() if mask is None else (mask,)))
-    yield Match(
-        PatternKind.ATTENTION,
-        node,
-        view.between([node], operands),
-        operands,
-        (node,),
-        Attention(scale, divides, turned is not None, mask is not None, fill),
-    )
 
 
-def _unmasked(view: View, node: int) -> tuple[int, int | None, float | None]:
-    """Returns the scores under a mask, the mask, and the number that it puts in their place."""
+def _unmasked(view: View, node: int) -> Iterator[tuple[int, int | None, float | None]]:
+    """Yields readings of `node`: scores under a mask, the mask, the number in their place."""
     if view.is_a(node, Select):
         mask, scores, other = view.operands(node)
         fill = view.number(other)
         if fill is not None:
-            return scores, mask, fill
+            yield scores, mask, fill
     if view.is_a(node, Add):
-        scores, mask = view.operands(node)
-        return scores, mask, None
-    return node, None, None
+        left, right = view.operands(node)
+        yield left, right, None
+        yield right, left, None
+    yield node, None, None
 
 
 def _unscaled(view: View, node: int) -> tuple[int, float | None, bool]:

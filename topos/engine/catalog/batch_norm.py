@@ -1,4 +1,4 @@
-"""Batch normalization by its recorded formula: with the statistics of its batch, or with given ones.
+"""Batch normalization as recorded: with the statistics of its batch, or with given ones.
 
 `scale * ((x - mean) / sqrt(variance + epsilon)) + shift` (Ioffe & Szegedy, 2015), a number of each
 statistic and of each learned value for every feature.
@@ -14,7 +14,7 @@ from topos.engine.catalog.view import View
 from topos.op import Add, BroadcastAlong, Div, Map, MapOperation, Mul, Sub, SumAlong
 from topos.payload import size
 
-__all__ = ["BATCH_NORM_INFERENCE", "BATCH_NORM_TRAINING", "BatchNorm"]
+__all__ = ["BATCH_NORM", "BatchNorm"]
 
 
 class BatchNorm(NamedTuple):
@@ -37,41 +37,26 @@ class _Normalized(NamedTuple):
     form: BatchNorm
 
 
-def _match_training(view: View, node: int) -> Iterator[Match]:
-    found = _normalized(view, node)
-    if found is None or not _are_statistics(view, found):
-        return
-    operands = (found.operand, found.scale, found.shift)
-    yield Match(
-        PatternKind.BATCH_NORM_TRAINING,
-        node,
-        view.between([node], operands),
-        operands,
-        (node, found.mean, found.variance),
-        found.form,
-    )
-
-
-def _match_inference(view: View, node: int) -> Iterator[Match]:
+def _match(view: View, node: int) -> Iterator[Match]:
     found = _normalized(view, node)
     if found is None:
         return
+    operands: tuple[int, ...] = (found.operand, found.scale, found.shift)
+    if _are_statistics(view, found):
+        results = (node, found.mean, found.variance)
+        kind = PatternKind.BATCH_NORM_TRAINING
+        yield Match(kind, node, view.between([node], operands), operands, results, found.form)
     # Statistics of the batch itself, of whatever formula, belong to training.
-    if any(view.depends(each, found.operand) for each in (found.mean, found.variance)):
-        return
-    operands = (found.operand, found.scale, found.shift, found.mean, found.variance)
-    yield Match(
-        PatternKind.BATCH_NORM_INFERENCE,
-        node,
-        view.between([node], operands),
-        operands,
-        (node,),
-        found.form,
-    )
+    elif not any(view.depends(each, found.operand) for each in (found.mean, found.variance)):
+        operands = (*operands, found.mean, found.variance)
+        kind = PatternKind.BATCH_NORM_INFERENCE
+        yield Match(kind, node, view.between([node], operands), operands, (node,), found.form)
 
 
 def _normalized(view: View, node: int) -> _Normalized | None:
     """Returns the parts of the normalization that ends in `node`."""
+    if not any(view.is_a(operand, BroadcastAlong) for operand in view.operands(node)):
+        return None
     for product, added in _either(view, node, Add):
         axes = _features_kept(view, added)
         if axes is None:
@@ -162,5 +147,4 @@ def _is_mean(view: View, node: int, operand: int, axes: tuple[int, ...]) -> bool
     )
 
 
-BATCH_NORM_TRAINING: Final = Pattern((Add,), _match_training)
-BATCH_NORM_INFERENCE: Final = Pattern((Add,), _match_inference)
+BATCH_NORM: Final = Pattern((Add,), _match)

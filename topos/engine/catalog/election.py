@@ -7,8 +7,9 @@ from typing import NamedTuple
 
 from topos.engine.catalog.pattern import Match, Pattern
 from topos.engine.catalog.view import View
+from topos.graph import Columns
 
-__all__ = ["Offers", "elect", "pooled"]
+__all__ = ["Offers", "demanded", "elect", "pooled"]
 
 
 class Offers(NamedTuple):
@@ -48,32 +49,44 @@ def elect(
     plan must produce: none of them may be interior to a match. A match whose interior is still
     needed by a node outside is withdrawn, for then it would compute that twice.
     """
-    held = set(barriers)
-    pool = [
-        match for match in offers.matches if held.isdisjoint(match.interior) and supports(match)
-    ]
+    held = tuple(barriers)
+    pool = list(filter(supports, offers.matches))
     while pool:
         chosen = _first_wins(offers.view, pool)
-        demanded = _demanded(offers.view, held, chosen)
-        strays = [match for match in chosen if not demanded.isdisjoint(match.interior)]
+        evaluated = demanded(offers.view.columns, held, chosen)
+        strays = [match for match in chosen if not evaluated.isdisjoint(match.interior)]
         if not strays:
-            needed = (match for match in chosen if not demanded.isdisjoint(match.results))
+            needed = (match for match in chosen if not evaluated.isdisjoint(match.results))
             return tuple(sorted(needed, key=lambda match: match.root))
         pool = [match for match in pool if match not in strays]
     return ()
 
 
+def demanded(columns: Columns, results: Iterable[int], chosen: Iterable[Match]) -> set[int]:
+    """Returns the nodes that are evaluated for `results`, `chosen` standing for what it claims."""
+    operands = {node: match.operands for match in chosen for node in match.results}
+    pending = list(results)
+    found = set(pending)
+    while pending:
+        node = pending.pop()
+        for operand in operands.get(node) or columns.operands[node]:
+            if operand not in found:
+                found.add(operand)
+                pending.append(operand)
+    return found
+
+
 def _is_closed(view: View, match: Match) -> bool:
     """Returns whether only results and moved data of `match` are read outside of it.
 
-    A named result is computed with the root, so that its readers outside come after the root.
+    A named result is computed at the match's place, so that its readers outside come after that.
     """
     inside = set(match.claimed)
     for node in match.claimed:
         if node == match.root or (view.moves(node) and node not in match.results):
             continue
         for use in view.uses(node):
-            if use not in inside and (node not in match.results or use < match.root):
+            if use not in inside and (node not in match.results or use < match.place):
                 return False
     return True
 
@@ -86,17 +99,3 @@ def _first_wins(view: View, pool: Iterable[Match]) -> list[Match]:
             taken.update(match.results)
             taken.update(node for node in match.claimed if not view.moves(node))
     return chosen
-
-
-def _demanded(view: View, results: Iterable[int], chosen: Iterable[Match]) -> set[int]:
-    """Returns the nodes that are evaluated for `results`, `chosen` standing for what it claims."""
-    operands = {node: match.operands for match in chosen for node in match.results}
-    pending = list(results)
-    demanded = set(pending)
-    while pending:
-        node = pending.pop()
-        for operand in operands.get(node) or view.operands(node):
-            if operand not in demanded:
-                demanded.add(operand)
-                pending.append(operand)
-    return demanded

@@ -24,6 +24,7 @@ class PatternKind(Enum):
     REDUCE_WINDOW = "reduce_window"
     REDUCE_WINDOW_GRADIENT = "reduce_window_gradient"
     WINDOW_PRODUCT = "window_product"
+    WINDOW_PRODUCT_BIAS_GRADIENT = "window_product_bias_gradient"
     WINDOW_PRODUCT_INPUT_GRADIENT = "window_product_input_gradient"
     WINDOW_PRODUCT_WEIGHTS_GRADIENT = "window_product_weights_gradient"
 
@@ -42,6 +43,15 @@ class Match(NamedTuple):
     operands: tuple[int, ...]
     results: tuple[int, ...]
     form: Any
+
+    @property
+    def place(self) -> int:
+        """The node at whose turn the kernel runs: the root, or the last named result.
+
+        Named results may be read before the root is recorded; then every operand must be there.
+        """
+        named = max(self.results[1:], default=-1)
+        return named if max(self.operands) < named else self.root
 
     @property
     def interior(self) -> tuple[int, ...]:

@@ -109,9 +109,7 @@ def _equal(view: View, node: int) -> tuple[int, ...] | None:
     return view.operands(node) if is_equal else None
 
 
-def _names_first(
-    view: View, candidates: tuple[int, ...], attained: int, windows: Windows
-) -> bool:
+def _names_first(view: View, candidates: tuple[int, ...], attained: int, windows: Windows) -> bool:
     """Returns whether the candidates are negated positions, compared with their maximum."""
     candidate, spread = candidates
     lanes = _lanes(view, windows)

@@ -58,7 +58,11 @@ def _offers(view: View, node: int, patches: Patches, weights: int) -> Iterator[M
         for source, output_first, claimed in weights_of(view, weights, not rows_first):
             for read in patches_of(view, operand):
                 form = WindowProduct(
-                    read, output_first, features, stage.order, stage.is_flat,
+                    read,
+                    output_first,
+                    features,
+                    stage.order,
+                    stage.is_flat,
                     stage.bias is not None,
                 )
                 bias = () if stage.bias is None else (stage.bias,)
@@ -119,15 +123,15 @@ def _next(view: View, stage: _Stage, patches: Patches) -> _Stage | None:
 
 
 def _biased(view: View, stage: _Stage, use: int) -> _Stage | None:
-    """Returns the stage after a sum with a number for each feature, the product on the left."""
+    """Returns the stage after a sum, in either order, with a number for each feature."""
     rank = len(view.shape(use))
     axis = (stage.order[0] != 1) * 1 if stage.is_flat else stage.order.index(1)
     left, right = view.operands(use)
-    bias = view.spread(right, [other for other in range(rank) if other != axis])
-    if left != stage.node or bias is None or stage.bias is not None:
+    spread = right if left == stage.node else left
+    bias = view.spread(spread, [other for other in range(rank) if other != axis])
+    if bias is None or stage.bias is not None:
         return None
-    claimed = (*stage.claimed, right, use)
-    return stage._replace(node=use, bias=bias, claimed=claimed)
+    return stage._replace(node=use, bias=bias, claimed=(*stage.claimed, spread, use))
 
 
 def _laid(view: View, stage: _Stage, patches: Patches) -> tuple[int, ...]:

@@ -1,7 +1,8 @@
-"""The gradients of a window product, for its weights and for its input, as recorded."""
+"""The gradients of a window product, as recorded: for its weights, its input and its bias."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from typing import Final, NamedTuple
 
@@ -9,12 +10,16 @@ from topos.engine.catalog.pattern import Match, Pattern, PatternKind
 from topos.engine.catalog.view import View
 from topos.engine.catalog.window_product import weights_of
 from topos.engine.catalog.windows import Patches, patches_of
-from topos.op import Fold, MatMul, Narrow, Permute, Reshape
+from topos.op import Fold, MatMul, Narrow, Permute, Reshape, SumAlong
+from topos.payload import Shape
 
 __all__ = [
+    "BIAS_GRADIENT",
     "INPUT_GRADIENT",
     "WEIGHTS_GRADIENT",
+    "BiasGradient",
     "InputGradient",
+    "Places",
     "WeightsGradient",
 ]
 
@@ -22,28 +27,52 @@ __all__ = [
 class WeightsGradient(NamedTuple):
     """The patches of the first operand, turned, times the cotangents of the product, the second.
 
-    The result has the features first where `output_first`, as the cotangents have.
+    The result has the features first where `output_first`, as the cotangents have: they are a
+    matrix, or, where there are `axes`, what becomes one when permuted so and reshaped.
     """
 
     patches: Patches
     output_first: bool
+    axes: tuple[int, ...] | None
+
+
+class Places(NamedTuple):
+    """Where the product of an input's gradient lies: axes of the folded value, and extents.
+
+    `spatial` axes, `sizes` of the windows, `counts` of windows and `extents` folded to correspond.
+    """
+
+    batch: int
+    channel: int
+    spatial: tuple[int, ...]
+    images: int
+    features: int
+    sizes: tuple[int, ...]
+    counts: tuple[int, ...]
+    extents: tuple[int, ...]
 
 
 class InputGradient(NamedTuple):
     """The cotangents of a product, the first operand, by the weights, folded where patches lay.
 
-    `axes` are the axes of the result that the windows slide over, in the order of the lanes that
-    the product is laid out in; `low` and `extents` are the box of the folded value that is left.
-    `order` lays the product, of shape `laid`, out as the windowed value.
+    The cotangents have a row for each patch where `rows_first`, else a column, and `axes` as in
+    `WeightsGradient`. `folds` are in the order in which they happen; the box of `kept` extents
+    that begins at `low` is left.
     """
 
+    places: Places
     output_first: bool
     rows_first: bool
-    laid: tuple[int, ...]
-    order: tuple[int, ...]
+    axes: tuple[int, ...] | None
     folds: tuple[Fold, ...]
     low: tuple[int, ...]
-    extents: tuple[int, ...]
+    kept: tuple[int, ...]
+
+
+class BiasGradient(NamedTuple):
+    """The sum of maps over every axis but that of the features."""
+
+    feature: int
 
 
 def _match_weights(view: View, node: int) -> Iterator[Match]:
@@ -53,14 +82,34 @@ def _match_weights(view: View, node: int) -> Iterator[Match]:
             # The contracted axis counts the patches.
             if patches.rows_first is is_left:
                 continue
-            yield Match(
-                PatternKind.WINDOW_PRODUCT_WEIGHTS_GRADIENT,
-                node,
-                tuple(sorted({*patches.claimed, node})),
-                (patches.source, cotangents),
-                (node,),
-                WeightsGradient(patches, not is_left),
-            )
+            images = view.shape(patches.source)[patches.batch]
+            for maps in _maps(view, cotangents, is_left, (images, *patches.counts)):
+                yield Match(
+                    PatternKind.WINDOW_PRODUCT_WEIGHTS_GRADIENT,
+                    node,
+                    tuple(sorted({*patches.claimed, *maps.claimed, node})),
+                    (patches.source, maps.operand),
+                    (node,),
+                    WeightsGradient(patches, not is_left, maps.axes),
+                )
+
+
+class _Maps(NamedTuple):
+    """A reading of the cotangents of a product."""
+
+    operand: int
+    axes: tuple[int, ...] | None
+    claimed: tuple[int, ...]
+
+
+def _maps(view: View, matrix: int, rows_first: bool, places: Shape) -> Iterator[_Maps]:
+    """Yields what `matrix` was permuted and reshaped from, where it was, and then itself."""
+    if view.is_a(matrix, Reshape):
+        (laid,) = view.operands(matrix)
+        permute, shape = view.operation(laid, Permute), view.shape(laid)
+        if permute is not None and places == (shape[:-1] if rows_first else shape[1:]):
+            yield _Maps(view.operands(laid)[0], permute.axes, (laid, matrix))
+    yield _Maps(matrix, None, ())
 
 
 def _match_input(view: View, node: int) -> Iterator[Match]:
@@ -74,35 +123,30 @@ def _match_input(view: View, node: int) -> Iterator[Match]:
     if permute is not None:
         claimed.append(inner)
         (inner,) = view.operands(inner)
-    if not view.is_a(inner, Reshape):
+    laid, shape = view.shape(inner), view.shape(folded)
+    if not view.is_a(inner, Reshape) or not view.is_a(view.operands(inner)[0], MatMul):
         return
-    laid, (product,) = view.shape(inner), view.operands(inner)
-    if not view.is_a(product, MatMul) or len(view.shape(product)) != 2:
-        return
-    claimed += [inner, product]
+    (product,) = view.operands(inner)
     order = tuple(range(len(laid))) if permute is None else permute.axes
-    rows_first = _rows_first(order, folds, view.shape(product), laid)
-    if rows_first is None:
+    found = _places(order, laid, shape, folds, view.shape(product))
+    if found is None:
         return
-    shape = view.shape(folded)
+    places, rows_first = found
     cotangents, weights = view.operands(product)[:: 1 if rows_first else -1]
-    for source, output_first, covered in weights_of(view, weights, rows_first):
-        yield Match(
-            PatternKind.WINDOW_PRODUCT_INPUT_GRADIENT,
-            node,
-            tuple(sorted({*claimed, *covered})),
-            (cotangents, source),
-            (node,),
-            InputGradient(
-                output_first,
-                rows_first,
-                laid,
-                order,
-                folds,
-                (0,) * len(shape) if narrow is None else narrow.starts,
-                shape if narrow is None else narrow.extents,
-            ),
-        )
+    features = view.shape(weights)[0 if rows_first else 1]
+    places = places._replace(features=features)
+    low = (0,) * len(shape) if narrow is None else narrow.starts
+    kept = shape if narrow is None else narrow.extents
+    for maps in _maps(view, cotangents, rows_first, (places.images, *places.counts)):
+        for source, output_first, covered in weights_of(view, weights, rows_first):
+            yield Match(
+                PatternKind.WINDOW_PRODUCT_INPUT_GRADIENT,
+                node,
+                tuple(sorted({*claimed, inner, product, *covered, *maps.claimed})),
+                (maps.operand, source),
+                (node,),
+                InputGradient(places, output_first, rows_first, maps.axes, folds, low, kept),
+            )
 
 
 def _folds(view: View, node: int, claimed: list[int]) -> tuple[tuple[Fold, ...], int]:
@@ -116,12 +160,15 @@ def _folds(view: View, node: int, claimed: list[int]) -> tuple[tuple[Fold, ...],
     return tuple(folds), node
 
 
-def _rows_first(
-    order: tuple[int, ...], folds: tuple[Fold, ...], shape: tuple[int, ...], laid: tuple[int, ...]
-) -> bool | None:
-    """Returns whether the product has a row for each patch; `None` where it has no patches."""
+def _places(
+    order: tuple[int, ...], laid: Shape, folded: Shape, folds: tuple[Fold, ...], product: Shape
+) -> tuple[Places, bool] | None:
+    """Returns the places, and whether the product has a row for each patch, where it has patches.
+
+    The product is a matrix of shape `product`, `laid` out and then permuted by `order`.
+    """
     rank = len(order) - len(folds)
-    spatial = sorted(fold.axis for fold in folds)
+    spatial = tuple(sorted(fold.axis for fold in folds))
     others = [axis for axis in range(rank) if axis not in spatial]
     if len(set(spatial)) < len(folds) or len(others) != 2 or spatial[-1] >= rank:
         return None
@@ -131,15 +178,42 @@ def _rows_first(
     for batch, channel in (others, reversed(others)):
         rows = [batch, *spatial]
         columns = [channel, *(lanes[axis] for axis in spatial)]
-        if inverse in ([*rows, *columns], [*columns, *rows]):
-            first = inverse == [*rows, *columns]
-            cut = len(rows) if first else len(columns)
-            count = 1
-            for extent in laid[:cut]:
-                count *= extent
-            return first if count == shape[0] else None
+        if inverse not in ([*rows, *columns], [*columns, *rows]):
+            continue
+        rows_first = inverse == [*rows, *columns]
+        extents = [math.prod(laid[order[axis]] for axis in part) for part in (rows, columns)]
+        if product != tuple(extents if rows_first else reversed(extents)):
+            return None
+        sizes = tuple(laid[order[lanes[axis]]] for axis in spatial)
+        counts = tuple(laid[order[axis]] for axis in spatial)
+        whole = tuple(folded[axis] for axis in spatial)
+        images = folded[batch]
+        return Places(batch, channel, spatial, images, 0, sizes, counts, whole), rows_first
     return None
+
+
+def _match_bias(view: View, node: int) -> Iterator[Match]:
+    operation, (matrix,) = view.operation(node, SumAlong), view.operands(node)
+    if operation not in (SumAlong((0,)), SumAlong((1,))) or len(view.shape(matrix)) != 2:
+        return
+    rows_first = operation == SumAlong((0,))
+    if not view.is_a(matrix, Reshape):
+        return
+    laid = view.shape(view.operands(matrix)[0])
+    for maps in _maps(view, matrix, rows_first, laid[:-1] if rows_first else laid[1:]):
+        features = view.shape(matrix)[1 if rows_first else 0]
+        if maps.axes is None or laid[-1 if rows_first else 0] != features:
+            continue
+        yield Match(
+            PatternKind.WINDOW_PRODUCT_BIAS_GRADIENT,
+            node,
+            tuple(sorted({*maps.claimed, node})),
+            (maps.operand,),
+            (node,),
+            BiasGradient(maps.axes[-1 if rows_first else 0]),
+        )
 
 
 WEIGHTS_GRADIENT: Final = Pattern((MatMul,), _match_weights)
 INPUT_GRADIENT: Final = Pattern((Narrow, Fold), _match_input)
+BIAS_GRADIENT: Final = Pattern((SumAlong,), _match_bias)

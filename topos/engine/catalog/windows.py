@@ -126,8 +126,17 @@ def _ordered(
         zeros = (0,) * rank
         assert count == len(spatial)
         return Patches(
-            windows.source, batch, channel, spatial, sizes, steps, zeros, zeros, counts,
-            rows_first, (),
+            windows.source,
+            batch,
+            channel,
+            spatial,
+            sizes,
+            steps,
+            zeros,
+            zeros,
+            counts,
+            rows_first,
+            (),
         )
     return None
 

@@ -43,8 +43,8 @@ def guarded(kernel: Callable[..., Array]) -> Callable[..., Array]:
     return partial(_checked, kernel)
 
 
-def _checked(kernel: Callable[..., Array], *operands: Array) -> Array:
-    result = kernel(*operands)
+def _checked(kernel: Callable[..., Array], *operands: Array, out: Array | None = None) -> Array:
+    result = kernel(*operands) if out is None else kernel(*operands, out=out)
     if has_nan(result):
         raise FloatingPointError("a NaN arose")
     return result

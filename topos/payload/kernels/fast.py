@@ -13,6 +13,7 @@ from typing import Any, Final
 import numpy as np
 
 from topos.payload.kernels.canonical import Array
+from topos.payload.shape import without
 
 __all__ = [
     "concatenate",
@@ -33,7 +34,7 @@ __all__ = [
 # Sums of fewer numbers than this, side by side, are faster as a product with ones.
 _NARROW: Final = 96
 # Sums of at least so many terms that lie in a row are too.
-_LONG: Final = 16
+_LONG: Final = 4
 
 
 def rsqrt(array: Array, *, out: Array) -> Array:
@@ -60,20 +61,23 @@ def select(mask: Array, on_true: Array, on_false: Array, *, out: Array) -> Array
     """Returns the bits of `on_true` where `mask` holds, else those of `on_false`, any dtype.
 
     The bits are chosen by masks of ones and zeros, whose time does not depend on the truth values;
-    `numpy.where` branches at each. The result may overwrite `on_true`.
+    `numpy.where` branches at each.
     """
     bits = f"i{out.itemsize}"
     first, second, target = on_true.view(bits), on_false.view(bits), out.view(bits)
     # Minus one is all ones in any width, once its sign is extended.
     chosen = np.asarray(np.negative(mask.view(np.int8)))
-    if second.ndim == 0 and second == 0:
-        np.bitwise_and(first, chosen, out=target)
+    if second.ndim == 0 and not second:
+        np.copyto(target, chosen)
+        np.bitwise_and(target, first, out=target)
         return out
-    if first.ndim == 0 and first == 0:
-        np.bitwise_and(second, np.invert(chosen, out=chosen), out=target)
+    if first.ndim == 0 and not first:
+        np.copyto(target, np.invert(chosen, out=chosen))
+        np.bitwise_and(target, second, out=target)
         return out
-    np.bitwise_xor(first, second, out=target)
-    np.bitwise_and(target, chosen, out=target)
+    differing = np.bitwise_xor(first, second)
+    np.copyto(target, chosen)
+    np.bitwise_and(target, differing, out=target)
     np.bitwise_xor(target, second, out=target)
     return out
 
@@ -110,8 +114,9 @@ def log_softmax(array: Array, axis: int, *, out: Array) -> Array:
     """Returns `(x - m) - ln(sum(exp(x - m)))` along `axis`, m its maximum, 0 if infinite."""
     np.subtract(array, _finite_peak(array, axis), out=out)
     exponentials = np.exp(out)
-    totals = np.add.reduce(exponentials, axis=axis, keepdims=True)
-    return np.subtract(out, np.log(totals), out=out)
+    totals = np.empty(without(array.shape, (axis,)), array.dtype)
+    np.log(sum_along(exponentials, (axis,), out=totals), out=totals)
+    return np.subtract(out, np.expand_dims(totals, axis), out=out)
 
 
 def log_sum_exp(array: Array, axis: int, *, out: Array) -> Array:

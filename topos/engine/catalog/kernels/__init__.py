@@ -20,7 +20,7 @@ from topos.engine.catalog.kernels import (
 )
 from topos.engine.catalog.pattern import Match, PatternKind
 from topos.engine.numerics import Numerics
-from topos.payload import TensorType
+from topos.payload import TensorType, f32, f64
 
 __all__ = ["Kernel", "home"]
 
@@ -34,6 +34,7 @@ _HOMES: Final[dict[PatternKind, Home]] = {
     PatternKind.REDUCE_WINDOW: reduce_window.home,
     PatternKind.REDUCE_WINDOW_GRADIENT: reduce_window.home_gradient,
     PatternKind.WINDOW_PRODUCT: window_product.home,
+    PatternKind.WINDOW_PRODUCT_BIAS_GRADIENT: window_product_gradient.home_bias,
     PatternKind.WINDOW_PRODUCT_INPUT_GRADIENT: window_product_gradient.home_input,
     PatternKind.WINDOW_PRODUCT_WEIGHTS_GRADIENT: window_product_gradient.home_weights,
 }
@@ -45,7 +46,7 @@ def home(match: Match, types: Sequence[TensorType], numerics: Numerics) -> Kerne
     Under `EXACT` its results have the bits of the claimed nodes, for operands without a NaN, and
     an invalid operation is reported by the hardware's flag as theirs is.
     """
-    if any(type.element.name not in ("f32", "f64") for type in types[:2]):
+    if types[0].element not in (f32, f64) or any(0 in type.shape for type in types):
         # The other formats compute in f32 and round each node, which is not what a kernel does.
         return None
     return _HOMES[match.kind](match.form, types, numerics)

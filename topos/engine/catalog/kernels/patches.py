@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator
+from functools import partial
 from typing import Any, Final, NamedTuple
 
 import numpy as np
@@ -15,7 +16,7 @@ from topos.engine.catalog.windows import Patches
 from topos.engine.numerics import Numerics
 from topos.payload import Shape, TensorType, kernels
 
-__all__ = ["Block", "block_of", "each_block", "product_of"]
+__all__ = ["Block", "block_of", "checked", "each_block", "product_of"]
 
 Array = npt.NDArray[Any]
 
@@ -35,6 +36,21 @@ def product_of(type: TensorType, numerics: Numerics) -> Callable[[Array, Array],
     if numerics is Numerics.FAST:
         return np.matmul
     return backend.numba.served(kernels.product.matmul, type.element.dtype)
+
+
+def checked(kernel: Callable[..., Array], numerics: Numerics) -> Callable[..., Array]:
+    """Returns `kernel`, made to raise under `EXACT` where its result holds a NaN.
+
+    A product that is not numpy's own raises no flag of the hardware.
+    """
+    return kernel if numerics is Numerics.FAST else partial(_checked, kernel)
+
+
+def _checked(kernel: Callable[..., Array], *operands: Array, out: Array | None = None) -> Array:
+    result = kernel(*operands, out=out)
+    if kernels.clean.has_nan(result):
+        raise FloatingPointError("a NaN arose")
+    return result
 
 
 def block_of(patches: Patches, shape: Shape, itemsize: int) -> int:

@@ -29,15 +29,21 @@ def home(
 def home_gradient(
     form: ReduceWindow, types: Sequence[TensorType], numerics: Numerics
 ) -> Callable[..., Array] | None:
-    """Returns the kernel for windows that do not overlap; the others add in an order of theirs."""
-    if any(step < size for step, size in zip(form.steps, form.sizes, strict=True)):
-        return None
-    return _Gradient(form, numerics is Numerics.EXACT)
+    """Returns the kernel, under `EXACT` for windows that do not overlap.
+
+    Where they do, the recorded sum goes an axis after the other, and this one does not.
+    """
+    exact = numerics is Numerics.EXACT
+    overlaps = any(step < size for step, size in zip(form.steps, form.sizes, strict=True))
+    return None if exact and overlaps else _Gradient(form, exact, overlaps)
 
 
 @dataclass(frozen=True, slots=True)
 class _Maxima:
-    """The kernel of the maxima; `exact` settles which of two unlike zeros is the larger."""
+    """The kernel of the maxima; `exact` settles which of two unlike zeros is the larger.
+
+    The first axis comes first: its lanes are whole rows, and the strided ones are then fewer.
+    """
 
     form: ReduceWindow
     exact: bool
@@ -45,7 +51,7 @@ class _Maxima:
     def __call__(self, source: Array, *, out: Array | None = None) -> Array:
         result = source
         axes = list(zip(self.form.axes, self.form.sizes, self.form.steps, strict=True))
-        for place, (axis, size, step) in enumerate(reversed(axes)):
+        for place, (axis, size, step) in enumerate(axes):
             last = place == len(axes) - 1
             result = _reduced(result, axis, size, step, out if last else None)
         if self.exact:
@@ -65,10 +71,11 @@ class _Maxima:
 
 @dataclass(frozen=True, slots=True)
 class _Gradient:
-    """The kernel of the gradient, for windows that do not overlap."""
+    """The kernel of the gradient; where windows overlap, an element may receive several."""
 
     form: ReduceWindow
     exact: bool
+    overlaps: bool
 
     def __call__(
         self, source: Array, output: Array, cotangent: Array, *, out: Array | None = None
@@ -76,20 +83,25 @@ class _Gradient:
         result = np.empty(source.shape, source.dtype) if out is None else out
         if not self._covers(source.shape):
             result.fill(0)
+        # The recorded sum starts at +0, to which a cotangent of -0 adds nothing.
+        given = cotangent + cotangent.dtype.type(0) if self.exact else cotangent
+        bits = np.dtype(f"i{given.itemsize}")
+        words, target = given.view(bits), result.view(bits)
         free = np.ones(output.shape, np.bool_)
-        zero = result.dtype.type(0)
         for lane in _lanes(self.form, output.shape):
             chosen = source[lane] == output
             chosen &= free
             free ^= chosen
-            np.copyto(result[lane], np.where(chosen, cotangent, zero))
-        if self.exact:
-            # The recorded sum starts at +0, which a cotangent of -0 does not change.
-            np.add(result, zero, out=result)
+            # A mask of bits chooses as `where` does, several times as fast.
+            mask = np.negative(chosen.view(np.int8)).astype(bits)
+            if self.overlaps:
+                np.add(result[lane], np.bitwise_and(words, mask).view(result.dtype), result[lane])
+            else:
+                np.bitwise_and(words, mask, out=target[lane])
         return result
 
     def _covers(self, shape: Shape) -> bool:
-        """Returns whether every element of the source is in a window."""
+        """Returns whether every element of the source is in exactly one window."""
         return self.form.sizes == self.form.steps and all(
             shape[axis] % size == 0
             for axis, size in zip(self.form.axes, self.form.sizes, strict=True)

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from topos.engine.catalog.kernels.patches import block_of, each_block, product_of
+from topos.engine.catalog.kernels.patches import block_of, checked, each_block, product_of
 from topos.engine.catalog.window_product import WindowProduct
 from topos.engine.numerics import Numerics
 from topos.payload import TensorType
@@ -26,7 +26,7 @@ def home(
     """Returns the kernel: each element sums its products with the patch element ascending."""
     source = types[0]
     size = block_of(form.patches, source.shape, source.element.dtype.itemsize)
-    return _WindowProduct(form, size, product_of(source, numerics))
+    return checked(_WindowProduct(form, size, product_of(source, numerics)), numerics)
 
 
 def matrix(weights: Array, features: int, output_first: bool) -> Array:

@@ -10,13 +10,17 @@ from typing import Any, Final
 import numpy as np
 import numpy.typing as npt
 
-from topos.engine.catalog.kernels.patches import block_of, each_block, product_of
+from topos.engine.catalog.kernels.patches import block_of, checked, each_block, product_of
 from topos.engine.catalog.kernels.window_product import matrix
-from topos.engine.catalog.window_product_gradient import InputGradient, WeightsGradient
+from topos.engine.catalog.window_product_gradient import (
+    BiasGradient,
+    InputGradient,
+    WeightsGradient,
+)
 from topos.engine.numerics import Numerics
 from topos.payload import Shape, TensorType
 
-__all__ = ["home_input", "home_weights"]
+__all__ = ["home_bias", "home_input", "home_weights"]
 
 Array = npt.NDArray[Any]
 
@@ -34,11 +38,23 @@ def home_weights(
     return _Weights(form, block_of(form.patches, source.shape, source.element.dtype.itemsize))
 
 
+def home_bias(
+    form: BiasGradient, types: Sequence[TensorType], numerics: Numerics
+) -> Callable[..., Array] | None:
+    """Returns the kernel that adds up the maps where they lie."""
+    return None if numerics is Numerics.EXACT else _Bias(form)
+
+
 def home_input(
     form: InputGradient, types: Sequence[TensorType], numerics: Numerics
 ) -> Callable[..., Array] | None:
-    """Returns the kernel that folds the products of each block, one axis after another."""
-    return _Input(form, product_of(types[0], numerics))
+    """Returns the kernel that folds the products of each block, for windows at every place.
+
+    Others lie in gaps, which the products would have to be padded for.
+    """
+    if any(fold.step != 1 for fold in form.folds):
+        return None
+    return checked(_Input(form, product_of(types[0], numerics)), numerics)
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,17 +65,15 @@ class _Weights:
     size: int
 
     def __call__(self, source: Array, cotangents: Array, *, out: Array | None = None) -> Array:
-        patches = self.form.patches
-        batch, places = source.shape[patches.batch], math.prod(patches.counts)
-        if self.form.output_first:
-            maps = cotangents.reshape(-1, batch, places).transpose(1, 2, 0)
-        else:
-            maps = cotangents.reshape(batch, places, -1)
+        patches, rows_first = self.form.patches, not self.form.output_first
+        shape = (source.shape[patches.batch], *patches.counts)
+        laid = _maps(cotangents, self.form.axes, shape, rows_first=rows_first)
+        maps = laid.reshape(*laid.shape[:2], -1).swapaxes(1, 2)
         depth = source.shape[patches.channel] * math.prod(patches.sizes)
         total = np.zeros((depth, maps.shape[-1]), source.dtype)
         for start, block in each_block(patches, source, self.size):
             total += np.matmul(block, maps[start : start + len(block)]).sum(0)
-        result = total.T if self.form.output_first else total
+        result = total if rows_first else total.T
         if out is None:
             return result
         out[...] = result
@@ -68,92 +82,80 @@ class _Weights:
 
 @dataclass(frozen=True, slots=True)
 class _Input:
-    """The kernel for one form."""
+    """The kernel for one form.
+
+    Each cotangent map is padded with zeros to the extents of the folded value, so that moving a
+    lane by a row and a column is moving a whole block of images by one distance.
+    """
 
     form: InputGradient
     product: Callable[..., Array]
 
     def __call__(self, cotangents: Array, weights: Array, *, out: Array | None = None) -> Array:
-        form = self.form
-        places, channels, sizes, counts, batch = self._extents()
-        features = cotangents.shape[1 if form.rows_first else 0]
-        columns = np.ascontiguousarray(matrix(weights, features, form.output_first).T)
-        count = math.prod(counts)
-        if form.rows_first:
-            maps = cotangents.reshape(batch, count, features).transpose(0, 2, 1)
-        else:
-            maps = cotangents.reshape(features, batch, count).transpose(1, 0, 2)
-        result = np.empty(form.extents, cotangents.dtype) if out is None else out
-        images = result.transpose(places)
-        bytes_each = len(columns) * count * cotangents.itemsize
-        size = max(1, min(batch, _BYTES // max(1, bytes_each)))
-        box = self._box(places)
-        for start in range(0, batch, size):
+        form, places = self.form, self.form.places
+        columns = np.ascontiguousarray(matrix(weights, places.features, form.output_first).T)
+        shape = (places.images, *places.counts)
+        maps = _maps(cotangents, form.axes, shape, rows_first=form.rows_first)
+        result = np.empty(form.kept, cotangents.dtype) if out is None else out
+        images = result.transpose(places.batch, places.channel, *places.spatial)
+        whole = math.prod(places.extents)
+        size = max(1, min(places.images, _BYTES // (len(columns) * whole * maps.itemsize)))
+        padded = np.zeros((places.features, size, *places.extents), maps.dtype)
+        inside = padded[:, :, *(slice(count) for count in places.counts)]
+        box = tuple(
+            slice(form.low[axis], form.low[axis] + form.kept[axis]) for axis in places.spatial
+        )
+        for start in range(0, places.images, size):
             part = maps[start : start + size]
-            lanes = self._multiply(columns, part)
-            folded = self._folded(lanes.reshape(len(part), channels, *sizes, *counts))
-            images[start : start + size] = folded[box]
+            inside[:, : len(part)] = part.swapaxes(0, 1)
+            lanes = self.product(columns, padded.reshape(places.features, size * whole))
+            folded = self._folded(lanes).reshape(-1, size, *places.extents)
+            images[start : start + size] = folded[:, : len(part), *box].swapaxes(0, 1)
         return result
 
-    def _multiply(self, columns: Array, part: Array) -> Array:
-        if self.product is np.matmul:
-            return np.matmul(columns, part)
-        return self.product(np.broadcast_to(columns, (len(part), *columns.shape)), part)
-
-    def _extents(self) -> tuple[tuple[int, ...], int, Shape, Shape, int]:
-        """Returns where batch, channel and spatial axes are, and the extents of everything."""
-        form = self.form
-        windowed = [form.laid[axis] for axis in form.order]
-        spatial = sorted(fold.axis for fold in form.folds)
-        rank = len(windowed) - len(spatial)
-        inverse = sorted(range(len(windowed)), key=form.order.__getitem__)
-        # Laid out, batch leads the rows, and channel the columns.
-        first, second = inverse[0], inverse[1 + len(spatial)]
-        batch, channel = (first, second) if form.rows_first else (second, first)
-        lanes = {
-            fold.axis: len(windowed) - 1 - place for place, fold in enumerate(form.folds)
-        }
-        sizes = tuple(windowed[lanes[axis]] for axis in spatial)
-        counts = tuple(windowed[axis] for axis in spatial)
-        assert rank == 2 + len(spatial)
-        return (batch, channel, *spatial), windowed[channel], sizes, counts, windowed[batch]
-
     def _folded(self, lanes: Array) -> Array:
-        """Returns [images, channels, sizes, counts] folded to [images, channels, spatial].
+        """Returns the lanes of each channel added where they lie, in place in the first lane.
 
-        As recorded: one axis after another, each onto +0 with the lane ascending.
+        As recorded, one axis after another with the lane ascending: no product is a -0, to which
+        the +0 that the recorded sums start from would make a difference.
         """
-        spatial = sorted(fold.axis for fold in self.form.folds)
-        left = len(spatial)
-        axes = list(spatial)
+        places = self.form.places
+        lanes = lanes.reshape(-1, *places.sizes, lanes.shape[-1])
+        length = lanes.shape[-1]
         for fold in self.form.folds:
-            place = axes.index(fold.axis)
-            windows, places = 2 + place, 2 + left + spatial.index(fold.axis)
-            lanes = _fold(lanes, windows, places, fold.step, fold.extent)
-            # The axis of lanes is gone.
-            left -= 1
-            del axes[place]
-        return lanes
-
-    def _box(self, places: tuple[int, ...]) -> tuple[slice, ...]:
-        low, extents = self.form.low, self.form.extents
-        return tuple(
-            slice(None) if at < 2 else slice(low[axis], low[axis] + extents[axis])
-            for at, axis in enumerate(places)
-        )
+            spatial = places.spatial.index(fold.axis)
+            distance = math.prod(places.extents[spatial + 1 :])
+            # A folded axis stays, with the one lane that holds the sums.
+            ahead = (slice(None),) * (1 + spatial)
+            total = lanes[(*ahead, slice(0, 1))]
+            for position in range(1, places.sizes[spatial]):
+                moved = position * distance
+                target = total[..., moved:]
+                lane = lanes[(*ahead, slice(position, position + 1))]
+                np.add(target, lane[..., : length - moved], out=target)
+            lanes = total
+        return lanes.reshape(len(lanes), length)
 
 
-def _fold(array: Array, lane_axis: int, axis: int, step: int, extent: int) -> Array:
-    """Returns `array` with the lanes of `lane_axis` added where they lay along `axis`."""
-    lanes = np.moveaxis(array, lane_axis, 0)
-    place = axis - 1
-    count = array.shape[axis]
-    shape = list(lanes.shape[1:])
-    shape[place] = extent
-    result = np.zeros(shape, array.dtype)
-    before = (slice(None),) * place
-    span = step * (count - 1) + 1
-    for position, lane in enumerate(lanes):
-        target = result[(*before, slice(position, position + span, step))]
-        np.add(target, lane, out=target)
-    return result
+@dataclass(frozen=True, slots=True)
+class _Bias:
+    """The kernel for one form."""
+
+    form: BiasGradient
+
+    def __call__(self, maps: Array, *, out: Array | None = None) -> Array:
+        # The spatial axes first: they lie together, and an image's sums are few.
+        rows = np.moveaxis(maps, self.form.feature, 1)
+        sums = np.add.reduce(rows, axis=tuple(range(2, rows.ndim)))
+        return np.asarray(np.add.reduce(sums, axis=0, out=out))
+
+
+def _maps(
+    cotangents: Array, axes: tuple[int, ...] | None, places: Shape, *, rows_first: bool
+) -> Array:
+    """Returns the cotangents of a product as [images, features, counts]; `places` less features."""
+    if axes is not None:
+        laid = cotangents.transpose(axes)
+    else:
+        laid = cotangents.reshape((*places, -1) if rows_first else (-1, *places))
+    return np.moveaxis(laid, -1, 1) if rows_first else laid.swapaxes(0, 1)

@@ -1,0 +1,105 @@
+"""Recordings that amount to a pattern: convolutions, pools, normalizations, attention."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from topos import Element, Tape, Value, f32, mean, variance
+
+__all__ = [
+    "attended",
+    "convolved",
+    "drawn",
+    "normalized",
+    "pooled",
+]
+
+
+def drawn(*shape: int, seed: int = 0, element: Element = f32) -> npt.NDArray[Any]:
+    """Returns normal numbers of a fixed seed."""
+    return np.random.default_rng(seed).standard_normal(shape).astype(element.dtype)
+
+
+def convolved(
+    value: Value,
+    features: int,
+    *,
+    size: int = 3,
+    step: int = 1,
+    pad: int = 0,
+    form: str = "rows",
+    seed: int = 1,
+) -> tuple[Value, list[Value]]:
+    """Records a convolution with a bias over `[batch, channels, rows, columns]`.
+
+    `form` is `rows` (a patch a row, weights a matrix), `stack` (weights `[features, channels,
+    size, size]`), `columns` (a patch a column) or `late` (the bias on the maps). Returns the maps
+    and the parameters.
+    """
+    tape, element = value.tape, value.element
+    batch, channels = value.shape[:2]
+    depth = channels * size * size
+    if pad:
+        value = value.pad((0, 0, pad, pad), (0, 0, pad, pad))
+    windows = value.unfold(2, size, step).unfold(3, size, step)
+    rows, columns = windows.shape[2:4]
+    bias = tape.parameter(drawn(features, seed=seed + 1, element=element))
+    flat, laid = batch * rows * columns, (batch, rows, columns, features)
+    if form == "columns":
+        patches = windows.permute((1, 4, 5, 0, 2, 3)).reshape((depth, flat))
+        weights = tape.parameter(drawn(features, depth, seed=seed, element=element))
+        product = weights @ patches + bias.broadcast_along([1], [flat])
+        maps = product.reshape((features, batch, rows, columns)).permute((1, 0, 2, 3))
+        return maps, [weights, bias]
+    patches = windows.permute((0, 2, 3, 1, 4, 5)).reshape((flat, depth))
+    if form == "stack":
+        shape = (features, channels, size, size)
+        weights = tape.parameter(drawn(*shape, seed=seed, element=element))
+        product = patches @ weights.reshape((features, depth)).transpose()
+    else:
+        weights = tape.parameter(drawn(depth, features, seed=seed, element=element))
+        product = patches @ weights
+    if form == "late":
+        maps = product.reshape(laid).permute((0, 3, 1, 2))
+        return maps + bias.broadcast_along([0, 2, 3], [batch, rows, columns]), [weights, bias]
+    product = product + bias.broadcast_along([0], [flat])
+    return product.reshape(laid).permute((0, 3, 1, 2)), [weights, bias]
+
+
+def pooled(value: Value, size: int = 2, step: int = 2) -> Value:
+    """Records the maxima of square windows of the last two of four axes."""
+    return value.unfold(2, size, step).unfold(3, size, step).max((4, 5))
+
+
+def normalized(
+    value: Value, axes: Sequence[int], statistics: tuple[Value, Value] | None = None
+) -> tuple[Value, Value, Value]:
+    """Records a batch normalization over `axes`; returns it with its mean and its variance."""
+    tape, element = value.tape, value.element
+    (feature,) = (axis for axis in range(len(value.shape)) if axis not in axes)
+    count, extents = value.shape[feature], [value.shape[axis] for axis in axes]
+    scale = tape.parameter(drawn(count, seed=5, element=element))
+    shift = tape.parameter(drawn(count, seed=6, element=element))
+
+    def spread(statistic: Value) -> Value:
+        return statistic.broadcast_along(axes, extents)
+
+    centre, width = statistics or (mean(value, axes), variance(value, axes))
+    standard = (value - spread(centre)) / spread((width + 0.125).sqrt())
+    return spread(scale) * standard + spread(shift), centre, width
+
+
+def attended(tape: Tape, *, masked: bool = False, element: Element = f32) -> Value:
+    """Records scaled dot-product attention of two heads, under a causal mask where `masked`."""
+    query, key, value = (
+        tape.input(drawn(2, 5, 3, seed=seed, element=element)) for seed in range(3)
+    )
+    scores = (query @ key.transpose()) * 0.5
+    if masked:
+        mask = tape.leaf(np.tril(np.ones((5, 5), np.bool_))).broadcast_along([0], [2])
+        scores = mask.select(scores, scores.fill(-np.inf))
+    return scores.log_softmax(2).exp() @ value

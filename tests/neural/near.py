@@ -1,0 +1,99 @@
+"""How far a recorded formula and its gradients are from the same formula in jax."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+import pytest
+
+from topos import Element, Tape, Tensor, Value
+
+Array = npt.NDArray[Any]
+
+
+class Case(NamedTuple):
+    """A formula here and in jax over drawn operands, and the units that are granted.
+
+    `integers` counts trailing operands that are indices below `below`. `units` are granted to
+    values and gradients alike.
+    """
+
+    name: str
+    ours: Callable[..., Any]
+    theirs: Callable[..., Any]
+    shapes: Sequence[tuple[int, ...]]
+    units: float
+    integers: int = 0
+    below: int = 1
+
+    def operands(self, element: Element, seed: int = 0) -> list[Array]:
+        """Returns the operands that `seed` draws, floating ones first."""
+        random = np.random.default_rng(seed)
+        floating = len(self.shapes) - self.integers
+        drawn = [random.standard_normal(shape) for shape in self.shapes[:floating]]
+        chosen = [random.integers(0, self.below, shape) for shape in self.shapes[floating:]]
+        return [*(np.asarray(each, element.dtype) for each in drawn), *chosen]
+
+
+def units(ours: Array, theirs: Array) -> float:
+    """Returns the largest difference, in units in the last place of the largest element.
+
+    An element near zero is what larger terms left when they cancelled; its own unit says nothing
+    about either side's arithmetic.
+    """
+    assert ours.shape == theirs.shape
+    assert ours.dtype == theirs.dtype
+    assert np.isfinite(ours).all()
+    largest = np.abs(theirs).max(initial=0.0)
+    difference = np.abs(ours.astype(np.float64) - theirs.astype(np.float64)).max(initial=0.0)
+    return float(difference / np.spacing(largest if largest else ours.dtype.type(1)))
+
+
+def weighted(value: Any, of: Callable[[Array], Any], element: Element) -> Any:
+    """Returns the sum of `value` times fixed numbers, so that every gradient entry matters."""
+    fixed = np.random.default_rng(3).uniform(0.5, 1.5, value.shape)
+    return (value * of(np.asarray(fixed, element.dtype))).sum()
+
+
+def recorded(case: Case, element: Element, seed: int = 0) -> list[Array]:
+    """Returns the oracle's value of the formula, then its recorded gradient by each operand."""
+    tape = Tape(element=element)
+    operands = [
+        tape.input(Tensor(each)) for each in case.operands(element, seed)
+    ]
+    value: Value = case.ours(*operands)
+    floating = operands[: len(operands) - case.integers]
+    adjoints = tape.differentiate(weighted(value, tape.leaf, element), floating)
+    read = [value.symbol, *adjoints.roots()]
+    run = tape.into_network().forward()
+    return [run.of(symbol).numpy() for symbol in read]
+
+
+def foreign(case: Case, element: Element, seed: int = 0) -> list[Array]:
+    """Returns jax's value of the formula, then its gradient by each operand."""
+    jax = pytest.importorskip("jax")
+    with jax.enable_x64(True):
+        operands = [jax.numpy.asarray(each) for each in case.operands(element, seed)]
+        floating = tuple(range(len(operands) - case.integers))
+
+        def loss(*arguments: Any) -> Any:
+            return weighted(case.theirs(*arguments), jax.numpy.asarray, element)
+
+        value = case.theirs(*operands)
+        gradients = jax.grad(loss, floating)(*operands)
+        return [np.asarray(each) for each in (value, *gradients)]
+
+
+def furthest(case: Case, element: Element, seed: int = 0) -> float:
+    """Returns the units between the two, at the worst of value and gradients."""
+    pairs = zip(recorded(case, element, seed), foreign(case, element, seed), strict=True)
+    return max(units(ours, theirs) for ours, theirs in pairs)
+
+
+def computed(ours: Callable[..., Any], operands: Sequence[Array]) -> Array:
+    """Returns what the formula computes on tensors, without a tape."""
+    array: Array = ours(*map(Tensor, operands)).numpy()
+    return array

@@ -1,0 +1,72 @@
+"""The model surface over the core: modules, losses, initializers, optimizers."""
+
+from topos.neural import init
+from topos.neural.activation import Activation
+from topos.neural.attention import cache_step, causal_mask, scaled_dot_product
+from topos.neural.batch_norm import (
+    BatchNorm,
+    Normalization,
+    RunningStatistics,
+    batch_norm,
+    batch_norm_inference,
+)
+from topos.neural.convolution import Conv2d, conv2d
+from topos.neural.dropout import Dropout
+from topos.neural.embedding import Embedding
+from topos.neural.init import Initializer
+from topos.neural.linear import Linear, linear
+from topos.neural.loss import bce_with_logits, cross_entropy, mse
+from topos.neural.mlp import Mlp
+from topos.neural.module import Module, Visitor, label, named_parameters, parameters
+from topos.neural.multi_head_attention import Cache, MultiHeadAttention, merge_heads, split_heads
+from topos.neural.normalization import LayerNorm, RmsNorm, layer_norm, rms_norm
+from topos.neural.path import Path, Segment
+from topos.neural.pooling import AveragePool, Flatten, MaxPool, average_pool, max_pool
+from topos.neural.rotary import rotary
+from topos.neural.sequential import Sequential
+
+__all__ = [
+    "Activation",
+    "AveragePool",
+    "BatchNorm",
+    "Cache",
+    "Conv2d",
+    "Dropout",
+    "Embedding",
+    "Flatten",
+    "Initializer",
+    "LayerNorm",
+    "Linear",
+    "MaxPool",
+    "Mlp",
+    "Module",
+    "MultiHeadAttention",
+    "Normalization",
+    "Path",
+    "RmsNorm",
+    "RunningStatistics",
+    "Segment",
+    "Sequential",
+    "Visitor",
+    "average_pool",
+    "batch_norm",
+    "batch_norm_inference",
+    "bce_with_logits",
+    "cache_step",
+    "causal_mask",
+    "conv2d",
+    "cross_entropy",
+    "init",
+    "label",
+    "layer_norm",
+    "linear",
+    "max_pool",
+    "merge_heads",
+    "mse",
+    "named_parameters",
+    "parameters",
+    "rms_norm",
+    "rotary",
+    "scaled_dot_product",
+    "split_heads",
+]

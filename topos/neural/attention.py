@@ -1,0 +1,105 @@
+"""Scaled dot-product attention over batch and heads, its masks and its cache."""
+
+from __future__ import annotations
+
+import math
+
+from topos import bool_, broadcast_to, i32, i64, softmax
+from topos.errors import ElementError, ShapeError
+from topos.neural.formula import R, count, demand_floating, demand_rank
+
+__all__ = ["cache_step", "causal_mask", "scaled_dot_product"]
+
+MASKED = {"f64": -1e300, "f32": -1e38, "bf16": -1e38, "f16": -6e4}
+"""What stands for a score that a mask hides: its exponential beside any other is zero.
+
+A finite number, unlike minus infinity, leaves a row that is hidden whole with equal weights.
+"""
+
+
+def scaled_dot_product(queries: R, keys: R, values: R, mask: R | None = None) -> R:
+    """Returns `softmax(queries @ keys^T / sqrt(depth)) @ values` for every head.
+
+    Queries are `[batch, heads, length, depth]`, keys and values `[batch, groups, extent, depth]`
+    with a depth of the values' own (Vaswani et al., 2017, section 3.2.1); the result is
+    `[batch, heads, length, depth]`. Heads are a multiple of groups, and neighbouring heads share
+    a group (Ainslie et al., 2023). The bool `mask` `[length, extent]`, or of a shape that fills
+    `[batch, heads, length, extent]`, holds where a query sees a key.
+    """
+    _demand_heads(queries, keys, values)
+    batch, heads, length, depth = queries.shape
+    groups, extent = keys.shape[1:3]
+    # The heads of a group are more rows of one product, so keys are never repeated.
+    rows = queries.reshape((batch, groups, heads // groups * length, depth))
+    scores = (rows @ keys.transpose()) * (1.0 / math.sqrt(depth))
+    if mask is not None:
+        spread = _mask_for(mask, (batch, heads, length, extent)).reshape(scores.shape)
+        scores = spread.select(scores, MASKED.get(scores.element.name, -1e38))
+    result = softmax(scores, -1) @ values
+    return result.reshape((batch, heads, length, values.shape[-1]))
+
+
+def causal_mask(like: R, queries: int, keys: int, start: R | int = 0) -> R:
+    """Returns the bool mask `[queries, keys]` that holds where a key is no later than the query.
+
+    Query `i` stands at position `start + i` and key `j` at `j`; `start` is a number or a rank-0
+    integer value. `like` is any value of the recording, or any tensor.
+    """
+    shape = count("causal_mask", "queries", queries), count("causal_mask", "keys", keys)
+    rows = like.iota(shape[:1])
+    if isinstance(start, int):
+        rows = rows + start
+    else:
+        rows = rows + _position("causal_mask", start).broadcast(shape[:1])
+    places = like.iota(shape[1:]).broadcast_along((0,), shape[:1])
+    return places.less_equal(rows.broadcast_along((1,), shape[1:]))
+
+
+def cache_step(cache: R, new: R, position: R) -> R:
+    """Returns `cache` with `new` written from `position` on.
+
+    The cache of keys or values is `[..., capacity, depth]`, `new` is `[..., length, depth]` and
+    the position a rank-0 integer value. What would lie outside the capacity is left out.
+    """
+    shape, length = cache.shape, new.shape[-2] if len(new.shape) > 1 else 0
+    if len(shape) < 2 or new.shape != (*shape[:-2], length, shape[-1]) or not length:
+        raise ShapeError(
+            f"cache_step needs new rows [..., length, depth] beside {shape}, got {new.shape}"
+        )
+    place = _position("cache_step", position).broadcast(shape[-2:-1])
+    offsets = cache.iota(shape[-2:-1]) - place
+    axes, extents = [*range(len(shape) - 2), len(shape) - 1], [*shape[:-2], shape[-1]]
+    is_late = offsets.greater_equal(0).broadcast_along(axes, extents)
+    is_early = offsets.less(length).broadcast_along(axes, extents)
+    # One new row is only spread; a gather would read it again for every place.
+    rows = broadcast_to(new, shape) if length == 1 else new.gather(offsets, len(shape) - 2)
+    return is_late.select(is_early.select(rows, cache), cache)
+
+
+def _position(name: str, position: R) -> R:
+    if position.shape != () or position.element not in (i32, i64):
+        raise ShapeError(f"{name} needs a rank-0 integer position, got {position.type}")
+    return position.convert(i64)
+
+
+def _mask_for(mask: R, shape: tuple[int, int, int, int]) -> R:
+    if mask.element is not bool_:
+        raise ElementError(f"scaled_dot_product needs a bool mask, got {mask.element}")
+    return broadcast_to(mask, shape)
+
+
+def _demand_heads(queries: R, keys: R, values: R) -> None:
+    demand_floating("scaled_dot_product", queries)
+    for each in (queries, keys, values):
+        demand_rank("scaled_dot_product", each, "batch, heads, length, depth")
+    batch, heads, _, depth = queries.shape
+    groups = keys.shape[1]
+    if keys.shape[:3] != values.shape[:3] or keys.shape[0] != batch or keys.shape[3] != depth:
+        raise ShapeError(
+            f"scaled_dot_product cannot match queries {queries.shape} with keys {keys.shape}"
+            f" and values {values.shape}"
+        )
+    if not groups or heads % groups:
+        raise ShapeError(
+            f"scaled_dot_product needs heads that are a multiple of {groups} groups, got {heads}"
+        )

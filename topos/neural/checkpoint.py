@@ -1,0 +1,144 @@
+"""Checkpoints: parameters and optimizer state in safetensors files, by structured paths."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from os import PathLike, fspath
+from typing import NamedTuple
+
+from topos import Parameters, Symbol, Tensor, TensorType
+from topos.errors import ArgumentError, FeedError
+from topos.neural.matching import Match, Names, Place, Rename, Report, matched, named, places_of
+from topos.neural.optimizer import OptimizerState, Slot
+from topos.neural.tensor_file import TensorFile, opened, write_tensors
+
+__all__ = ["Adapt", "Checkpoint", "Names", "Rename", "Report", "load", "named", "save"]
+
+Adapt = Callable[[str, Tensor], Tensor]
+"""The tensor that our name stands for, from what the file has: transposed or converted, say."""
+
+
+class Checkpoint(NamedTuple):
+    """What a file held: the states it filled, its text, and the report of its entries."""
+
+    parameters: Parameters
+    state: OptimizerState | None
+    metadata: Mapping[str, str]
+    report: Report
+
+
+def save(
+    path: str | PathLike[str],
+    parameters: Parameters,
+    names: Names,
+    *,
+    state: OptimizerState | None = None,
+    metadata: Mapping[str, str] | None = None,
+) -> None:
+    """Writes the named parameters, and the optimizer's state, as one safetensors file.
+
+    The state is `optimizer/count` and `optimizer/<slot>/<name>`, as a recorded step names it. A
+    parameter of several names is written once, under the first. The file is replaced whole: where
+    saving fails or the process dies, the old one stands. Raises `UnavailableError` without the
+    package safetensors, `OSError` where the file cannot be written.
+    """
+    text = dict(metadata or {})
+    if not all(isinstance(part, str) for pair in text.items() for part in pair):
+        raise ArgumentError(f"metadata needs names and values of text, got {text!r}")
+    first: dict[Place, str] = {}
+    for name, place in places_of(names, state).items():
+        first.setdefault(place, name)
+    tensors = {name: _held(parameters, state, place) for place, name in first.items()}
+    write_tensors(path, tensors, text)
+
+
+def load(
+    path: str | PathLike[str],
+    parameters: Parameters,
+    names: Names,
+    *,
+    state: OptimizerState | None = None,
+    partial: bool = False,
+    rename: Rename | None = None,
+    adapt: Adapt | None = None,
+) -> Checkpoint:
+    """Returns `parameters`, and `state` where it is given, with the payloads that a file holds.
+
+    `state` is what the optimizer starts with. One `FeedError` lists every entry that is missing,
+    unexpected, or of another shape or element; with `partial` the first two are only reported,
+    and what is missing keeps its payload. Of several names of one parameter a file may hold any;
+    where it holds more, they have to agree. Raises `FeedError` for a damaged file, `OSError` for
+    one that cannot be opened, `UnavailableError` without the package safetensors.
+    """
+    places = places_of(names, state)
+    wanted = {name: _held(parameters, state, place).type for name, place in places.items()}
+    with opened(path) as file:
+        match = matched(file.names, places, rename, stateful=state is not None)
+        tensors, faults = _read(file, match, wanted, adapt)
+        metadata = file.metadata
+    placed: dict[Place, Tensor] = {}
+    for name, tensor in tensors.items():
+        known = placed.setdefault(places[name], tensor)
+        if known.type == tensor.type and known.numpy().tobytes() != tensor.numpy().tobytes():
+            faults.append(f"{name} differs from another name of the same parameter")
+    _demand_none(path, match, faults, partial)
+    return Checkpoint(*_filled(parameters, state, placed), metadata, match.report)
+
+
+def _read(
+    file: TensorFile, match: Match, wanted: Mapping[str, TensorType], adapt: Adapt | None
+) -> tuple[dict[str, Tensor], list[str]]:
+    """Returns the tensors that fit by our names, and what is wrong with the others."""
+    tensors: dict[str, Tensor] = {}
+    faults: list[str] = []
+    for name, entry in match.entries.items():
+        got = file.type(entry)
+        # Nothing is read that cannot fit: a foreign file may be much larger than what is wanted.
+        if isinstance(got, TensorType) and (adapt is not None or got == wanted[name]):
+            own = file.tensor(entry)
+            tensor = own if adapt is None else adapt(name, own)
+            got = tensor.type
+            tensors[name] = tensor
+        if got != wanted[name]:
+            faults.append(f"{name} needs {wanted[name]}, got {got}")
+    return tensors, faults
+
+
+def _demand_none(path: str | PathLike[str], match: Match, faults: list[str], partial: bool) -> None:
+    """Raises `FeedError` where anything is wrong, with all that is."""
+    report, loud = match.report, list(match.clashes)
+    if not partial:
+        loud += [f"missing {', '.join(report.missing)}"] if report.missing else []
+        loud += [f"unexpected {', '.join(report.unexpected)}"] if report.unexpected else []
+    if loud or faults:
+        raise FeedError(f"{fspath(path)} does not fit: {'; '.join([*loud, *faults])}")
+
+
+def _held(parameters: Parameters, state: OptimizerState | None, place: Place) -> Tensor:
+    """Returns the tensor that is in a place."""
+    if place.symbol is None:
+        assert state is not None
+        return state.count
+    if place.slot is None:
+        return parameters.of(place.symbol)
+    assert state is not None
+    return state.slots[place.slot].of(place.symbol)
+
+
+def _filled(
+    parameters: Parameters, state: OptimizerState | None, placed: Mapping[Place, Tensor]
+) -> tuple[Parameters, OptimizerState | None]:
+    """Returns the parameters and the state with the tensors that were read in their places."""
+    own: dict[Symbol | str, Tensor] = {
+        place.symbol: tensor
+        for place, tensor in placed.items()
+        if place.symbol is not None and place.slot is None
+    }
+    filled = parameters.with_payloads(own)
+    if state is None:
+        return filled, None
+    slots = {}
+    for slot, table in state.slots.items():
+        read = {at: placed.get(Place(at, slot), before) for at, before in table.items()}
+        slots[slot] = Slot.beside(parameters, read)
+    return filled, OptimizerState(placed.get(Place(None, None), state.count), slots)

@@ -1,0 +1,80 @@
+"""What the formulas of this package share: the reading they are over, and their guards."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from numbers import Real
+from operator import index
+from typing import SupportsIndex, TypeVar
+
+from topos import Recordable
+from topos.errors import ArgumentError, ElementError, ShapeError
+
+__all__ = [
+    "R",
+    "count",
+    "demand_features",
+    "demand_floating",
+    "demand_rank",
+    "pair",
+    "positive",
+    "spread",
+]
+
+R = TypeVar("R", bound=Recordable)
+"""Any reading: a formula over it records on a tape and computes on tensors."""
+
+
+def spread(features: R, shape: Sequence[int], axis: int) -> R:
+    """Returns a number for each feature repeated to `shape`, whose `axis` counts features."""
+    others = [place for place in range(len(shape)) if place != axis % len(shape)]
+    return features.broadcast_along(others, [shape[place] for place in others])
+
+
+def demand_rank(name: str, value: Recordable, axes: str) -> None:
+    """Raises `ShapeError` where `value` has not the axes that `axes` names, commas between."""
+    if len(value.shape) != len(axes.split(", ")):
+        raise ShapeError(f"{name} needs [{axes}], got {value.shape}")
+
+
+def demand_features(name: str, value: Recordable, wanted: int, axis: int = -1) -> None:
+    """Raises `ShapeError` where `axis` of `value` has not the extent `wanted`."""
+    place = axis % len(value.shape) if axis < len(value.shape) and value.shape else -1
+    if place < 0 or value.shape[place] != wanted:
+        where = "last axis" if axis == -1 else f"axis {axis}"
+        raise ShapeError(f"{name} needs a {where} of {wanted}, got {value.shape}")
+
+
+def demand_floating(name: str, value: Recordable) -> None:
+    """Raises `ElementError` where the element of `value` does not differentiate."""
+    if not value.element.differentiable:
+        raise ElementError(f"{name} needs a floating element, got {value.element}")
+
+
+def count(name: str, what: str, number: SupportsIndex, least: int = 1) -> int:
+    """Returns `number` as an integer of `least` or more, or raises `ShapeError`."""
+    try:
+        whole = index(number)
+    except TypeError:
+        whole = least - 1
+    if whole < least:
+        raise ShapeError(f"{name} needs {what} of {least} or more, got {number!r}")
+    return whole
+
+
+def pair(
+    name: str, what: str, sizes: SupportsIndex | Sequence[SupportsIndex], least: int = 1
+) -> tuple[int, int]:
+    """Returns the sizes along height and width: `sizes` themselves, or one number for both."""
+    both = sizes if isinstance(sizes, Sequence) else (sizes, sizes)
+    if len(both) != 2:
+        raise ShapeError(f"{name} needs {what} of one number or two, got {sizes!r}")
+    return count(name, what, both[0], least), count(name, what, both[1], least)
+
+
+def positive(name: str, what: str, number: float) -> float:
+    """Returns `number` as a float above zero, or raises `ArgumentError`."""
+    if not isinstance(number, Real) or not 0.0 < number < math.inf:
+        raise ArgumentError(f"{name} needs {what} above zero, finite, got {number!r}")
+    return float(number)

@@ -1,0 +1,120 @@
+"""Modules: recording functions that hold named parameters, and the walk over their tree."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterable
+from typing import Any, Protocol, runtime_checkable
+
+from topos import Symbol, Tape
+from topos.errors import ArgumentError, SymbolError
+from topos.neural.path import Path, Segment
+
+__all__ = ["Module", "Visitor", "label", "named_parameters", "parameters"]
+
+
+@runtime_checkable
+class Module(Protocol):
+    """A recording function with parameters, some of its own, some of the modules it is made of.
+
+    Any class with these two methods is one. It holds the symbols of its parameters, so it
+    outlives the tape that recorded them and may express again where the network is reopened.
+    """
+
+    # The values and options differ from module to module, so the protocol leaves them open.
+    def express(self, tape: Tape, /, *values: Any, **options: Any) -> Any:
+        """Records the module applied to `values` on `tape`, and returns what it answers."""
+
+    def visit(self, visitor: Visitor) -> None:
+        """Shows the visitor every parameter and every child, in an order that never changes."""
+
+
+class Visitor(ABC):
+    """A walk over a tree of modules, which knows the path to where it is.
+
+    A module's `visit` calls `parameter`, `child` and `children`; a walk of one's own says in
+    `visited` what happens to each parameter.
+    """
+
+    def __init__(self) -> None:
+        self._path = Path()
+
+    @property
+    def path(self) -> Path:
+        """The path of the module that is being visited."""
+        return self._path
+
+    @abstractmethod
+    def visited(self, path: Path, symbol: Symbol) -> None:
+        """Receives each parameter with its path."""
+
+    def parameter(self, name: str, symbol: Symbol) -> None:
+        """Shows the parameter called `name` of the module that is being visited."""
+        if not isinstance(symbol, Symbol):
+            kind = type(symbol).__name__
+            raise ArgumentError(f"{self._path / name} needs the symbol of a parameter, got {kind}")
+        self.visited(self._path / name, symbol)
+
+    def child(self, segment: Segment, module: Module) -> None:
+        """Visits `module`, which stands at `segment` of the module that is being visited."""
+        outer = self._path
+        self._path = outer / segment
+        try:
+            if not isinstance(module, Module):
+                kind = type(module).__name__
+                raise ArgumentError(f"{self._path} needs a module to visit, got {kind}")
+            module.visit(self)
+        finally:
+            self._path = outer
+
+    def children(self, name: str, modules: Iterable[Module]) -> None:
+        """Visits each of `modules` by its position under `name`."""
+        outer = self._path
+        self._path = outer / name
+        try:
+            for position, module in enumerate(modules):
+                self.child(position, module)
+        finally:
+            self._path = outer
+
+
+class _Collection(Visitor):
+    """The walk that lists every parameter."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.found: dict[Path, Symbol] = {}
+
+    def visited(self, path: Path, symbol: Symbol) -> None:
+        if path in self.found:
+            raise SymbolError(f"a module tree needs one parameter a path, got two at {path}")
+        self.found[path] = symbol
+
+
+def named_parameters(module: Module) -> list[tuple[Path, Symbol]]:
+    """Returns every parameter of the tree with its path, in the order of the visit.
+
+    A parameter that two modules share is there once for each path. Raises `SymbolError` where
+    two parameters have the same path.
+    """
+    walk = _Collection()
+    module.visit(walk)
+    return list(walk.found.items())
+
+
+def parameters(module: Module) -> list[Symbol]:
+    """Returns the symbol of every parameter of the tree, each once, in the order of the visit.
+
+    It is what `Tape.differentiate` takes as `wrt`.
+    """
+    return list(dict.fromkeys(symbol for _, symbol in named_parameters(module)))
+
+
+def label(tape: Tape, module: Module, root: Segment | None = None) -> None:
+    """Names every parameter of the tree on `tape` by its dotted path, under `root` if given.
+
+    A shared parameter takes the last of its paths. Feeds, reads, `describe`, gradients and the
+    emitted text then speak of `hidden.weights`.
+    """
+    for path, symbol in named_parameters(module):
+        tape.value(symbol).named(str(path) if root is None else f"{Path((root,))}.{path}")

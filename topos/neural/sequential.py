@@ -1,0 +1,43 @@
+"""Sequential: modules one after another."""
+
+from __future__ import annotations
+
+from topos import Tape, Value
+from topos.errors import ArgumentError
+from topos.neural.module import Module, Visitor
+
+__all__ = ["Sequential"]
+
+
+class Sequential:
+    """A chain of modules: the value that one answers is what the next is applied to.
+
+    Every stage takes one value and answers one. A stage that answers more, as `BatchNorm` does in
+    training, raises `ArgumentError`: its statistics would be lost, so it belongs in a module of
+    one's own.
+    """
+
+    __slots__ = ("stages",)
+
+    def __init__(self, *stages: Module) -> None:
+        for position, stage in enumerate(stages):
+            # A class has the methods of its modules and is none; it was not called.
+            if isinstance(stage, type) or not isinstance(stage, Module):
+                raise ArgumentError(f"Sequential needs modules, got {stage!r} at {position}")
+        if not stages:
+            raise ArgumentError("Sequential needs one module or more, got none")
+        self.stages: tuple[Module, ...] = stages
+
+    def express(self, tape: Tape, value: Value) -> Value:
+        """Records every stage in order."""
+        for position, stage in enumerate(self.stages):
+            value = stage.express(tape, value)
+            if not isinstance(value, Value):
+                title = f"{type(stage).__name__} at {position} answered {type(value).__name__}"
+                raise ArgumentError(f"Sequential needs stages that answer one value, {title}")
+        return value
+
+    def visit(self, visitor: Visitor) -> None:
+        """Visits every stage by its position."""
+        for position, stage in enumerate(self.stages):
+            visitor.child(position, stage)
