@@ -60,6 +60,7 @@ class _Body:
         self.exact = plan.numerics is Numerics.EXACT
         self.lines: list[str] = []
         self.names: dict[int, str] = {}
+        self._locations = columns.locations
         self._stamps: dict[Form, Callable[..., str] | int] = {}
         results = [symbol.position for symbol in plan.results]
         matches = {match.place: match for match in raised(columns, plan.order, results)}
@@ -76,13 +77,13 @@ class _Body:
     def _raise(self, match: Match) -> None:
         """Writes the one operation that stands for `match`."""
         text = raising(self.columns, match, self.exact)
-        self._write(text, match.root, match.operands)
+        self._write(text, match.root, f"%v{match.root}", match.operands)
         self.names.update(results_of(match))
 
     def _lower(self, index: int) -> None:
         """Writes the node at `index` by its lowering rule."""
         form, operands = self.columns.forms[index], self.columns.operands[index]
-        self.names[index] = f"%v{index}"
+        name = self.names[index] = f"%v{index}"
         text = self._stamps.get(form)
         if text is None:
             if isinstance(form.operation, ARGUMENTS):
@@ -91,18 +92,20 @@ class _Body:
         if isinstance(text, int):
             self.names[index] = self.names[operands[text]]
         else:
-            self._write(text, index, operands)
+            self._write(text, index, name, operands)
 
-    def _write(self, text: Callable[..., str], index: int, operands: tuple[int, ...]) -> None:
-        names, locations = self.names, self.columns.locations
+    def _write(
+        self, text: Callable[..., str], index: int, name: str, operands: tuple[int, ...]
+    ) -> None:
+        names = self.names
         inputs = [names[operand] for operand in operands]
-        if locations is not None:
-            inputs.append(_located(locations[index]))
-        self.lines.append(text(f"%v{index}", *inputs))
+        if self._locations is not None:
+            inputs.append(_located(self._locations[index]))
+        self.lines.append(text(name, *inputs))
 
     def _stamp(self, form: Form, index: int) -> Callable[..., str] | int:
         try:
-            return stamp(form, self.exact, self.columns.locations is not None)
+            return stamp(form, self.exact, self._locations is not None)
         except EmitError as error:
             title = self.columns.title(index)
             raise EmitError(f"{title} cannot be written: {error}") from None

@@ -20,6 +20,8 @@ __all__ = ["DONE", "FAILED", "UNUSABLE", "Job", "describe", "run", "told"]
 
 # The exit statuses of the commands.
 DONE, FAILED, UNUSABLE = 0, 1, 2
+# What a shell reports of a process that died of the signal that Ctrl-C sends.
+INTERRUPTED = 128 + signal.SIGINT
 
 
 class Job(NamedTuple):
@@ -63,12 +65,18 @@ def _terminate(number: int, _frame: object) -> NoReturn:
 
 
 def told(report: Callable[[], int]) -> int:
-    """Returns what `report` returns, or `FAILED` where nobody takes what it prints."""
+    """Returns what `report` returns, or `FAILED` where nobody takes what it prints.
+
+    One that Ctrl-C ends returns `INTERRUPTED`.
+    """
     try:
         status = report()
         # A full or closed pipe may first be noticed where the rest is written.
         print(end="", flush=True)
         return status
+    except KeyboardInterrupt:
+        print("interrupted", file=sys.stderr)
+        return INTERRUPTED
     except OSError as error:
         _discard_output()
         # Standard error may be as closed as standard output.

@@ -17,10 +17,11 @@ import warnings
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 from zipfile import ZipFile
 
 import numpy as np
+import numpy.typing as npt
 
 ROOT: Final = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
@@ -28,7 +29,10 @@ sys.path.insert(0, str(ROOT))
 from topos.errors import ToposError  # noqa: E402  # The root must be on the path first.
 from topos.runtimes import verify  # noqa: E402
 from topos.runtimes._drawn import drawn  # noqa: E402
+from topos.runtimes._runtime import ArrayType  # noqa: E402
 from topos.runtimes.interpreter import RUNTIME  # noqa: E402
+
+Array = npt.NDArray[Any]
 
 EPILOG: Final = """\
 exit status: 0 every text ran or was refused; 1 one took too long or ended in another exception,
@@ -46,12 +50,12 @@ WORDS: Final = (
     "({^bb0:})", "loc(unknown)", "#stablehlo.gather<>", "i4", "f8E4M3FN", "\x00", "\u00e9", "{",
     "}",
 )  # fmt: skip
-# Tokens that may take each other's place: types, operations, values, numbers, words.
+# Tokens that may take each other's place; values, which still verify most often, twice as often.
 KINDS: Final = tuple(
     map(
         re.compile,
         (
-            r"tensor<[\w?<>]*>", r"(?:stablehlo|chlo)\.\w+", r"%\w+(?:#\d)?", r"%\w+(?:#\d)?",
+            r"tensor<[\w?<>]*>", r"(?:stablehlo|chlo)\.\w+", *(r"%\w+(?:#\d)?",) * 2,
             r"\[[\d, -]*\]", r"-?\d+", r"dense<[^>]*>", r"\b[A-Z_]{2,}\b", r"\w+ = ",
         ),
     )
@@ -161,14 +165,22 @@ def _ended(text: str) -> str:
     try:
         verify(text)
         executable = RUNTIME.compile(text, options={"max_steps": STEPS})
-        generator = np.random.default_rng(0)
-        executable(*[drawn(generator, type) for type in executable.signature.arguments])
+        arguments = _drawn(executable.signature.arguments)
+        if arguments is None:
+            return "too large"
+        executable(*arguments)
     except ToposError as error:
         return type(error).__name__
-    except MemoryError:
-        # Of drawing the arguments, which is this command's own.
-        return "too large"
     return "ran"
+
+
+def _drawn(types: Iterable[ArrayType]) -> list[Array] | None:
+    """Returns arguments of `types`, or `None` where memory has no room for them."""
+    generator = np.random.default_rng(0)
+    try:
+        return [drawn(generator, type) for type in types]
+    except MemoryError:
+        return None
 
 
 class _LateError(BaseException):

@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 
+from topos.emit.lowering.slicing import sliced
 from topos.emit.text import integers
 from topos.emit.writer import Site, Ssa, functional
 from topos.engine.catalog.window_product import WindowProduct
@@ -58,8 +59,11 @@ def product(form: WindowProduct, site: Site) -> Ssa:
 
 
 def supports_gradient(form: WeightsGradient, types: Sequence[TensorType]) -> bool:
-    """Returns whether the windows leave nothing of the source over, which is padding below 0."""
-    return types[0].element in DIFFERENTIABLE and min(_beyond(form, types[0].shape)) >= 0
+    """Returns whether the operands are floating and every axis of the source has a part read."""
+    shape, spatial = types[0].shape, form.patches.spatial
+    pairs = zip(spatial, _beyond(form, shape), strict=True)
+    is_read = all(shape[axis] + beyond > 0 for axis, beyond in pairs)
+    return types[0].element in DIFFERENTIABLE and is_read
 
 
 def weights_gradient(form: WeightsGradient, site: Site) -> Ssa:
@@ -81,9 +85,13 @@ def weights_gradient(form: WeightsGradient, site: Site) -> Ssa:
     features = kernel.type.shape[letters.index("o")]
     extents = (shape[patches.channel], *patches.sizes)
     names = ["b", *_numbered(patches)]
-    high = [0] * len(shape)
-    for axis, extent in zip(patches.spatial, _beyond(form, shape), strict=True):
-        high[axis] = extent
+    high, ranges = [0] * len(shape), [(0, extent, 1) for extent in shape]
+    for axis, beyond in zip(patches.spatial, _beyond(form, shape), strict=True):
+        high[axis] = max(beyond, 0)
+        ranges[axis] = (0, shape[axis] + min(beyond, 0), 1)
+    if min(_beyond(form, shape)) < 0:
+        # What no window reads would be padding below zero.
+        source = sliced(site, source, ranges)
     result = _convolution(
         site,
         (source, kernel),
@@ -99,7 +107,10 @@ def weights_gradient(form: WeightsGradient, site: Site) -> Ssa:
 
 
 def _beyond(form: WeightsGradient, shape: Shape) -> list[int]:
-    """Returns the zeros after the source that give a kernel of cotangents the sizes' places."""
+    """Returns the zeros after the source that give a kernel of cotangents the sizes' places.
+
+    They are below zero where the last elements of the source are in no window.
+    """
     patches = form.patches
     return [
         (count - 1) * step + size - shape[axis] - patches.low[axis]

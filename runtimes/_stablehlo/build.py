@@ -42,7 +42,7 @@ def build(module: Module, exact: bool) -> Program:
         with suppress(UnsupportedError):
             builder.program(function.name, function.line)
     if "main" not in functions:
-        raise VerifyError("a module needs a function @main")
+        raise VerifyError("a module needs a function @main", 1)
     main = functions["main"]
     for parameter in (*main.arguments, *main.results):
         checked(parameter.type, main.line)

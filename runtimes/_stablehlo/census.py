@@ -31,7 +31,6 @@ _MOVES: Final = frozenset(
         "concatenate",
         "constant",
         "convert",
-        "copy",
         "custom_call",
         "dynamic_broadcast_in_dim",
         "dynamic_gather",
@@ -98,7 +97,7 @@ def census(module: Module) -> Census:
     """
     functions = {function.name: function for function in module.functions}
     if "main" not in functions:
-        raise VerifyError("a module needs a function @main")
+        raise VerifyError("a module needs a function @main", 1)
     taker = _Taker(functions)
     tally = taker.function("main")
     main = functions["main"]

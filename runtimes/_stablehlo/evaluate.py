@@ -53,12 +53,12 @@ class Evaluation(Executable):
         try:
             with limited(self._max_steps), np.errstate(all="ignore"):
                 results = self._program.run(*arguments)
+                taken = {*self._constants, *map(id, arguments)}
+                return tuple([_owned(result, taken) for result in results])
         except MemoryError:
             raise ExecutionError("the run needs more memory than this machine has") from None
         except RecursionError:
             raise ExecutionError("calls or regions nested this deep") from None
-        taken = {*self._constants, *map(id, arguments)}
-        return tuple([_owned(result, taken) for result in results])
 
 
 def _types(types: Iterable[Type]) -> tuple[ArrayType, ...]:

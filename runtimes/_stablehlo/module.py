@@ -44,6 +44,8 @@ class Section(NamedTuple):
     """The text of the section of resources, with its brackets."""
 
     text: str
+    line: int
+    column: int
 
 
 Part = Inner | Section | Function | Operation | Alias
@@ -85,7 +87,7 @@ def assemble(parts: Iterable[Part]) -> Module:
                 raise UnsupportedError(f"{part.name} outside a function", part.line, part.column)
             case Alias() | Section():
                 reason = "an alias or a section of resources inside a module"
-                raise UnsupportedError(reason)
+                raise UnsupportedError(reason, part.line, part.column)
     if not modules:
         return Module("", {}, tuple(functions), tuple(others))
     if functions or others or len(modules) > 1:

@@ -38,9 +38,11 @@ def parse(text: str) -> Module:
     except MisreadError as error:
         raise placed(error, text) from None
     except RecursionError:
-        raise UnsupportedError("regions, types or attributes nested this deep") from None
+        reason = "regions, types or attributes nested this deep"
+        raise UnsupportedError(reason, 1).located(text) from None
     except MemoryError:
-        raise UnsupportedError("a text larger than this machine's memory") from None
+        reason = "a text larger than this machine's memory"
+        raise UnsupportedError(reason, 1).located(text) from None
 
 
 @cache
@@ -79,7 +81,7 @@ def _explained(error: UnexpectedInput, text: str) -> ParseError:
             column += len(value) - len(value.lstrip(" \t"))
             names, got = _awaited(error), _shown(value.strip(" \t"))
         case UnexpectedCharacters():
-            names = {str(name) for name in error.allowed or ()}
+            names = _accepted(error)
             got = _shown(error.char)
     if got == "the end of the text":
         line = text.count("\n") + 1
@@ -105,6 +107,11 @@ def _foreign(error: UnexpectedInput, text: str) -> UnsupportedError | None:
 
 def _awaited(error: UnexpectedToken) -> set[str]:
     return {str(name) for name in error.accepts or error.expected}
+
+
+def _accepted(error: UnexpectedCharacters) -> set[str]:
+    # What the lexer looks for is more than what the parser would take.
+    return {str(name) for name in error.interactive_parser.accepts()}
 
 
 def _shown(text: str) -> str:

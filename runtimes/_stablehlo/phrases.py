@@ -83,12 +83,15 @@ def _compare(sentence: Sentence) -> Sentence:
     return _with(sentence, spelled)
 
 
-def _called(key: str, kind: type[str]) -> Callable[[Sentence], Sentence]:
+def _called(key: str, written: type[str], kept: type[str]) -> Callable[[Sentence], Sentence]:
+    """Returns the phrase of an operation that names `key` as `written`: a symbol or a string."""
+
     def named(sentence: Sentence) -> Sentence:
         match sentence.words:
-            case (str(name),) if not isinstance(name, Token):
-                return _with(sentence, {key: kind(name)})
-        raise _misread(sentence, key)
+            case (str(name),) if type(name) is written:
+                return _with(sentence, {key: kept(name)})
+        noun = "@name" if written is Symbol else '"name"'
+        raise _misread(sentence, f"{noun} as {key}")
 
     return named
 
@@ -185,9 +188,16 @@ def _reduce_precision(sentence: Sentence) -> Sentence:
 
 
 def _reduce(sentence: Sentence) -> Sentence:
-    if not sentence.words:
-        return sentence
-    applied: Token = sentence.words[0]
+    match sentence.words:
+        case ():
+            return sentence
+        case (Token() as applied,):
+            return _applied(sentence, applied)
+    raise _misread(sentence, "applies and the name of one operation, or with a reducer")
+
+
+def _applied(sentence: Sentence, applied: Token) -> Sentence:
+    """Returns a reduction by an operation that is only named, with the region that it means."""
     if applied.value not in COMMUTATIVE:
         names = " ".join(sorted(COMMUTATIVE))
         raise MisreadError(f"stablehlo.reduce applies one of {names}", applied)
@@ -204,17 +214,17 @@ def _reduce(sentence: Sentence) -> Sentence:
     return sentence._replace(words=(), regions=(Region((Block(arguments, (body, end)),)),))
 
 
-# The one operation of another dialect that texts of StableHLO hold.
+# `arith.constant` is the one operation of another dialect that texts of StableHLO hold.
 _PHRASES: Final[Mapping[str, Callable[[Sentence], Sentence]]] = {
     "arith.constant": _constant,
-    "call": _called("callee", Symbol),
+    "call": _called("callee", Symbol, Symbol),
     "chlo.constant": _constant,
-    "func.call": _called("callee", Symbol),
+    "func.call": _called("callee", Symbol, Symbol),
     "stablehlo.compare": _compare,
-    "stablehlo.composite": _called("name", str),
+    "stablehlo.composite": _called("name", str, str),
     "stablehlo.constant": _constant,
     "stablehlo.convolution": _convolution,
-    "stablehlo.custom_call": _called("call_target_name", str),
+    "stablehlo.custom_call": _called("call_target_name", Symbol, str),
     "stablehlo.dot_general": _dot_general,
     "stablehlo.dynamic_conv": _convolution,
     "stablehlo.get_tuple_element": _get_tuple_element,

@@ -42,6 +42,8 @@ def told_of(text: str) -> Iterator[None]:
     except TextError as error:
         raise error.located(text) from None
     except RecursionError:
-        raise UnsupportedError("regions, types or attributes nested this deep") from None
+        reason = "regions, types or attributes nested this deep"
+        raise UnsupportedError(reason, 1).located(text) from None
     except MemoryError:
-        raise UnsupportedError("constants larger than this machine's memory") from None
+        reason = "constants larger than this machine's memory"
+        raise UnsupportedError(reason, 1).located(text) from None

@@ -46,12 +46,12 @@ class Scope:
         """Gives `name` to a value; an argument of a block may have none."""
         if not name:
             return
-        if name in self._types:
-            raise VerifyError(f"{name} is defined twice", *place)
-        self._add(name, type)
         # The first of several results also goes by the name that they share.
-        if name.endswith("#0"):
-            self._add(name[:-2], type)
+        names = (name, name[:-2]) if name.endswith("#0") else (name,)
+        for each in reversed(names):
+            if each in self._types:
+                raise VerifyError(f"{each} is defined twice", *place)
+            self._add(each, type)
 
     def define_constant(self, operation: Operation) -> None:
         """Notes the value of a constant that a shape or an index may be read from."""

@@ -148,10 +148,15 @@ def _unspelled(sentence: Sentence) -> Exception:
     if not name.value.startswith(READ):
         reason = f"{name.value} is of a dialect that is not read"
         return UnsupportedError(reason, name.line or 0, name.column or 0)
-    if isinstance(word, Dense):
-        shown = "dense"
-    else:
-        shown = word.value if isinstance(word, Token) else "ranges"
+    match word:
+        case Token():
+            shown = str(word)
+        case Dense():
+            shown = "dense"
+        case str():
+            shown = f"the name {str(word)!r}"
+        case _:
+            shown = "ranges"
     return MisreadError(f"{name.value} is not written with {shown}", name)
 
 

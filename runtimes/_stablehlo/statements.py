@@ -49,7 +49,7 @@ def _module(keyword: Token, name: Token | None, attributes: Attributes | None, *
 
 
 def _section(token: Token) -> Section:
-    return Section(token.value)
+    return Section(token.value, token.line or 0, token.column or 0)
 
 
 def _alias(name: Token, value: Any) -> Alias:
@@ -78,6 +78,7 @@ def _function(
 def _parameter(
     name: Token, type: Type, attributes: Attributes | None, location: str | None
 ) -> Parameter:
+    _demand_undivided(name)
     return Parameter(name.value, type, attributes or {})
 
 
@@ -115,10 +116,17 @@ def _generic_statement(
 
 
 def _result(name: Token, count: Token | None = None) -> Group:
+    _demand_undivided(name)
     number = 1 if count is None else integer(count)
     if not 1 <= number <= 9999:
         raise MisreadError("a count of results lies between 1 and 9999", count or name)
     return (name.value, number)
+
+
+def _demand_undivided(name: Token) -> None:
+    """Refuses `%0#1`, which uses a part of what `%0:2` names, where a value gets its name."""
+    if "#" in name:
+        raise MisreadError(f"a value is named without '#', got {str(name)!r}", name)
 
 
 def _return_nothing(

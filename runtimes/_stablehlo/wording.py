@@ -77,6 +77,8 @@ _COMPOUND: Final = frozenset(
         "SYMBOL",
     }
 )
+_CLAUSE: Final = frozenset({"FLOAT", "INTEGER", "LESSTHAN", "STRING", "WORD"})
+_BESIDE_CLAUSE: Final = frozenset({"DIALECT", "HEX", "LBRACE", "LSQB", "NAME", "OPAQUE_ATTRIBUTE"})
 _OPERAND: Final = frozenset({"DENSE", "VALUE", "WORD", "_COLON"})
 _BESIDE_OPERAND: Final = frozenset(
     {"BLOB_OPENING", "LBRACE", "LPAR", "LSQB", "RESOURCE", "STRING", "SYMBOL", "_COMMA"}
@@ -87,6 +89,7 @@ _BESIDE_FUNCTIONS: Final = frozenset(
 _BESIDE_RETURN: Final = frozenset({"CALL", "CALL_INDIRECT", "CONSTANT", "STRING"})
 _GROUPS: Final = (
     _Group("an attribute", _LITERAL, _COMPOUND | _TYPE),
+    _Group("a number, a word, a string or a list", _CLAUSE, _BESIDE_CLAUSE),
     _Group("an operation", frozenset({"NAME", "RETURN", "VALUE"}), _BESIDE_RETURN),
     _Group("operands, attributes or a type", _OPERAND, _BESIDE_OPERAND),
     _Group("a type such as tensor<2xf32>", frozenset({"TENSOR", "_TUPLE"}), _TYPE),

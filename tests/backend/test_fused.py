@@ -8,8 +8,11 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
-from topos import Network, Tape, TensorType, bf16, f32, f64, mean, variance
+from tests.engine.catalog.recordings import attended, convolved, drawn, normalized, pooled
+from topos import Network, Numerics, Tape, TensorType, bf16, f32, f64, mean, variance
 from topos.backend import Backend, BatchNormTask, Formula, Normalized, serve
+from topos.engine.catalog import PatternKind, discover
+from topos.engine.catalog.kernels import home
 from topos.payload import Element
 
 Array = npt.NDArray[Any]
@@ -91,3 +94,31 @@ def test_the_oracles_normalization_writes_too(element: Element) -> None:
     assert kernel(*feeds.values(), out=out).output is out
     expected = recorded(element).forward(None, feeds).of("output").numpy()
     assert out.tobytes() == expected.tobytes()
+
+
+def fused_kinds(numerics: Numerics) -> set[PatternKind]:
+    """Returns the patterns that have a kernel for that posture, of a recording with all of them."""
+    tape = Tape()
+    image = tape.input(drawn(3, 2, 7, 8))
+    maps, weights = convolved(image, 4)
+    pool = pooled(maps)
+    tape.differentiate((pool * pool).sum(), [*weights, image])
+    normalized(tape.input(drawn(6, 3)), (0,))
+    statistics = tape.input(drawn(3)), tape.input(drawn(3) ** 2)
+    normalized(tape.input(drawn(6, 3)), (0,), statistics)
+    attended(tape)
+    network = tape.into_network()
+    columns, found = network.columns, set()
+    for match in discover(columns, range(network.length)).matches:
+        types = [columns.forms[operand].type for operand in match.operands]
+        if home(match, types, numerics) is not None:
+            found.add(match.kind)
+    return found
+
+
+def test_coverage_says_which_patterns_keep_their_bits() -> None:
+    assert fused_kinds(Numerics.FAST) == set(PatternKind)
+    exact = {Formula(kind.value) for kind in fused_kinds(Numerics.EXACT)}
+    covered = {formula for formula in Formula if Backend.FUSED.coverage(formula).admits(exact=True)}
+    # A plan runs the batch normalization of an exact entry node by node, and a task is served.
+    assert covered == exact | {Formula.BATCH_NORM_TRAINING}

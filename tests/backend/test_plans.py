@@ -139,7 +139,8 @@ def unnormalized(x: Array, scale: Array, shift: Array, out: Array | None = None)
 
 
 def shifted_product(left: Array, right: Array, out: Array | None = None) -> Array:
-    return np.add(left @ right, 1000, out=out)
+    result: Array = np.add(left @ right, 1000, out=out)
+    return result
 
 
 def halved(array: Array, out: Array | None = None) -> Array:

@@ -107,13 +107,15 @@ def test_exact_sums_of_rows_are_compiled_and_others_are_the_oracles() -> None:
     assert serve(Formula.SUM, ReduceTask(operand, (0,)), True).backend is None
 
 
-def test_a_compiled_map_declines_few_elements() -> None:
+@pytest.mark.parametrize("size", [0, 1, 3])
+def test_a_compiled_map_takes_every_size(size: int) -> None:
     pytest.importorskip("numba")
-    few, many = (MapTask(TensorType((size,), f64)) for size in (63, 64))
-    declined = Backend.NUMBA.offer(Formula.EXP, few, exact=True)
-    assert declined == Declined("a map needs 64 elements or more, got 63")
-    assert serve(Formula.EXP, few, True).backend is None
-    assert serve(Formula.EXP, many, True).backend is Backend.NUMBA
+    values = drawn((size,), f64)
+    for formula in (Formula.EXP, Formula.LN, Formula.TANH):
+        served = serve(formula, MapTask(TensorType((size,), f64)), True)
+        assert served.backend is Backend.NUMBA
+        expected = getattr(kernels.maps, formula.value)(values)
+        assert served.kernel(values).tobytes() == expected.tobytes()
 
 
 def test_what_no_backend_has_the_oracle_serves() -> None:

@@ -10,7 +10,7 @@ import pytest
 
 from tests.engine.catalog.recordings import convolved, drawn, normalized, pooled
 from tests.runtimes.test_samples import require
-from topos import Element, Plan, Tape, bf16, f32, f64, mean, relu, runtimes
+from topos import Element, Numerics, Plan, Tape, bf16, f32, f64, mean, relu, runtimes, variance
 from topos.runtimes.grade import grade
 
 CONVOLUTION: Final = "stablehlo.convolution"
@@ -44,6 +44,16 @@ def training_step() -> Plan:
     return tape.into_network().entry([loss.symbol, *adjoints.roots()]).lower()
 
 
+def strided_step() -> Plan:
+    """Windows that leave the last row and column of the image out."""
+    tape = Tape()
+    image = tape.input(drawn(2, 2, 8, 8))
+    maps, weights = convolved(image, 3, step=2)
+    loss = mean(maps * maps)
+    adjoints = tape.differentiate(loss, weights)
+    return tape.into_network().entry([loss.symbol, *adjoints.roots()]).lower()
+
+
 def training(axes: tuple[int, ...] = (0, 2), element: Element = f32) -> Plan:
     tape = Tape(element=element)
     value = tape.input(drawn(4, 3, 5, element=element))
@@ -69,6 +79,7 @@ CASES: Final[dict[str, tuple[Callable[[], Plan], dict[str, int]]]] = {
     "pool": (lambda: pool(2, 2), {WINDOW: 1, "concatenate": 0}),
     "overlapping": (lambda: pool(3, 2), {WINDOW: 1}),
     "step": (training_step, {CONVOLUTION: 4}),
+    "strided_step": (strided_step, {CONVOLUTION: 2}),
     "training": (training, {TRAINING: 1, "divide": 0}),
     "training_rows": (lambda: training((1, 2)), {TRAINING: 1}),
     "training_wide": (lambda: training(element=f64), {TRAINING: 1}),

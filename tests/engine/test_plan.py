@@ -132,6 +132,7 @@ def test_a_plan_is_described_with_what_it_keeps_and_frees() -> None:
     assert plan.describe().splitlines() == [
         "plan of 5 nodes, exact, forward only",
         "signature (w: f32[2], x: f32[2]) -> (near: f32[], hidden: f32[2])",
+        "peak of 20 bytes, arena of 0",
         "%0 = parameter : f32[2]  'w'",
         "%1 = input : f32[2]  'x'",
         "%3 = mul %0 %1 : f32[2]  'hidden'  kept  frees %0 %1",
@@ -139,6 +140,57 @@ def test_a_plan_is_described_with_what_it_keeps_and_frees() -> None:
         "%7 = sum %6 : f32[]  'near'  kept  frees %6",
     ]
     assert repr(plan) == ("Plan(5 nodes, (w: f32[2], x: f32[2]) -> (near: f32[], hidden: f32[2]))")
+
+
+def test_a_description_says_what_is_fused_and_reused() -> None:
+    tape = Tape()
+    image = tape.input(shape=(1, 1, 4, 4), name="image")
+    pooled = image.unfold(2, 2, 2).unfold(3, 2, 2).max((4, 5))
+    result = (pooled * 2.0 + 1.0).sum().symbol
+    plan = tape.into_network().entry([result]).lower()
+    assert plan.describe().splitlines()[2:] == [
+        "peak of 20 bytes, arena of 64",
+        "%3 is reduce_window of %0",
+        "%0 = input : f32[1, 1, 4, 4]  'image'",
+        "%1 = unfold(axis=2, size=2, step=2) %0 : f32[1, 1, 2, 4, 2]  frees %0  fused into %3",
+        "%2 = unfold(axis=3, size=2, step=2) %1 : f32[1, 1, 2, 2, 2, 2]  frees %1  fused into %3",
+        "%3 = max_along(axes=(4, 5)) %2 : f32[1, 1, 2, 2]  frees %2",
+        "%4 = leaf : f32[1, 1, 2, 2]",
+        "%5 = mul %3 %4 : f32[1, 1, 2, 2]  frees %3 %4  over %3",
+        "%6 = leaf : f32[1, 1, 2, 2]",
+        "%7 = add %5 %6 : f32[1, 1, 2, 2]  frees %5 %6  over %5",
+        "%8 = sum %7 : f32[]  kept  frees %7",
+    ]
+
+
+def test_a_schedule_is_a_function_over_slots() -> None:
+    tape = Tape()
+    w = tape.parameter([[1.0, 2.0], [3.0, 4.0]])
+    x = tape.input(shape=(2, 2), name="x")
+    result = ((x @ w.transpose()).tanh() * 2.0).symbol
+    plan = tape.into_network().entry([result]).lower()
+    assert plan.schedule().splitlines() == [
+        "def run(sources, arena):",
+        "    (s0, s1,) = sources",
+        "    v0 = ndarray((2, 2), f4, s0, 0, (4, 8))  # %2",
+        "    r0 = empty((2, 2), f4)",
+        "    matmul(s1, v0, out=r0)  # %3",
+        "    del v0",
+        "    tanh(r0, out=r0)  # %4",
+        "    multiply(r0, c1, out=r0)  # %6",
+        "    return (r0,)",
+    ]
+
+
+def test_memory_is_what_a_run_holds_line_by_line() -> None:
+    tape = Tape()
+    x = tape.input(shape=(1024,), name="x")
+    both = (x.exp() * 2.0, x.tanh() * 3.0)
+    result = (both[0] + both[1]).sum().symbol
+    plan = tape.into_network().entry([result]).lower()
+    memory = plan.memory()
+    assert memory.live == (4096, 4096, 8192, 8192, 8192, 4100, 4100)
+    assert (memory.peak, memory.arena) == (8192, 8192)
 
 
 def test_runs_repeat_to_the_bit_in_one_thread_and_in_eight() -> None:

@@ -150,13 +150,18 @@ def test_a_run_without_nans_takes_the_clean_steps_and_a_nan_the_careful_ones(
     network, result = network_of(lambda x: (x - 1.0) / (x - 1.0), DIFFERENTIABLE[1])
     plan = network.entry([result], numerics="exact").lower()
     taken: list[Any] = []
-    execute = schedule._execute
+    program, carefully = plan._schedule._function, schedule._run_carefully
 
-    def watched(steps: Any, *others: Any) -> Any:
-        taken.append("clean" if steps is plan._schedule.clean else "careful")
-        return execute(steps, *others)
+    def clean(*arguments: Any) -> Any:
+        taken.append("clean")
+        return program(*arguments)
 
-    monkeypatch.setattr(schedule, "_execute", watched)
+    def careful(*arguments: Any) -> Any:
+        taken.append("careful")
+        return carefully(*arguments)
+
+    monkeypatch.setattr(plan._schedule, "_function", clean)
+    monkeypatch.setattr(schedule, "_run_carefully", careful)
     for number, wanted in [(3.0, ["clean"]), (1.0, ["clean", "careful"]), (NAN, ["careful"])]:
         taken.clear()
         feed = Tensor(np.full((2, 2), number, np.float32))

@@ -61,9 +61,7 @@ def weighted(value: Any, of: Callable[[Array], Any], element: Element) -> Any:
 def recorded(case: Case, element: Element, seed: int = 0) -> list[Array]:
     """Returns the oracle's value of the formula, then its recorded gradient by each operand."""
     tape = Tape(element=element)
-    operands = [
-        tape.input(Tensor(each)) for each in case.operands(element, seed)
-    ]
+    operands = [tape.input(Tensor(each)) for each in case.operands(element, seed)]
     value: Value = case.ours(*operands)
     floating = operands[: len(operands) - case.integers]
     adjoints = tape.differentiate(weighted(value, tape.leaf, element), floating)
@@ -80,10 +78,12 @@ def foreign(case: Case, element: Element, seed: int = 0) -> list[Array]:
         floating = tuple(range(len(operands) - case.integers))
 
         def loss(*arguments: Any) -> Any:
-            return weighted(case.theirs(*arguments), jax.numpy.asarray, element)
+            value = case.theirs(*arguments)
+            return weighted(value, jax.numpy.asarray, element), value
 
-        value = case.theirs(*operands)
-        gradients = jax.grad(loss, floating)(*operands)
+        # One compilation of the whole takes a third of the time of one for every operation.
+        compiled = jax.jit(jax.value_and_grad(loss, floating, has_aux=True))
+        (_, value), gradients = compiled(*operands)
         return [np.asarray(each) for each in (value, *gradients)]
 
 

@@ -20,11 +20,11 @@ from topos.neural import (
     conv2d,
     cross_entropy,
     layer_norm,
-    linear,
+    affine,
     max_pool,
     mse,
     rms_norm,
-    rotary,
+    rotary_embedding,
     scaled_dot_product,
 )
 
@@ -112,10 +112,10 @@ def jax_rotary(x: Any, positions: Any) -> Any:
 IMAGES = (2, 3, 7, 6)
 CASES = [
     Case(
-        "linear",
-        linear,
-        lambda x, w, b: linen().Dense(4, dtype=x.dtype).apply(
-            {"params": {"kernel": w, "bias": b}}, x
+        "affine",
+        affine,
+        lambda x, w, b: (
+            linen().Dense(4, dtype=x.dtype).apply({"params": {"kernel": w, "bias": b}}, x)
         ),
         [(2, 5, 3), (3, 4), (4,)],
         4,
@@ -125,45 +125,51 @@ CASES = [
         partial(conv2d, stride=(2, 1), padding=(1, 2)),
         partial(jax_conv, stride=(2, 1), padding=(1, 2)),
         [IMAGES, (4, 3, 3, 2), (4,)],
-        4,
+        8,
     ),
     Case(
         "conv2d_plain",
         conv2d,
         partial(jax_conv, stride=(1, 1), padding=(0, 0)),
         [IMAGES, (4, 3, 2, 3), (4,)],
-        4,
+        8,
     ),
-    Case("max_pool", partial(max_pool, size=2), lambda x: flax_pool("max_pool", x, (2, 2), (2, 2)), [IMAGES], 0),
+    Case(
+        "max_pool",
+        partial(max_pool, size=2),
+        lambda x: flax_pool("max_pool", x, (2, 2), (2, 2)),
+        [IMAGES],
+        0,
+    ),
     Case(
         "max_pool_overlapping",
         partial(max_pool, size=(3, 2), stride=(2, 1)),
         lambda x: flax_pool("max_pool", x, (3, 2), (2, 1)),
         [IMAGES],
-        1,
+        2,
     ),
     Case(
         "average_pool",
         partial(average_pool, size=(3, 2), stride=(2, 1)),
         lambda x: flax_pool("avg_pool", x, (3, 2), (2, 1)),
         [IMAGES],
-        2,
+        4,
     ),
     Case(
         "layer_norm",
         layer_norm,
         partial(flax_norm, "LayerNorm", epsilon=1e-5, use_fast_variance=False),
         [(4, 5, 6), (6,), (6,)],
-        4,
+        6,
     ),
-    Case("rms_norm", rms_norm, partial(flax_norm, "RMSNorm", epsilon=1e-6), [(4, 5, 6), (6,)], 4),
-    Case("batch_norm", lambda *x: batch_norm(*x)[0], flax_batch_norm, [(8, 3), (3,), (3,)], 8),
+    Case("rms_norm", rms_norm, partial(flax_norm, "RMSNorm", epsilon=1e-6), [(4, 5, 6), (6,)], 6),
+    Case("batch_norm", lambda *x: batch_norm(*x)[0], flax_batch_norm, [(8, 3), (3,), (3,)], 32),
     Case(
         "batch_norm_images",
         lambda *x: batch_norm(*x)[0],
         flax_batch_norm,
         [IMAGES, (3,), (3,)],
-        8,
+        32,
     ),
     Case(
         "batch_norm_inference",
@@ -172,22 +178,30 @@ CASES = [
         [IMAGES, (3,), (3,), (3,), (3,)],
         8,
     ),
-    Case("attention", scaled_dot_product, jax_attention, [(2, 4, 5, 6)] + [(2, 4, 7, 6)] * 2, 4),
+    Case("attention", scaled_dot_product, jax_attention, [(2, 4, 5, 6)] + [(2, 4, 7, 6)] * 2, 10),
     Case(
         "attention_grouped",
         scaled_dot_product,
         jax_attention,
         [(2, 4, 5, 6)] + [(2, 2, 7, 6)] * 2,
-        4,
+        10,
     ),
     Case(
         "attention_causal",
         masked_attention,
         partial(jax_attention, causal=True),
         [(2, 4, 5, 6)] + [(2, 2, 5, 6)] * 2,
-        4,
+        10,
     ),
-    Case("rotary", rotary, jax_rotary, [(2, 3, 5, 8), (5,)], 4, integers=1, below=40),
+    Case(
+        "rotary_embedding",
+        rotary_embedding,
+        jax_rotary,
+        [(2, 3, 5, 8), (5,)],
+        2,
+        integers=1,
+        below=40,
+    ),
     Case(
         "cross_entropy",
         cross_entropy,
@@ -211,7 +225,7 @@ CASES = [
         lambda x, y: cross_entropy(x, y.logistic()),
         lambda x, y: optax().softmax_cross_entropy(x, jax().nn.sigmoid(y)).mean(),
         [(6, 5), (6, 5)],
-        4,
+        8,
     ),
     Case("mse", mse, lambda x, y: optax().squared_error(x, y).mean(), [(6, 5), (6, 5)], 4),
     Case(
@@ -219,13 +233,13 @@ CASES = [
         lambda x, y: bce_with_logits(x, y.logistic()),
         lambda x, y: optax().sigmoid_binary_cross_entropy(x, jax().nn.sigmoid(y)).mean(),
         [(6, 5), (6, 5)],
-        4,
+        6,
     ),
     Case("tanh", Activation.TANH, lambda x: jax().numpy.tanh(x), [(30, 4)], 4),
     Case("relu", Activation.RELU, lambda x: jax().nn.relu(x), [(30, 4)], 0),
     Case("gelu", Activation.GELU, lambda x: jax().nn.gelu(x, approximate=False), [(30, 4)], 4),
-    Case("gelu_tanh", Activation.GELU_TANH, lambda x: jax().nn.gelu(x), [(30, 4)], 4),
-    Case("silu", Activation.SILU, lambda x: jax().nn.silu(x), [(30, 4)], 4),
+    Case("gelu_tanh", Activation.GELU_TANH, lambda x: jax().nn.gelu(x), [(30, 4)], 6),
+    Case("silu", Activation.SILU, lambda x: jax().nn.silu(x), [(30, 4)], 2),
     Case("sigmoid", Activation.SIGMOID, lambda x: jax().nn.sigmoid(x), [(30, 4)], 4),
 ]
 
@@ -233,10 +247,10 @@ CASES = [
 @pytest.mark.parametrize("element", [f32, f64], ids=str)
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
 def test_a_formula_and_its_gradients_are_those_of_jax(case: Case, element: Element) -> None:
-    assert furthest(case, element) <= case.units
+    assert max(furthest(case, element, seed) for seed in range(2)) <= case.units
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
 def test_a_formula_computes_on_tensors_what_it_records(case: Case) -> None:
     wanted = recorded(case, f32)[0]
-    assert np.array_equal(computed(case.ours, case.operands(f32)), wanted)
+    assert computed(case.ours, case.operands(f32)).tobytes() == wanted.tobytes()

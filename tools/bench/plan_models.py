@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -33,7 +34,7 @@ def drawn(*shape: int, seed: int = 0, scale: float = 1.0) -> Array:
 def weights_of(widths: tuple[int, ...]) -> list[Array]:
     """Returns a weight and a bias for each pair of neighbouring widths."""
     arrays = []
-    for place, (inner, outer) in enumerate(zip(widths, widths[1:], strict=False)):
+    for place, (inner, outer) in enumerate(pairwise(widths)):
         arrays.append(drawn(inner, outer, seed=place, scale=1 / math.sqrt(inner)))
         arrays.append(np.zeros(outer, np.float32))
     return arrays
@@ -84,10 +85,10 @@ def convolutional(batch: int, *, training: bool) -> Model:
     return Model(tape.into_network(), logits.symbol, {})
 
 
-def attention(width: int, heads: int) -> Model:
+def attention(width: int, heads: int, tokens: int = TOKENS) -> Model:
     """Records self-attention over the tokens."""
     tape = Tape()
-    value = tape.input(shape=(TOKENS, width), name="x")
+    value = tape.input(shape=(tokens, width), name="x")
     result = attended(value, [tape.parameter(array) for array in attention_weights(width)], heads)
     return Model(tape.into_network(), result.symbol, {})
 
@@ -133,7 +134,7 @@ def attended(value: Value, weights: list[Value], heads: int) -> Value:
 
 def normalized(value: Value) -> Value:
     """Records layer normalization without weights (Ba et al., 2016)."""
-    rows, width = value.shape
+    width = value.shape[1]
     centred = value - mean(value, 1).broadcast_along([1], [width])
     scale = (variance(value, 1) + 1e-5).rsqrt()
     return centred * scale.broadcast_along([1], [width])

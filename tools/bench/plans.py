@@ -161,8 +161,9 @@ def peak_of(name: str, who: str) -> int:
     """Returns the kilobytes that twenty steps add to this process at their peak."""
     work = WORKLOADS[name]
     x = models.drawn(*work.shape, seed=9)
-    # What either loads or sets aside once: modules, and the buffer of the library's product.
-    stepper(models.chain(2), Numerics.FAST, None)()
+    # What a process loads or sets aside once, whatever it runs: modules, the library's buffer.
+    small = models.attention(8, 2, tokens=8)
+    stepper(small, Numerics.FAST, models.drawn(8, 8))()
     np.ones((64, 64), np.float32) @ np.ones((64, 64), np.float32)
     before = high_water()
     step = work.rival(x) if who == "numpy" else stepper(work.model(), Numerics(who), x)

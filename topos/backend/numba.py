@@ -75,8 +75,6 @@ def offer(formula: Formula, task: Task, exact: bool) -> Kernel | Declined:
     match task:
         case GemmTask():
             return twin.kernel
-        case MapTask(size=size) if size < twins.FEWEST:
-            return Declined(f"a map needs {twins.FEWEST} elements or more, got {size}")
         case MapTask():
             return partial(written, twin.kernel)
         case ReduceTask(operand, axes) if twins.sums_rows(operand.shape, axes):

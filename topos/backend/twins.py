@@ -17,15 +17,13 @@ from topos.payload.kernels.canonical import canonical
 from topos.payload.kernels.tables import exponential_table, logarithm_table
 from topos.payload.kernels.tables_expansion import CENTERS_PER_UNIT, tanh_expansions
 
-__all__ = ["FEWEST", "TWINS", "Twin", "sums_rows"]
+__all__ = ["TWINS", "Twin", "sums_rows"]
 
 Array = npt.NDArray[Any]
 Quick = Callable[[Array, Array, Array], None]
 
 _WIDE: Final = np.dtype(np.float64)
 _FLOATS: Final = (np.dtype(np.float32), _WIDE)
-FEWEST: Final = 64
-"""The size from which a compiled map is worth its call; the oracle's kernel takes fewer."""
 
 
 class Twin(NamedTuple):
@@ -124,8 +122,6 @@ def _powers_of_two() -> Array:
 
 def _settled(reference: Callable[[Array], Array], array: Array, quick: Quick) -> Array:
     """Returns the map of `array`: the lanes that `quick` leaves open are the kernel's to settle."""
-    if array.size < FEWEST:
-        return reference(array)
     values = np.ascontiguousarray(array).reshape(-1)
     result, lanes = np.empty(values.size), np.empty(values.size, np.bool_)
     quick(values, result, lanes)

@@ -13,7 +13,7 @@ __all__ = ["EXIT", "of_file", "table"]
 
 EXIT = """\
 exit status: 0 done; 1 the module is refused or its run failed; 2 wrong usage, an unreadable file,
-or something that this installation lacks.
+or something that this installation lacks; 130 interrupted.
 """
 
 

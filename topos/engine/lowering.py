@@ -15,10 +15,14 @@ from topos.engine.program import Buffer, Instruction, Program
 from topos.engine.sharing import Sharing, sharing_of
 from topos.engine.steps import Step
 from topos.graph import Columns
-from topos.op import Array, Leaf
+from topos.op import Array, Kernel, Leaf
 from topos.payload import Shape, TensorType, size
 
 __all__ = ["lowered"]
+
+
+# A constant of so many bytes is filled out where that is faster than to repeat one number.
+_FILLED = 1 << 16
 
 
 @dataclass(slots=True)
@@ -60,7 +64,8 @@ class _Lowering:
     steps: Sequence[Step]
     sharing: Sharing
     values: dict[int, Value] = field(default_factory=dict)
-    splats: dict[int, str] = field(default_factory=dict)
+    splats: dict[int, Array] = field(default_factory=dict)
+    numbers: dict[tuple[int, bool], str] = field(default_factory=dict)
     storages: dict[int, Storage] = field(default_factory=dict)
     placed: dict[tuple[str | int, int], tuple[str, Layout]] = field(default_factory=dict)
     allocator: Allocator = field(default_factory=Allocator)
@@ -104,11 +109,11 @@ class _Lowering:
     def _source(self, index: int) -> Value:
         form = self.columns.forms[index]
         if isinstance(form.operation, Leaf):
-            assert form.operation.payload is not None
-            if is_splat(form.operation.payload):
-                number = np.asarray(form.operation.payload.reshape(-1)[0])
-                self.splats[index] = self.names.constant(number)
-            return Value(self.names.constant(form.operation.payload))
+            payload = form.operation.payload
+            assert payload is not None
+            if is_splat(payload):
+                self.splats[index] = payload
+            return Value(self.names.constant(payload))
         name = f"s{len(self.sources)}"
         self.sources[name] = index
         # A run brings every source row-major.
@@ -162,11 +167,13 @@ class _Lowering:
     def _call(self, step: Step) -> None:
         kernel = step.kernel
         assert kernel is not None
-        values = self.values
-        if kernel.broadcasts:
-            splats = self.splats
+        values, splats = self.values, self.splats
+        if kernel.broadcasts and splats:
             arguments = tuple(
-                [splats.get(operand) or values[operand].slot for operand in step.operands]
+                [
+                    self._number(operand, kernel) if operand in splats else values[operand].slot
+                    for operand in step.operands
+                ]
             )
         else:
             arguments = tuple([values[operand].slot for operand in step.operands])
@@ -184,6 +191,16 @@ class _Lowering:
         out = self._placed(index, self.storages[line])
         self._emit(function, arguments, out.slot, (), step)
         self.values[index] = out
+
+    def _number(self, operand: int, kernel: Kernel) -> str:
+        """Returns the constant that fills `operand`: alone, or filled out for an even kernel."""
+        payload = self.splats[operand]
+        filled = kernel.even and payload.nbytes <= _FILLED
+        if (operand, filled) not in self.numbers:
+            number = np.asarray(payload.reshape(-1)[0])
+            array = np.ascontiguousarray(payload) if filled else number
+            self.numbers[operand, filled] = self.names.constant(array)
+        return self.numbers[operand, filled]
 
     def _loose(self, step: Step, function: str, arguments: tuple[str, ...]) -> None:
         slots = tuple([self.names.numbered("v") for _ in step.targets])

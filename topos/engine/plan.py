@@ -64,8 +64,9 @@ class Plan:
             for index, array in zip(self._kept, arrays, strict=True)
         }
         if not self.backward:
-            return Run(self.network, values, None)
-        return Run(self.network, {index: values[index] for index in self._results}, values)
+            return Run(self.network, values, None, self.numerics)
+        results = {index: values[index] for index in self._results}
+        return Run(self.network, results, values, self.numerics)
 
     def arguments(
         self, parameters: Parameters | None = None, feeds: Feeds | None = None

@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Never
 
+from topos.engine.fast_tensor import FastTensor
+from topos.engine.numerics import Numerics
 from topos.errors import PostureError, ReadError
 from topos.graph import Adjoints, Field, Network, Symbol, reverse
 from topos.graph.adjoints import demand_differentiable
 from topos.op import Operation
-from topos.payload import Element, Shape, TensorType
+from topos.payload import Element, Shape, TensorType, kernels
 from topos.reading import Number, Recordable, Tensor
 
 __all__ = ["Run"]
@@ -18,21 +20,30 @@ __all__ = ["Run"]
 class Run:
     """The readable values of one forward run.
 
-    `retained` holds what the derivative rules read, where the entry declared a backward.
+    `retained` holds what the derivative rules read, where the entry declared a backward; a scan
+    computes with the `numerics` that the run had.
     """
 
-    __slots__ = ("_network", "_retained", "_values")
+    __slots__ = ("_network", "_numerics", "_retained", "_values")
 
     def __init__(
         self,
         network: Network,
         values: Mapping[int, Tensor],
         retained: Mapping[int, Tensor] | None,
+        numerics: Numerics = Numerics.EXACT,
     ) -> None:
         self._network, self._values, self._retained = network, values, retained
+        self._numerics = numerics
 
     def of(self, reference: Symbol | str) -> Tensor:
         """Returns the value of a declared root or observe; raises `ReadError` for another."""
+        columns = self._network.columns
+        if type(reference) is Symbol and reference.origin == columns.origin:
+            # What this run holds, it may answer without asking what the symbol is.
+            held = self._values.get(reference.position)
+            if held is not None:
+                return held
         index = self._network.symbol(reference).position
         try:
             return self._values[index]
@@ -56,8 +67,10 @@ class Run:
             title = columns.title(index)
             raise ReadError(f"{title} was not declared: a backward target is a root or observed")
         demand_differentiable(columns, index)
-        seed = self._values[index].fill(1.0)
-        gradients = reverse(columns, self._reading, index, seed)
+        kernels.subnormals.demand_subnormals()
+        seed = self._own(self._values[index]).fill(1.0)
+        scanned = reverse(columns, self._reading, index, seed)
+        gradients = {node: _plain(gradient) for node, gradient in scanned.items()}
         for node in range(self._network.length):
             type = columns.forms[node].type
             if node > index and columns.operands[node]:
@@ -83,7 +96,15 @@ class Run:
         assert self._retained is not None
         held = self._retained.get(index)
         # The reads contract says that no rule looks at a value that was not retained.
-        return Unretained(self._network.columns.forms[index].type) if held is None else held  # type: ignore[return-value]
+        if held is None:
+            return Unretained(self._network.columns.forms[index].type)  # type: ignore[return-value]
+        return self._own(held)
+
+    def _own(self, value: Tensor) -> Tensor:
+        """Returns `value` as a reading that computes with the numerics of this run."""
+        if self._numerics is Numerics.EXACT:
+            return value
+        return FastTensor.wrap(value.numpy(), value.element)
 
     def __repr__(self) -> str:
         labels = self._network.columns.labels
@@ -92,6 +113,10 @@ class Run:
             for index, value in self._values.items()
         )
         return f"Run({', '.join(entries)})"
+
+
+def _plain(value: Tensor) -> Tensor:
+    return value if type(value) is Tensor else Tensor.wrap(value.numpy(), value.element)
 
 
 class Unretained(Recordable):

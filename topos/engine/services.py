@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from topos.backend import (
     Backend,
@@ -68,10 +68,11 @@ def own_batch_norm(match: Match, operand: TensorType, *, exact: bool) -> Kernel 
     served = serve(Formula.BATCH_NORM_TRAINING, task, exact)
     if not served.own:
         return None
-    return Kernel(partial(_reporting, served.kernel) if exact else served.kernel)
+    function: Callable[..., Any] = served.kernel
+    return Kernel(partial(_reporting, function) if exact else function)
 
 
-def _reporting(kernel: Callable[..., Normalized], *operands: Array) -> Normalized:
+def _reporting(kernel: Callable[..., Normalized], *operands: Array) -> Any:
     """Returns what `kernel` does; raises `FloatingPointError` where a result holds a NaN."""
     results = kernel(*operands)
     if any(map(kernels.clean.has_nan, results)):

@@ -37,6 +37,8 @@ def source_payloads(
     if not isinstance(parameters, _STATES):
         kind = type(parameters).__name__
         raise FeedError(f"a run needs Parameters before its feeds, got {kind}")
+    if parameters is not None and parameters._columns.origin != columns.origin:
+        raise SymbolError("the parameters belong to another recording")
     fed = _fed_arrays(network, feeds, copy=copy)
     payloads = {}
     operands, forms = columns.operands, columns.forms
@@ -73,17 +75,13 @@ def _fed_arrays(network: Network, feeds: Feeds, *, copy: bool) -> dict[int, Arra
 
 def _parameter(columns: Columns, index: int, state: Parameters) -> Array:
     """Returns the payload of the parameter at `index` in `state`."""
-    if state._columns.origin != columns.origin:
-        raise SymbolError("the parameters belong to another recording")
     payload = state._payloads.get(index)
     if payload is None:
         raise FeedError(
             f"{columns.title(index)} has no payload: carry the parameters to this network"
         )
-    array, wanted = payload.numpy(), columns.forms[index].type
-    if array.shape != wanted.shape or payload.element is not wanted.element:
-        demand_type(columns, index, payload)
-    return array
+    demand_type(columns, index, payload)
+    return payload.numpy()
 
 
 def _input(columns: Columns, index: int, source: Input, fed: dict[int, Array]) -> Array:

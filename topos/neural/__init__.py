@@ -3,7 +3,7 @@
 from topos.neural import init
 from topos.neural.activation import Activation
 from topos.neural.attention import cache_step, causal_mask, scaled_dot_product
-from topos.neural.batch_norm import (
+from topos.neural.batch_normalization import (
     BatchNorm,
     Normalization,
     RunningStatistics,
@@ -14,7 +14,7 @@ from topos.neural.convolution import Conv2d, conv2d
 from topos.neural.dropout import Dropout
 from topos.neural.embedding import Embedding
 from topos.neural.init import Initializer
-from topos.neural.linear import Linear, linear
+from topos.neural.linear import Linear, affine
 from topos.neural.loss import bce_with_logits, cross_entropy, mse
 from topos.neural.mlp import Mlp
 from topos.neural.module import Module, Visitor, label, named_parameters, parameters
@@ -22,7 +22,7 @@ from topos.neural.multi_head_attention import Cache, MultiHeadAttention, merge_h
 from topos.neural.normalization import LayerNorm, RmsNorm, layer_norm, rms_norm
 from topos.neural.path import Path, Segment
 from topos.neural.pooling import AveragePool, Flatten, MaxPool, average_pool, max_pool
-from topos.neural.rotary import rotary
+from topos.neural.rotary import rotary_embedding
 from topos.neural.sequential import Sequential
 
 __all__ = [
@@ -48,6 +48,7 @@ __all__ = [
     "Segment",
     "Sequential",
     "Visitor",
+    "affine",
     "average_pool",
     "batch_norm",
     "batch_norm_inference",
@@ -59,14 +60,13 @@ __all__ = [
     "init",
     "label",
     "layer_norm",
-    "linear",
     "max_pool",
     "merge_heads",
     "mse",
     "named_parameters",
     "parameters",
     "rms_norm",
-    "rotary",
+    "rotary_embedding",
     "scaled_dot_product",
     "split_heads",
 ]

@@ -39,8 +39,8 @@ def save(
 
     The state is `optimizer/count` and `optimizer/<slot>/<name>`, as a recorded step names it. A
     parameter of several names is written once, under the first. The file is replaced whole: where
-    saving fails or the process dies, the old one stands. Raises `UnavailableError` without the
-    package safetensors, `OSError` where the file cannot be written.
+    saving fails or the process dies, the old one stands. Equal contents make equal files. Raises
+    `OSError` where the file cannot be written.
     """
     text = dict(metadata or {})
     if not all(isinstance(part, str) for pair in text.items() for part in pair):

@@ -42,8 +42,8 @@ def demand_features(name: str, value: Recordable, wanted: int, axis: int = -1) -
     """Raises `ShapeError` where `axis` of `value` has not the extent `wanted`."""
     place = axis % len(value.shape) if axis < len(value.shape) and value.shape else -1
     if place < 0 or value.shape[place] != wanted:
-        where = "last axis" if axis == -1 else f"axis {axis}"
-        raise ShapeError(f"{name} needs a {where} of {wanted}, got {value.shape}")
+        where = "a last axis" if axis == -1 else f"an axis {axis}"
+        raise ShapeError(f"{name} needs {where} of {wanted}, got {value.shape}")
 
 
 def demand_floating(name: str, value: Recordable) -> None:

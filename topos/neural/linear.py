@@ -11,24 +11,24 @@ from topos.neural.formula import R, count, demand_features, spread
 from topos.neural.init import Initializer
 from topos.neural.module import Visitor
 
-__all__ = ["Linear", "linear"]
+__all__ = ["Linear", "affine"]
 
 
-def linear(value: R, weights: R, bias: R | None = None) -> R:
+def affine(value: R, weights: R, bias: R | None = None) -> R:
     """Returns `value @ weights + bias` over the last axis.
 
     `[..., inputs]` by `[inputs, outputs]` is `[..., outputs]`; the bias is `[outputs]`. The
     leading axes are flattened for the product, so every row has the bits of a row alone.
     """
     if len(weights.shape) != 2:
-        raise ShapeError(f"linear needs weights [inputs, outputs], got {weights.shape}")
+        raise ShapeError(f"affine needs weights [inputs, outputs], got {weights.shape}")
     inputs, outputs = weights.shape
-    demand_features("linear", value, inputs)
+    demand_features("affine", value, inputs)
     leading = value.shape[:-1]
     rows = value if len(leading) == 1 else value.reshape((math.prod(leading), inputs))
     product = rows @ weights
     if bias is not None:
-        demand_features("linear", bias, outputs)
+        demand_features("affine", bias, outputs)
         product = product + spread(bias, product.shape, -1)
     return product if len(leading) == 1 else product.reshape((*leading, outputs))
 
@@ -58,9 +58,9 @@ class Linear:
             self.bias = tape.parameter(bias(shape[1:], tape.element)).symbol
 
     def express(self, tape: Tape, value: Value) -> Value:
-        """Records the layer on `value`; the formula is `linear`."""
+        """Records the layer on `value`; the formula is `affine`."""
         bias = None if self.bias is None else tape.value(self.bias)
-        return linear(value, tape.value(self.weights), bias)
+        return affine(value, tape.value(self.weights), bias)
 
     def visit(self, visitor: Visitor) -> None:
         """Shows `weights`, then `bias`."""

@@ -12,7 +12,7 @@ from topos.neural.formula import R, count, demand_features, demand_rank, positiv
 from topos.neural.init import Initializer
 from topos.neural.linear import Linear
 from topos.neural.module import Visitor
-from topos.neural.rotary import rotary
+from topos.neural.rotary import rotary_embedding
 
 __all__ = ["Cache", "MultiHeadAttention", "merge_heads", "split_heads"]
 
@@ -145,8 +145,8 @@ class MultiHeadAttention:
         values = split_heads(self.value.express(tape, inputs), self.groups)
         if self.rotary is None:
             return queries, keys, values
-        queries = rotary(queries, places, base=self.rotary)
-        return queries, rotary(keys, places, base=self.rotary), values
+        queries = rotary_embedding(queries, places, base=self.rotary)
+        return queries, rotary_embedding(keys, places, base=self.rotary), values
 
     def _answer(
         self, tape: Tape, queries: Value, keys: Value, values: Value, mask: Value | None

@@ -95,12 +95,15 @@ class Optimizer(Protocol):
     ) -> tuple[Parameters, OptimizerState]:
         """Returns the parameters and the state after a step; what is not floating stays.
 
-        Raises `ArgumentError` where the state is another optimizer's, `ReadError` where a parameter
-        has no gradient.
+        Raises `ArgumentError` where the state is another optimizer's, `SymbolError` where it or the
+        gradients are another recording's, `ReadError` where a parameter is in none of them.
         """
         _demand_own(self, state)
         payloads = dict(_trained(parameters))
-        slots = {name: dict(slot.items()) for name, slot in state.slots.items()}
+        slots = {
+            name: {symbol: slot.of(symbol) for symbol in payloads}
+            for name, slot in state.slots.items()
+        }
         slopes = {symbol: gradients.of(symbol) for symbol in payloads}
         after = advance(self, Progress(payloads, state.count, slots), slopes)
         tables = {name: Slot.beside(parameters, own) for name, own in after.slots.items()}

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import errno
+import json
 import os
 import stat
+import sys
 import tempfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from importlib import import_module
 from pathlib import Path
@@ -17,16 +19,18 @@ from topos.errors import FeedError, UnavailableError
 
 __all__ = ["TensorFile", "opened", "write_tensors"]
 
-# The names are those of the format: https://huggingface.co/docs/safetensors, "Format".
+# Names and order are the format's own: https://huggingface.co/docs/safetensors.
 ELEMENTS: Final[Mapping[str, Element]] = {
+    "I64": i64,
     "F64": f64,
     "F32": f32,
-    "F16": f16,
-    "BF16": bf16,
-    "I64": i64,
     "I32": i32,
+    "BF16": bf16,
+    "F16": f16,
     "BOOL": bool_,
 }
+TEXT: Final = "__metadata__"
+ALIGNMENT: Final = 8
 
 
 class TensorFile:
@@ -62,7 +66,7 @@ def opened(path: str | os.PathLike[str]) -> Iterator[TensorFile]:
     Raises `FeedError` where it is damaged or no safetensors file, `OSError` where it cannot be
     opened, `UnavailableError` without the package.
     """
-    package = _package("safetensors")
+    package = _safetensors()
     target = os.fspath(path)
     if not stat.S_ISREG(os.stat(target).st_mode):
         raise OSError(errno.EINVAL, "a checkpoint needs a regular file, got another thing", target)
@@ -78,36 +82,74 @@ def write_tensors(
 ) -> None:
     """Writes a file of `tensors` and `metadata` at once: a crash leaves what was there before.
 
-    A link is followed, and a file that exists keeps its mode. Raises `OSError` where the folder
-    takes no file or `path` is none, `FeedError` where the format has no place for an element.
+    Equal contents make equal files. A link is followed, and a file that exists keeps its mode.
+    Raises `FeedError` where the format has no place for a name or an element, `OSError` where the
+    folder takes no file or `path` is none.
     """
-    package = _package("safetensors.numpy")
-    arrays = {name: _contiguous(tensor) for name, tensor in tensors.items()}
+    ordered = sorted(tensors.items(), key=lambda each: (_rank(*each), each[0]))
+    header = _header(ordered, metadata)
     target = Path(os.path.realpath(path))
     try:
         mode = _mode(target)
         # The name is short, for the target's own may be as long as the folder takes.
         with tempfile.NamedTemporaryFile(dir=target.parent, prefix=".", delete=False) as file:
-            fresh = Path(file.name)
-        try:
-            package.save_file(arrays, fresh, metadata=dict(metadata) or None)
-            _settle(fresh, mode)
-            os.replace(fresh, target)
-        except BaseException:
-            fresh.unlink(missing_ok=True)
-            raise
+            _write(file, target, mode, [header, *(tensor for _, tensor in ordered)])
     except OSError as error:
         raise OSError(error.errno, error.strerror, os.fspath(path)) from error
-    except _package("safetensors").SafetensorError as error:
-        raise FeedError(f"{os.fspath(path)} cannot be written: {error}") from error
 
 
-def _settle(path: Path, mode: int) -> None:
-    """Gives the file its mode, and waits until its bytes are on the disk."""
-    path.chmod(mode)
-    # Renamed before its bytes are there, an empty file could take the old one's place.
-    with path.open("rb") as file:
+def _rank(name: str, tensor: Tensor) -> int:
+    """Returns the place of a tensor's element in a file: large ones first keep all aligned."""
+    for rank, element in enumerate(ELEMENTS.values()):
+        if tensor.element is element:
+            return rank
+    raise FeedError(f"a checkpoint needs an element of the format, got {tensor.element} {name!r}")
+
+
+def _header(ordered: Sequence[tuple[str, Tensor]], metadata: Mapping[str, str]) -> bytes:
+    codes = {element: code for code, element in ELEMENTS.items()}
+    entries: dict[str, Any] = {TEXT: dict(sorted(metadata.items()))} if metadata else {}
+    end = 0
+    for name, tensor in ordered:
+        start, end = end, end + tensor.numpy().nbytes
+        if name == TEXT:
+            raise FeedError(
+                f"a checkpoint keeps its text under {TEXT!r}, got a tensor of that name"
+            )
+        entries[name] = {
+            "dtype": codes[tensor.element],
+            "shape": tensor.shape,
+            "data_offsets": [start, end],
+        }
+    try:
+        text = json.dumps(entries, ensure_ascii=False, separators=(",", ":")).encode()
+    except UnicodeEncodeError as error:
+        raise FeedError(
+            f"a checkpoint needs names and text of UTF-8, got {error.object!r}"
+        ) from None
+    text += b" " * (-len(text) % ALIGNMENT)
+    return len(text).to_bytes(ALIGNMENT, "little") + text
+
+
+def _write(file: Any, target: Path, mode: int, parts: Iterable[bytes | Tensor]) -> None:
+    try:
+        for part in parts:
+            file.write(_bytes(part) if isinstance(part, Tensor) else part)
+        file.flush()
+        # Renamed before its bytes are on the disk, an empty file could outlive a crash.
         os.fsync(file.fileno())
+        file.close()
+        Path(file.name).chmod(mode)
+        os.replace(file.name, target)
+    except BaseException:
+        Path(file.name).unlink(missing_ok=True)
+        raise
+
+
+def _bytes(tensor: Tensor) -> bytes:
+    """Returns the payload in row-major order, as the format has it: little end first."""
+    array = tensor.numpy()
+    return (array if sys.byteorder == "little" else array.byteswap()).tobytes()
 
 
 def _mode(target: Path) -> int:
@@ -124,16 +166,11 @@ def _mode(target: Path) -> int:
     return stat.S_IMODE(mode)
 
 
-def _contiguous(tensor: Tensor) -> Any:
-    array = tensor.numpy()
-    return array if array.flags.c_contiguous else array.copy()
-
-
-def _package(module: str) -> Any:
-    """Returns a module of the optional package, for only some programs keep checkpoints."""
+def _safetensors() -> Any:
+    """Returns the optional package, which only programs that read checkpoints need."""
     try:
-        return import_module(module)
+        return import_module("safetensors")
     except ImportError as error:
         raise UnavailableError(
-            "checkpoints need safetensors: pip install 'topos-compiler[checkpoints]'"
+            "reading a checkpoint needs safetensors: pip install 'topos-compiler[checkpoints]'"
         ) from error

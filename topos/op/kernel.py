@@ -22,13 +22,16 @@ class Kernel(NamedTuple):
     Where it `writes`, it takes `out=`, a C-contiguous array of the result's type, which it fills.
     Where it `broadcasts`, an operand of one number may come without its axes, and one that repeats
     along leading axes without those. The result may be written over an operand whose place is in
-    `over`, if that has the result's type and layout and, but for a ufunc, is given once.
+    `over`, if that has the result's type and layout and, but for a ufunc, is given once. Where it
+    is `even`, it is as slow with one number as numpy's loops are that have no vectors for that, and
+    a small constant comes filled out.
     """
 
     function: Function
     writes: bool = False
     broadcasts: bool = False
     over: tuple[int, ...] = ()
+    even: bool = False
 
 
 def kernel_of(function: Function) -> Kernel:
@@ -36,7 +39,8 @@ def kernel_of(function: Function) -> Kernel:
     if not isinstance(function, np.ufunc):
         return Kernel(function)
     # A comparison's result has another element than its operands, which a schedule checks.
-    return Kernel(function, True, True, tuple(range(function.nin)))
+    even = function is np.maximum or function is np.minimum
+    return Kernel(function, True, True, tuple(range(function.nin)), even)
 
 
 def wide_kernel(

@@ -37,7 +37,7 @@ class Tensor(Recordable):
         """Returns a tensor that shares `array`, which nobody may write to from here on."""
         tensor = cls.__new__(cls)
         view = np.asarray(array).view()
-        view.flags.writeable = False
+        view.setflags(write=False)
         tensor._array, tensor._element = view, element
         return tensor
 
@@ -53,6 +53,10 @@ class Tensor(Recordable):
     def type(self) -> TensorType:
         """The shape and the element."""
         return TensorType(self._array.shape, self._element)
+
+    def fits(self, type: TensorType) -> bool:
+        """Returns whether this is a tensor of `type`, without making one to compare."""
+        return self._element is type.element and self._array.shape == type.shape
 
     def express(self, operation: Operation, *operands: Self) -> Self:
         kernels.subnormals.demand_subnormals()

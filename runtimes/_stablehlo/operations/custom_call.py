@@ -33,10 +33,7 @@ def _custom_call(site: Site) -> Kernel:
         site.unsupported(
             f"@{target} is not supported; register_custom_call gives a target its kernel"
         )
-    results: Sequence[Type] = site.results
-    tupled = len(results) == 1 and isinstance(results[0], TupleType)
-    if tupled and isinstance(results[0], TupleType):
-        results = results[0].parts
+    results, tupled = _results(site.results)
     # The text may carry the shapes of dynamic results as operands, which the types say too.
     shapes = set(site.integers("indices_of_shape_operands", ()))
     taken = tuple(
@@ -57,24 +54,36 @@ def _custom_call(site: Site) -> Kernel:
     return _Invocation(kernel, call, taken, tupled)
 
 
+def _results(types: Sequence[Type]) -> tuple[Sequence[Type], bool]:
+    """Returns the types of the results, and whether they are the parts of one tuple."""
+    match types:
+        case (TupleType(parts),):
+            return parts, True
+    return types, False
+
+
 def _read(value: Any) -> Any:
     """Returns an attribute without the classes of the syntax tree."""
-    if isinstance(value, Dense):
-        return decoded(_of_numbers(value))
-    if isinstance(value, Opaque):
-        return value.text
-    if isinstance(value, tuple):
-        return tuple(map(_read, value))
-    if isinstance(value, dict):
-        return {key: _read(part) for key, part in value.items()}
-    return str(value) if isinstance(value, str) else value
+    match value:
+        case Dense():
+            return decoded(_of_numbers(value))
+        case Opaque(text):
+            return text
+        case tuple():
+            return tuple(map(_read, value))
+        case dict():
+            return {key: _read(part) for key, part in value.items()}
+        case str():
+            return str(value)
+    return value
 
 
 def _of_numbers(value: Dense) -> Dense:
     """Returns a constant, whose element may be `index`, as one that can be decoded."""
-    if not isinstance(value.type, Tensor) or value.type.element != "index":
-        return value
-    return Dense(value.body, value.type._replace(element="i64"), value.line, value.column)
+    match value:
+        case Dense(body, Tensor(element="index") as type, line, column):
+            return Dense(body, type._replace(element="i64"), line, column)
+    return value
 
 
 def _configuration(site: Site) -> Mapping[str, Any]:

@@ -130,11 +130,8 @@ def _along(combine: np.ufunc, array: Array, axis: int, line: _Line) -> Array:
     if size == 1:
         return line.cut(array, axis, 0)
     if line.windows * (size - 1) <= steps * extent:
-        return (
-            _few(combine, array, axis, line)
-            if size <= _FEW
-            else _spread(combine, array, axis, line)
-        )
+        taken = _few if size <= _FEW else _spread
+        return taken(combine, array, axis, line)
     (result,) = _doubled(partial(_applied, combine), (array,), axis, line)
     return result
 

@@ -32,17 +32,21 @@ def _custom_call(claim: Claim) -> None:
     called = claim.optional("called_computations") or ()
     if not isinstance(called, tuple) or not all(isinstance(name, Symbol) for name in called):
         claim.refuse(f"needs functions as called_computations, got {called}")
-    results = claim.results
-    if len(results) == 1 and isinstance(results[0], TupleType):
-        results = results[0].parts
     stated = [key in claim.operation.attributes for key in _LAYOUTS]
     if stated[0] != stated[1]:
         claim.refuse("needs layouts of both its operands and its results, or of neither")
     if stated[0]:
         _demand_layouts(claim, claim.operands, "operand")
-        _demand_layouts(claim, results, "result")
+        _demand_layouts(claim, _parts(claim.results), "result")
     for alias in claim.optional("output_operand_aliases") or ():
         _demand_alias(claim, alias)
+
+
+def _parts(results: tuple[Type, ...]) -> tuple[Type, ...]:
+    match results:
+        case (TupleType(parts),):
+            return parts
+    return results
 
 
 def _demand_backend(claim: Claim) -> None:
@@ -65,21 +69,28 @@ def _demand_layouts(claim: Claim, types: tuple[Type, ...], what: str) -> None:
         claim.refuse(f"needs {len(types)} {what}_layouts, got {got}")
     for type, layout in zip(types, layouts, strict=True):
         order = claim.integers_of(_of_integers(layout), f"{what}_layouts")
-        if isinstance(type, TupleType):
+        _demand_layout(claim, type, order)
+
+
+def _demand_layout(claim: Claim, type: Type, order: tuple[int, ...]) -> None:
+    rank = 0
+    match type:
+        case TupleType():
             claim.refuse(f"takes no layout of a tuple, got {type}")
-        if isinstance(type, Unranked):
-            continue
-        rank = len(type.shape) if isinstance(type, Tensor) else 0
-        if sorted(order) != list(range(rank)):
-            claim.refuse(f"needs a layout of the {rank} axes of {type}, got {list(order)}")
+        case Unranked():
+            return
+        case Tensor(shape):
+            rank = len(shape)
+    if sorted(order) != list(range(rank)):
+        claim.refuse(f"needs a layout of the {rank} axes of {type}, got {list(order)}")
 
 
 def _of_integers(layout: Any) -> Any:
     """Returns a layout, whose element is `index`, as one that can be decoded."""
-    if not isinstance(layout, Dense) or not isinstance(layout.type, Tensor):
-        return layout
-    type = layout.type._replace(element="i64")
-    return Dense(layout.body, type, layout.line, layout.column)
+    match layout:
+        case Dense(body, Tensor() as type, line, column):
+            return Dense(body, type._replace(element="i64"), line, column)
+    return layout
 
 
 def _demand_alias(claim: Claim, alias: Any) -> None:

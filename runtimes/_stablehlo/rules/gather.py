@@ -22,6 +22,7 @@ from topos.runtimes._stablehlo.rules._shapes import (
     demand_result,
     extents_agree,
     of_bounds,
+    shapes_agree,
 )
 from topos.runtimes._stablehlo.rules._tensors import holding
 from topos.runtimes._stablehlo.syntax import Tensor
@@ -165,11 +166,23 @@ def _demand_gathered(
 
 def _torch_index_select(claim: Claim) -> None:
     claim.takes(2)
-    for type, what in zip(claim.operands, ("operand", "index"), strict=True):
-        holding(claim, type, what)
-    holding(claim, claim.results[0], "result")
-    whole(claim, "dim")
-    whole(claim, "batch_dims")
+    operand = holding(claim, claim.operands[0], "operand")
+    indices = holding(claim, claim.operands[1], "index", INTEGERS)
+    rank, batches = len(operand.shape), len(indices.shape)
+    axis, batch = whole(claim, "dim"), whole(claim, "batch_dims")
+    # As XLA reads them, both count from the end where they are negative.
+    if not -rank <= axis < rank:
+        claim.refuse(f"needs a dim from {-rank} to below {rank}, got {axis}")
+    axis %= rank
+    if not -batches <= batch <= batches:
+        claim.refuse(f"needs batch_dims from {-batches} to {batches}, got {batch}")
+    batch += batches if batch < 0 else 0
+    if batch > axis:
+        claim.refuse(f"needs batch_dims of at most the dim {axis}, got {batch}")
+    if not shapes_agree(operand.shape[:batch], indices.shape[:batch]):
+        claim.refuse(f"needs {batch} axes of one batch, got {operand} and {indices}")
+    shape = (*operand.shape[:axis], *indices.shape[batch:], *operand.shape[axis + 1 :])
+    demand_result(claim, Tensor(shape, operand.element))
 
 
 RULES: Final[Mapping[str, Rule]] = {

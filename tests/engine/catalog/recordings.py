@@ -40,33 +40,29 @@ def convolved(
     size, size]`), `columns` (a patch a column) or `late` (the bias on the maps). Returns the maps
     and the parameters.
     """
-    tape, element = value.tape, value.element
-    batch, channels = value.shape[:2]
+    tape, channels = value.tape, value.shape[1]
     depth = channels * size * size
     if pad:
         value = value.pad((0, 0, pad, pad), (0, 0, pad, pad))
     windows = value.unfold(2, size, step).unfold(3, size, step)
-    rows, columns = windows.shape[2:4]
-    bias = tape.parameter(drawn(features, seed=seed + 1, element=element))
+    batch, _, rows, columns = windows.shape[:4]
     flat, laid = batch * rows * columns, (batch, rows, columns, features)
+    shapes = {"columns": (features, depth), "stack": (features, channels, size, size)}
+    shape = shapes.get(form, (depth, features))
+    weights = tape.parameter(drawn(*shape, seed=seed, element=value.element))
+    bias = tape.parameter(drawn(features, seed=seed + 1, element=value.element))
     if form == "columns":
         patches = windows.permute((1, 4, 5, 0, 2, 3)).reshape((depth, flat))
-        weights = tape.parameter(drawn(features, depth, seed=seed, element=element))
         product = weights @ patches + bias.broadcast_along([1], [flat])
         maps = product.reshape((features, batch, rows, columns)).permute((1, 0, 2, 3))
         return maps, [weights, bias]
     patches = windows.permute((0, 2, 3, 1, 4, 5)).reshape((flat, depth))
-    if form == "stack":
-        shape = (features, channels, size, size)
-        weights = tape.parameter(drawn(*shape, seed=seed, element=element))
-        product = patches @ weights.reshape((features, depth)).transpose()
-    else:
-        weights = tape.parameter(drawn(depth, features, seed=seed, element=element))
-        product = patches @ weights
+    stacked = form == "stack"
+    matrix = weights.reshape((features, depth)).transpose() if stacked else weights
     if form == "late":
-        maps = product.reshape(laid).permute((0, 3, 1, 2))
+        maps = (patches @ matrix).reshape(laid).permute((0, 3, 1, 2))
         return maps + bias.broadcast_along([0, 2, 3], [batch, rows, columns]), [weights, bias]
-    product = product + bias.broadcast_along([0], [flat])
+    product = patches @ matrix + bias.broadcast_along([0], [flat])
     return product.reshape(laid).permute((0, 3, 1, 2)), [weights, bias]
 
 

@@ -61,6 +61,13 @@ def convolution(form: str, size: int, step: int, pad: int) -> Recording:
     return record
 
 
+def large(tape: Tape) -> list[Value]:
+    """Records a convolution of which no block holds the patches of one image."""
+    image = tape.input(drawn(2, 16, 40, 40, element=tape.element))
+    maps, weights = convolved(image, 3, pad=1)
+    return with_gradients(maps, *weights)
+
+
 def channels_last(tape: Tape) -> list[Value]:
     image = tape.input(drawn(3, 7, 8, 2, element=tape.element))
     weights = tape.parameter(drawn(18, 4, seed=1, element=tape.element))
@@ -111,6 +118,7 @@ CASES: Final[dict[str, tuple[Recording, set[PatternKind], set[PatternKind]]]] = 
     "stack": (convolution("stack", 2, 1, 2), {W, WG, IG, BG}, {IG}),
     "columns": (convolution("columns", 3, 1, 1), {W, WG, IG, BG}, {IG}),
     "late": (convolution("late", 3, 1, 1), {W, WG, IG}, {IG}),
+    "large": (large, {W, WG, BG}, set()),
     "channels_last": (channels_last, {W, WG, IG}, {IG}),
     "signal": (signal, {W, WG, IG}, {IG}),
     "pool": (pool(2, 2), {R, RG}, {R, RG}),
@@ -159,10 +167,13 @@ def test_an_exact_kernel_has_the_oracles_bits(name: str, element: Element) -> No
             assert np.ascontiguousarray(ours).tobytes() == values[node].tobytes(), match.kind
 
 
-@pytest.mark.parametrize("form", ["rows", "stack", "columns", "late"])
-def test_an_exact_window_product_has_the_oracles_bits(form: str) -> None:
+@pytest.mark.parametrize(
+    ("form", "channels", "size"),
+    [("rows", 2, 8), ("rows", 16, 40), ("stack", 2, 8), ("columns", 2, 8), ("late", 2, 8)],
+)
+def test_an_exact_window_product_has_the_oracles_bits(form: str, channels: int, size: int) -> None:
     tape = Tape()
-    maps, _ = convolved(tape.input(drawn(3, 2, 7, 8)), 4, form=form, pad=1)
+    maps, _ = convolved(tape.input(drawn(3, channels, size - 1, size)), 4, form=form, pad=1)
     chosen, values = elected(tape, [maps], Numerics.EXACT)
     (match,) = chosen
     (ours,) = answers(match, chosen[match], values)

@@ -217,6 +217,15 @@ def test_a_variance_about_zero_is_no_batch_normalization() -> None:
     assert formula(uncentred=True) == set()
 
 
+def test_a_variance_of_sums_is_no_batch_normalization() -> None:
+    tape = Tape()
+    x = tape.input(drawn(6, 4))
+    centre = mean(x, 0)
+    added = x + centre.broadcast_along([0], [6])
+    result, *_ = normalized(x, (0,), (centre, mean(added * added, 0)))
+    assert kinds(tape, result) == set()
+
+
 def test_an_epsilon_outside_of_the_root_is_no_batch_normalization() -> None:
     assert formula(outside=True) == set()
 

@@ -55,7 +55,8 @@ def _match(view: View, node: int) -> Iterator[Match]:
 
 def _normalized(view: View, node: int) -> _Normalized | None:
     """Returns the parts of the normalization that ends in `node`."""
-    if not any(view.is_a(operand, BroadcastAlong) for operand in view.operands(node)):
+    left, right = view.operands(node)
+    if not view.is_a(left, BroadcastAlong) and not view.is_a(right, BroadcastAlong):
         return None
     for product, added in _either(view, node, Add):
         axes = _features_kept(view, added)

@@ -92,15 +92,19 @@ class View:
 
     def same(self, left: int, right: int) -> bool:
         """Returns whether two nodes are one, or equal operations of the same operands."""
-        if left == right:
-            return True
         forms, operands = self.columns.forms, self.columns.operands
-        if not operands[left] or forms[left].operation != forms[right].operation:
-            return False
-        pairs = zip(operands[left], operands[right], strict=False)
-        return len(operands[left]) == len(operands[right]) and all(
-            self.same(first, second) for first, second in pairs
-        )
+        pending, seen = [(left, right)], {(left, right)}
+        while pending:
+            first, second = pending.pop()
+            if first == second:
+                continue
+            alike = forms[first].operation == forms[second].operation
+            if not alike or not operands[first] or len(operands[first]) != len(operands[second]):
+                return False
+            fresh = set(zip(operands[first], operands[second], strict=True)) - seen
+            seen |= fresh
+            pending.extend(fresh)
+        return True
 
     def depends(self, node: int, source: int) -> bool:
         """Returns whether `node` is `source` or is computed from it."""

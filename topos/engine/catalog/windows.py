@@ -29,8 +29,8 @@ class Patches(NamedTuple):
     """The windows of a batch of images as a matrix, a row each where `rows_first`, else a column.
 
     A patch runs through channels, slowest, and then through the window in the order of the
-    spatial axes. `low` and `high` are the zeros around the source on every axis; where there are
-    any, `unpadded` offers the same patches of the padded value. The axes are those of the source.
+    spatial axes. `low` and `high` are the zeros around the source on every axis. The axes are
+    those of the source, `counts` the windows along each spatial one.
     """
 
     source: int
@@ -89,7 +89,7 @@ def patches_of(view: View, node: int) -> list[Patches]:
         claims = (laid, *claims)
     plain = found._replace(
         rows_first=found.rows_first is (turned is None),
-        claimed=(*windows.claimed, *claims),
+        claimed=(*found.claimed, *claims),
     )
     padded = _padded(view, plain)
     return [plain] if padded is None else [padded, plain]
@@ -99,44 +99,31 @@ def _ordered(
     view: View, windows: Windows, order: tuple[int, ...], shape: tuple[int, ...]
 ) -> Patches | None:
     """Returns the patches whose axes have `order`, where that is one of the two known."""
-    source_shape, rank = view.shape(windows.source), len(view.shape(windows.source))
-    count = len(windows.axes)
+    source, rank = view.shape(windows.source), len(view.shape(windows.source))
     others = [axis for axis in range(rank) if axis not in windows.axes]
     if len(others) != 2:
         return None
     spatial = tuple(sorted(windows.axes))
-    lanes = tuple(rank + windows.axes.index(axis) for axis in spatial)
-    sizes = tuple(windows.sizes[lane - rank] for lane in lanes)
-    steps = tuple(windows.steps[lane - rank] for lane in lanes)
+    places = [windows.axes.index(axis) for axis in spatial]
+    sizes = tuple(windows.sizes[place] for place in places)
+    steps = tuple(windows.steps[place] for place in places)
+    counts = tuple(
+        (source[axis] - size) // step + 1
+        for axis, size, step in zip(spatial, sizes, steps, strict=True)
+    )
+    zeros = (0,) * rank
     for batch, channel in (others, reversed(others)):
-        rows, columns = (batch, *spatial), (channel, *lanes)
-        rows_first = order == (*rows, *columns)
-        if not rows_first and order != (*columns, *rows):
+        rows, columns = (batch, *spatial), (channel, *(rank + place for place in places))
+        if order not in ((*rows, *columns), (*columns, *rows)):
             continue
-        counts = tuple(
-            (source_shape[axis] - size) // step + 1
-            for axis, size, step in zip(spatial, sizes, steps, strict=True)
-        )
-        extents = (
-            source_shape[batch] * math.prod(counts),
-            source_shape[channel] * math.prod(sizes),
-        )
+        rows_first = order == (*rows, *columns)
+        extents = (source[batch] * math.prod(counts), source[channel] * math.prod(sizes))
         if shape != (extents if rows_first else extents[::-1]):
             return None
-        zeros = (0,) * rank
-        assert count == len(spatial)
+        axes = (batch, channel, spatial)
+        around = (zeros, zeros)
         return Patches(
-            windows.source,
-            batch,
-            channel,
-            spatial,
-            sizes,
-            steps,
-            zeros,
-            zeros,
-            counts,
-            rows_first,
-            (),
+            windows.source, *axes, sizes, steps, *around, counts, rows_first, windows.claimed
         )
     return None
 

@@ -114,9 +114,11 @@ def log_softmax(array: Array, axis: int, *, out: Array) -> Array:
     """Returns `(x - m) - ln(sum(exp(x - m)))` along `axis`, m its maximum, 0 if infinite."""
     np.subtract(array, _finite_peak(array, axis), out=out)
     exponentials = np.exp(out)
-    totals = np.empty(without(array.shape, (axis,)), array.dtype)
-    np.log(sum_along(exponentials, (axis,), out=totals), out=totals)
-    return np.subtract(out, np.expand_dims(totals, axis), out=out)
+    totals = np.empty((*array.shape[:axis], 1, *array.shape[axis + 1 :]), array.dtype)
+    sum_along(exponentials, (axis,), out=totals.reshape(without(array.shape, (axis,))))
+    np.log(totals, out=totals)
+    np.subtract(out, totals, out=out)
+    return out
 
 
 def log_sum_exp(array: Array, axis: int, *, out: Array) -> Array:
@@ -124,7 +126,7 @@ def log_sum_exp(array: Array, axis: int, *, out: Array) -> Array:
     peak = _finite_peak(array, axis)
     shifted = np.subtract(array, peak)
     np.exp(shifted, out=shifted)
-    np.add.reduce(shifted, axis=axis, out=out)
+    sum_along(shifted, (axis,), out=out)
     np.log(out, out=out)
     return np.add(out, peak.reshape(out.shape), out=out)
 

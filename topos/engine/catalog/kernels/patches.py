@@ -1,4 +1,4 @@
-"""Patches of images, a block of images at a time, so that what a product reads is in the cache."""
+"""Patches of images, a block at a time, so that what a product reads is in the cache."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from topos.engine.catalog.windows import Patches
 from topos.engine.numerics import Numerics
 from topos.payload import Shape, TensorType, kernels
 
-__all__ = ["Block", "block_of", "checked", "each_block", "product_of"]
+__all__ = ["Block", "Extent", "checked", "each_block", "extent_of", "product_of"]
 
 Array = npt.NDArray[Any]
 
@@ -25,10 +25,23 @@ _BYTES: Final = 1 << 19
 
 
 class Block(NamedTuple):
-    """Patches of some images: the first image, and `[images, patch elements, patches]`."""
+    """Patches `[images, patch elements, patches]` of some images and rows of windows."""
 
-    start: int
+    images: slice
+    rows: slice
     patches: Array
+
+    def of(self, maps: Array) -> Array:
+        """Returns the block of maps `[images, features, counts]`, a patch's place one axis."""
+        part = maps[self.images, :, self.rows]
+        return part.reshape(*part.shape[:2], -1)
+
+
+class Extent(NamedTuple):
+    """How many images, and rows of windows in each, make a block; all rows if several images."""
+
+    images: int
+    rows: int
 
 
 def product_of(type: TensorType, numerics: Numerics) -> Callable[[Array, Array], Array]:
@@ -53,34 +66,44 @@ def _checked(kernel: Callable[..., Array], *operands: Array, out: Array | None =
     return result
 
 
-def block_of(patches: Patches, shape: Shape, itemsize: int) -> int:
-    """Returns how many images' patches are held at once."""
-    elements = shape[patches.channel] * math.prod((*patches.sizes, *patches.counts))
-    return max(1, min(shape[patches.batch], _BYTES // max(1, elements * itemsize)))
+def extent_of(patches: Patches, shape: Shape, itemsize: int) -> Extent:
+    """Returns the extent of the blocks of a source of `shape`."""
+    rows = patches.counts[0]
+    elements = shape[patches.channel] * math.prod((*patches.sizes, *patches.counts[1:]))
+    room = max(1, _BYTES // max(1, elements * itemsize))
+    return Extent(max(1, min(shape[patches.batch], room // rows)), min(rows, room))
 
 
-def each_block(patches: Patches, source: Array, size: int) -> Iterator[Block]:
-    """Yields the patches of `size` images after another; the array is the next one's too."""
+def each_block(patches: Patches, source: Array, extent: Extent) -> Iterator[Block]:
+    """Yields blocks of patches; the array of one is the next one's too."""
     images = source.transpose(patches.batch, patches.channel, *patches.spatial)
-    batch, channels, *extents = images.shape
+    inner = (images.shape[1], *patches.sizes)
+    rest, before = patches.counts[1:], (slice(None),) * (1 + len(inner))
+    room = np.empty(math.prod((*extent, *inner, *rest)), source.dtype)
+    for start in range(0, len(images), extent.images):
+        part = _padded(images[start : start + extent.images], patches)
+        windows = _windows(part, patches)
+        for first in range(0, patches.counts[0], extent.rows):
+            rows = slice(first, min(first + extent.rows, patches.counts[0]))
+            shape = (len(part), *inner, rows.stop - first, *rest)
+            block = room[: math.prod(shape)].reshape(shape)
+            np.copyto(block, windows[(*before, rows)])
+            flat = block.reshape(len(part), math.prod(inner), -1)
+            yield Block(slice(start, start + len(part)), rows, flat)
+
+
+def _padded(images: Array, patches: Patches) -> Array:
+    """Returns [images, channels, spatial] with the zeros around them."""
     low = [patches.low[axis] for axis in patches.spatial]
     high = [patches.high[axis] for axis in patches.spatial]
-    held = np.empty((size, channels, *patches.sizes, *patches.counts), source.dtype)
-    padded = None
-    if any(low) or any(high):
-        around = (sum(each) for each in zip(low, extents, high, strict=True))
-        padded = np.zeros((size, channels, *around), source.dtype)
-        box = tuple(slice(at, at + extent) for at, extent in zip(low, extents, strict=True))
-        inside = padded[:, :, *box]
-    for start in range(0, batch, size):
-        part = images[start : start + size]
-        count = len(part)
-        if padded is not None:
-            inside[:count] = part
-            part = padded[:count]
-        block = held[:count]
-        np.copyto(block, _windows(part, patches))
-        yield Block(start, block.reshape(count, -1, math.prod(patches.counts)))
+    if not any(low) and not any(high):
+        return images
+    extents = images.shape[2:]
+    around = (sum(each) for each in zip(low, extents, high, strict=True))
+    padded = np.zeros((*images.shape[:2], *around), images.dtype)
+    inside = (slice(at, at + extent) for at, extent in zip(low, extents, strict=True))
+    padded[:, :, *inside] = images
+    return padded
 
 
 def _windows(images: Array, patches: Patches) -> Array:

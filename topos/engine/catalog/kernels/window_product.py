@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -10,7 +9,13 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from topos.engine.catalog.kernels.patches import block_of, checked, each_block, product_of
+from topos.engine.catalog.kernels.patches import (
+    Extent,
+    checked,
+    each_block,
+    extent_of,
+    product_of,
+)
 from topos.engine.catalog.window_product import WindowProduct
 from topos.engine.numerics import Numerics
 from topos.payload import TensorType
@@ -25,8 +30,8 @@ def home(
 ) -> Callable[..., Array] | None:
     """Returns the kernel: each element sums its products with the patch element ascending."""
     source = types[0]
-    size = block_of(form.patches, source.shape, source.element.dtype.itemsize)
-    return checked(_WindowProduct(form, size, product_of(source, numerics)), numerics)
+    extent = extent_of(form.patches, source.shape, source.element.dtype.itemsize)
+    return checked(_WindowProduct(form, extent, product_of(source, numerics)), numerics)
 
 
 def matrix(weights: Array, features: int, output_first: bool) -> Array:
@@ -38,10 +43,10 @@ def matrix(weights: Array, features: int, output_first: bool) -> Array:
 
 @dataclass(frozen=True, slots=True)
 class _WindowProduct:
-    """The kernel for one form; `size` images are read at a time."""
+    """The kernel for one form; a block of the extent is read at a time."""
 
     form: WindowProduct
-    size: int
+    extent: Extent
     product: Callable[..., Array]
 
     def __call__(
@@ -49,15 +54,13 @@ class _WindowProduct:
     ) -> Array:
         form, patches = self.form, self.form.patches
         rows = matrix(weights, form.features, form.output_first)
-        batch = source.shape[patches.batch]
-        plain = (batch, form.features, *patches.counts)
-        places = math.prod(patches.counts)
+        plain = (source.shape[patches.batch], form.features, *patches.counts)
         is_plain = not form.is_flat and form.order == tuple(range(len(plain)))
         target = out if out is not None and is_plain else np.empty(plain, source.dtype)
-        maps = target.reshape(batch, form.features, places)
-        for start, block in each_block(patches, source, self.size):
-            part = maps[start : start + len(block)]
-            self._multiply(rows, block, part)
+        for block in each_block(patches, source, self.extent):
+            # A view: rows of windows lie together.
+            part = block.of(target)
+            self._multiply(rows, block.patches, part)
             if bias:
                 np.add(part, bias[0][:, None], out=part)
         return target if target is out else self._laid(target, out)

@@ -10,7 +10,13 @@ from typing import Any, Final
 import numpy as np
 import numpy.typing as npt
 
-from topos.engine.catalog.kernels.patches import block_of, checked, each_block, product_of
+from topos.engine.catalog.kernels.patches import (
+    Extent,
+    checked,
+    each_block,
+    extent_of,
+    product_of,
+)
 from topos.engine.catalog.kernels.window_product import matrix
 from topos.engine.catalog.window_product_gradient import (
     BiasGradient,
@@ -35,7 +41,7 @@ def home_weights(
     if numerics is Numerics.EXACT:
         return None
     source = types[0]
-    return _Weights(form, block_of(form.patches, source.shape, source.element.dtype.itemsize))
+    return _Weights(form, extent_of(form.patches, source.shape, source.element.dtype.itemsize))
 
 
 def home_bias(
@@ -59,20 +65,19 @@ def home_input(
 
 @dataclass(frozen=True, slots=True)
 class _Weights:
-    """The kernel for one form; `size` images are read at a time."""
+    """The kernel for one form; a block of the extent is read at a time."""
 
     form: WeightsGradient
-    size: int
+    extent: Extent
 
     def __call__(self, source: Array, cotangents: Array, *, out: Array | None = None) -> Array:
         patches, rows_first = self.form.patches, not self.form.output_first
         shape = (source.shape[patches.batch], *patches.counts)
-        laid = _maps(cotangents, self.form.axes, shape, rows_first=rows_first)
-        maps = laid.reshape(*laid.shape[:2], -1).swapaxes(1, 2)
+        maps = _maps(cotangents, self.form.axes, shape, rows_first=rows_first)
         depth = source.shape[patches.channel] * math.prod(patches.sizes)
-        total = np.zeros((depth, maps.shape[-1]), source.dtype)
-        for start, block in each_block(patches, source, self.size):
-            total += np.matmul(block, maps[start : start + len(block)]).sum(0)
+        total = np.zeros((depth, maps.shape[1]), source.dtype)
+        for block in each_block(patches, source, self.extent):
+            total += np.matmul(block.patches, block.of(maps).swapaxes(1, 2)).sum(0)
         result = total if rows_first else total.T
         if out is None:
             return result

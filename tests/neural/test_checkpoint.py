@@ -1,0 +1,430 @@
+"""Checkpoints: bits and names kept, misfits listed, files replaced whole, damage told."""
+
+from __future__ import annotations
+
+import os
+import stat
+import struct
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from tests.exact import exactly, holds, same
+from tests.neural.training import WEIGHTS, batches, regression, same_fields, trained
+from tests.project.paths import ROOT
+from topos import Element, Network, Parameters, Tape, Tensor, bf16, bool_, f16, f32, f64, i32, i64
+from topos.errors import ArgumentError, FeedError, UnavailableError
+from topos.neural import Linear, Mlp, Sequential, init, named_parameters
+from topos.neural.adam import Adam
+from topos.neural.checkpoint import load, named, save
+from topos.neural.sgd import Sgd
+from topos.neural.step import record_step
+from topos.neural.tensor_file import write_tensors
+
+pytest.importorskip("safetensors")
+
+
+def changed(parameters: Parameters) -> Parameters:
+    """Returns other payloads of the same types."""
+    return parameters.map(lambda own: own + 1)
+
+
+def test_a_file_gives_back_every_bit_and_the_text(tmp_path: Path) -> None:
+    tape = Tape()
+    nan = np.array([0x7FC1, 0x8001, 0xFF80], np.uint16).view(bf16.dtype)
+    tape.parameter(nan, name="bf16", element=bf16)
+    for element in (f64, f32, f16, i64, i32):
+        tape.parameter(
+            np.arange(6, dtype=element.dtype).reshape(2, 3), name=element.name, element=element
+        )
+    tape.parameter(np.array([True, False]), name="mask")
+    tape.parameter(np.zeros((0, 4), np.float32), name="empty")
+    tape.parameter(np.ones((), np.float32), name="scalar")
+    tape.parameter(Tensor(2.0).broadcast((3, 2)), name="spread")
+    tape.parameter(
+        Tensor(np.arange(6.0).reshape(2, 3), f64).transpose(), name="transposed", element=f64
+    )
+    network = tape.into_network()
+    path, text = tmp_path / "all.safetensors", {"epoch": "3", "über": "naïve"}
+    save(path, network.parameters(), network, metadata=text)
+    blank = network.parameters().map(lambda own: own if own.element is bool_ else own - own)
+    read = load(path, blank, network)
+    assert same_fields(read.parameters, network.parameters())
+    assert (read.metadata, read.state) == (text, None)
+    assert read.report.loaded == tuple(name for name, _ in named(network))
+    assert (read.report.missing, read.report.unexpected, read.report.left_out) == ((), (), ())
+
+
+def test_a_file_is_the_one_that_safetensors_writes(tmp_path: Path) -> None:
+    numpy = pytest.importorskip("safetensors.numpy")
+    elements = (bool_, bf16, f16, i32, f32, f64, i64)
+    tensors = {
+        f"{name} of {element}": Tensor(np.ones((2, place), element.dtype))
+        for place, element in enumerate(elements)
+        for name in ("b", "a\n", "ü")
+    }
+    arrays = {name: tensor.numpy() for name, tensor in tensors.items()}
+    for text in ({}, {"epoch": 'the "third"\t\x1f/'}):
+        write_tensors(tmp_path / "own", tensors, text)
+        assert (tmp_path / "own").read_bytes() == numpy.save(arrays, text or None)
+    many = {str(number): "text" for number in range(9)}
+    written = set()
+    for text in (many, dict(reversed(many.items()))):
+        write_tensors(tmp_path / "own", tensors, text)
+        written.add((tmp_path / "own").read_bytes())
+    assert len(written) == 1
+
+
+def test_a_module_is_saved_by_its_paths(tmp_path: Path) -> None:
+    tape = Tape()
+    weights = init.xavier(1)
+    model = Sequential(Mlp(tape, [4, 8, 8], weights=weights), Linear(tape, 8, 2, weights=weights))
+    network, path = tape.into_network(), tmp_path / "m.safetensors"
+    save(path, network.parameters(), model)
+    read = load(path, changed(network.parameters()), model)
+    assert same_fields(read.parameters, network.parameters())
+    assert read.report.loaded == tuple(str(at) for at, _ in named_parameters(model))
+
+
+def test_a_shared_parameter_is_there_once_and_read_by_any_name(tmp_path: Path) -> None:
+    tape = Tape()
+    tape.parameter([1.0, 2.0], name="own")
+    network, path = tape.into_network(), tmp_path / "tied.safetensors"
+    parameters, symbol = network.parameters(), network.symbol("own")
+    tied = [("embedding", symbol), ("head", symbol)]
+    save(path, parameters, tied)
+    read = load(path, changed(parameters), tied)
+    assert read.report.loaded == ("embedding",)
+    assert same_fields(read.parameters, parameters)
+    write_tensors(path, {"head": Tensor([1.0, 2.0])}, {})
+    assert same_fields(load(path, changed(parameters), tied).parameters, parameters)
+    write_tensors(path, {"head": Tensor([1.0, 2.0]), "embedding": Tensor([1.0, 3.0])}, {})
+    message = f"{path} does not fit: head differs from another name of the same parameter"
+    with pytest.raises(FeedError, match=exactly(message)):
+        load(path, parameters, tied)
+
+
+def test_optimizer_state_goes_along(tmp_path: Path) -> None:
+    network, optimizer, path = regression(), Adam(1e-2), tmp_path / "run.safetensors"
+    feeds = batches(6)
+    parameters, state, _ = trained(network, optimizer, feeds[:3])
+    save(path, parameters, network, state=state)
+    whole, _, _ = trained(network, optimizer, feeds)
+    initial = network.parameters()
+    read = load(path, initial, network, state=optimizer.start(initial))
+    assert read.state is not None
+    assert holds(read.state.count, 3, i32)
+    later, after = read.parameters, read.state
+    for batch in feeds[3:]:
+        gradients = network.forward(later, batch).backward("loss")
+        later, after = optimizer.step(later, gradients, after)
+    assert same_fields(later, whole)
+    # Where nobody asks for the state, it is left out by name; another optimizer's does not fit.
+    alone = load(path, initial, network)
+    assert same_fields(alone.parameters, parameters)
+    assert len(alone.report.left_out) == 1 + 2 * len(WEIGHTS)
+    with pytest.raises(FeedError, match="missing optimizer/velocity/first"):
+        load(path, initial, network, state=Sgd(0.1, momentum=0.5).start(initial))
+
+
+def test_a_recorded_step_reads_what_the_host_loop_wrote(tmp_path: Path) -> None:
+    base, optimizer, path = regression(), Adam(1e-2), tmp_path / "run.safetensors"
+    parameters, state, _ = trained(base, optimizer, batches(3))
+    save(path, parameters, base, state=state)
+    tape = base.into_tape()
+    step = record_step(tape, "loss", WEIGHTS, optimizer)
+    network = tape.into_network()
+    read = load(path, network.parameters(), network)
+    assert same_fields(read.parameters, step.with_state(parameters.carried(network), state))
+    by_path = [("encoder.weights", base.symbol("first"))]
+    save(path, read.parameters, step.named(by_path))
+    held = load(path, network.parameters(), step.named(by_path)).report.loaded
+    slots = ("first_moment", "second_moment")
+    expected = [f"optimizer/{slot}/encoder.weights" for slot in slots]
+    assert held == ("encoder.weights", "optimizer/count", *expected)
+
+
+def test_everything_that_does_not_fit_is_listed_at_once(tmp_path: Path) -> None:
+    network, path = regression(), tmp_path / "w.safetensors"
+    entries = {
+        "first": Tensor(np.zeros((8, 4), np.float32)),
+        "bias": Tensor(np.zeros(8, np.float64)),
+        "extra": Tensor(0.0),
+        "more": Tensor(0.0),
+    }
+    write_tensors(path, entries, {})
+    parameters = network.parameters()
+    wrong = "first needs f32[4, 8], got f32[8, 4]; bias needs f32[8], got f64[8]"
+    message = f"{path} does not fit: missing second; unexpected extra, more; {wrong}"
+    with pytest.raises(FeedError, match=exactly(message)):
+        load(path, parameters, network)
+    # A payload that cannot be used is loud, whatever may be missing.
+    with pytest.raises(FeedError, match=exactly(f"{path} does not fit: {wrong}")):
+        load(path, parameters, network, partial=True)
+
+
+def test_a_partial_load_reports_what_it_did(tmp_path: Path) -> None:
+    network, path = regression(), tmp_path / "w.safetensors"
+    parameters = network.parameters()
+    write_tensors(path, {"bias": Tensor(np.ones(8, np.float32)), "extra": Tensor(0.0)}, {})
+    read = load(path, parameters, network, partial=True)
+    assert holds(read.parameters.of("bias"), np.ones(8), f32)
+    assert same(read.parameters.of("first"), parameters.of("first"))
+    report = read.report
+    assert (report.loaded, report.missing) == (("bias",), ("first", "second"))
+    assert (report.unexpected, report.left_out) == (("extra",), ())
+
+
+def test_foreign_names_and_layouts_are_mapped(tmp_path: Path) -> None:
+    network, path = regression(), tmp_path / "foreign.safetensors"
+    parameters = network.parameters()
+    foreign = {
+        "model.0.weight": parameters.of("first").transpose(),
+        "model.0.bias": parameters.of("bias").convert(f64),
+        "model.2.weight": parameters.of("second").transpose(),
+        "model.steps": Tensor(5, i64),
+    }
+    write_tensors(path, foreign, {"format": "pt"})
+    ours = {"model.0.weight": "first", "model.0.bias": "bias", "model.2.weight": "second"}
+
+    def adapt(name: str, own: Tensor) -> Tensor:
+        return own.convert(f32) if name == "bias" else own.transpose()
+
+    read = load(path, changed(parameters), network, rename=ours.get, adapt=adapt)
+    assert same_fields(read.parameters, parameters)
+    assert read.report.left_out == ("model.steps",)
+    with pytest.raises(FeedError, match=r"second needs f32\[8, 1\], got f32\[1, 8\]"):
+        load(path, parameters, network, rename=ours.get)
+    message = f"{path} does not fit: model.0.bias and model.0.weight are both first"
+    with pytest.raises(FeedError, match=f"^{message}; "):
+        load(path, parameters, network, rename=lambda name: "first")
+
+
+def test_an_element_that_is_none_of_ours_is_named(tmp_path: Path) -> None:
+    numpy = pytest.importorskip("safetensors.numpy")
+    tape = Tape()
+    tape.parameter([1.0, 2.0], name="w")
+    network, path = tape.into_network(), tmp_path / "w.safetensors"
+    numpy.save_file({"w": np.zeros(2, np.uint8)}, path)
+    message = f"{path} does not fit: w needs f32[2], got u8[2]"
+    for adapt in (None, lambda _name, own: own):
+        with pytest.raises(FeedError, match=exactly(message)):
+            load(path, network.parameters(), network, adapt=adapt)
+
+
+def test_a_name_is_only_a_name(tmp_path: Path) -> None:
+    tape, folder = Tape(), tmp_path / "inner"
+    folder.mkdir()
+    names = ["../outside", "/absolute", "a\nb", "", "optimizer/count", "C:\\x", "%s{0}"]
+    held = [tape.parameter(float(place)) for place, _ in enumerate(names)]
+    pairs = [(name, own.symbol) for name, own in zip(names, held, strict=True)]
+    network = tape.into_network()
+    save(folder / "w.safetensors", network.parameters(), pairs)
+    read = load(folder / "w.safetensors", changed(network.parameters()), pairs)
+    assert same_fields(read.parameters, network.parameters())
+    assert [each.name for each in tmp_path.iterdir()] == ["inner"]
+    assert [each.name for each in folder.iterdir()] == ["w.safetensors"]
+
+
+def damaged(whole: bytes) -> dict[str, bytes]:
+    """Returns files that no careful writer made."""
+    (length,) = struct.unpack("<Q", whole[:8])
+    header, data = whole[8 : 8 + length], whole[8 + length :]
+
+    def file(text: bytes, rest: bytes = data) -> bytes:
+        return struct.pack("<Q", len(text)) + text + rest
+
+    return {
+        "empty": b"",
+        "length alone": whole[:8],
+        "half a header": whole[: 8 + length // 2],
+        "one byte short": whole[:-1],
+        "one byte more": whole + b"\0",
+        "a zip": b"PK\x03\x04" + whole,
+        "a huge header": struct.pack("<Q", 2**63) + whole[8:],
+        "a header of 200 MB": struct.pack("<Q", 200_000_000) + whole[8:],
+        "no JSON": file(b"{" * len(header)),
+        "no text": file(b"\xff" * len(header)),
+        "a list": file(b"[]"),
+        "offsets past the end": file(header.replace(b"[0,", b"[9,")),
+        "a negative extent": file(header.replace(b'"shape":[8]', b'"shape":[-8]')),
+        "a huge extent": file(header.replace(b'"shape":[8]', b'"shape":[%d]' % 2**62)),
+        "overlapping": file(header.replace(b'"data_offsets":[32,', b'"data_offsets":[16,')),
+        "an element of no kind": file(header.replace(b'"F32"', b'"F99"', 1)),
+        "nested deep": file(b'{"a":' * 100_000 + b"1" + b"}" * 100_000),
+    }
+
+
+@pytest.fixture(scope="module")
+def network() -> Network:
+    return regression()
+
+
+def test_damage_is_told_as_damage(network: Network, tmp_path: Path) -> None:
+    path = tmp_path / "w.safetensors"
+    save(path, network.parameters(), network)
+    whole = path.read_bytes()
+    start = f"{path} cannot be read as a safetensors file: "
+    for name, contents in damaged(whole).items():
+        assert contents != whole, name
+        path.write_bytes(contents)
+        with pytest.raises(FeedError) as caught:
+            load(path, network.parameters(), network)
+        assert str(caught.value).startswith(start), name
+    path.write_bytes(whole)
+    assert load(path, changed(network.parameters()), network).report.missing == ()
+
+
+def test_a_file_that_is_not_there_is_the_systems_to_tell(network: Network, tmp_path: Path) -> None:
+    parameters = network.parameters()
+    with pytest.raises(FileNotFoundError, match=r"nowhere\.safetensors"):
+        load(tmp_path / "nowhere.safetensors", parameters, network)
+    with pytest.raises(FileNotFoundError, match="no/such"):
+        save(tmp_path / "no/such/w.safetensors", parameters, network)
+    for action in (load, save):
+        attempt: Any = action
+        with pytest.raises(OSError, match="a checkpoint needs a regular file"):
+            attempt(tmp_path, parameters, network)
+
+
+def test_a_save_that_fails_leaves_the_old_file(
+    network: Network, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "w.safetensors"
+    save(path, network.parameters(), network)
+    whole = path.read_bytes()
+
+    def interrupted(descriptor: int) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(os, "fsync", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        save(path, changed(network.parameters()), network)
+    assert path.read_bytes() == whole
+    assert [each.name for each in tmp_path.iterdir()] == ["w.safetensors"]
+
+
+def test_a_disk_that_is_full_leaves_the_old_file(network: Network, tmp_path: Path) -> None:
+    resource = pytest.importorskip("resource")
+    path = tmp_path / "w.safetensors"
+    save(path, network.parameters(), network)
+    whole, before = path.read_bytes(), resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (len(whole) - 1, before[1]))
+    try:
+        with pytest.raises(OSError, match=r"w\.safetensors"):
+            save(path, changed(network.parameters()), network)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+    assert path.read_bytes() == whole
+    assert [each.name for each in tmp_path.iterdir()] == ["w.safetensors"]
+
+
+KILLED = """
+import os, signal, sys
+from tests.neural.training import regression
+from topos.neural.checkpoint import save
+
+os.fsync = lambda descriptor: os.kill(os.getpid(), signal.SIGKILL)
+network = regression()
+save(sys.argv[1], network.parameters().map(lambda own: own + 1), network)
+"""
+
+
+def test_a_process_killed_in_a_save_leaves_the_old_file(network: Network, tmp_path: Path) -> None:
+    path = tmp_path / "w.safetensors"
+    save(path, network.parameters(), network)
+    done = subprocess.run(
+        [sys.executable, "-c", KILLED, str(path)], cwd=ROOT, timeout=60, check=False
+    )
+    assert done.returncode == -9
+    read = load(path, changed(network.parameters()), network)
+    assert same_fields(read.parameters, network.parameters())
+
+
+def test_a_save_keeps_links_and_modes(network: Network, tmp_path: Path) -> None:
+    target, link = tmp_path / "target.safetensors", tmp_path / "link.safetensors"
+    target.write_bytes(b"as it was")
+    target.chmod(0o640)
+    link.symlink_to(target)
+    save(link, network.parameters(), network)
+    assert link.is_symlink()
+    assert stat.S_IMODE(target.stat().st_mode) == 0o640
+    assert load(target, network.parameters(), network).report.missing == ()
+    before = os.umask(0o027)
+    try:
+        save(tmp_path / "new.safetensors", network.parameters(), network)
+    finally:
+        os.umask(before)
+    assert stat.S_IMODE((tmp_path / "new.safetensors").stat().st_mode) == 0o640
+
+
+def test_names_and_text_that_cannot_be_saved_are_told(network: Network, tmp_path: Path) -> None:
+    path, parameters = tmp_path / "w.safetensors", network.parameters()
+    symbol, other = network.symbol("first"), network.symbol("bias")
+    state = Adam().start(parameters)
+    tape = Tape()
+    tape.parameter(1.0, name="w")
+    tape.parameter(2.0)
+    nameless = tape.into_network()
+    attempts: list[tuple[str, Callable[[], None]]] = [
+        (
+            "a checkpoint needs one parameter a name, got two for 'w'",
+            lambda: save(path, parameters, [("w", symbol), ("w", other)]),
+        ),
+        (
+            "a checkpoint needs named parameters, got %1",
+            lambda: save(path, nameless.parameters(), nameless),
+        ),
+        (
+            "metadata needs names and values of text, got {'epoch': 3}",
+            lambda: save(path, parameters, network, metadata={"epoch": 3}),  # type: ignore[dict-item]
+        ),
+        (
+            "a checkpoint needs 'optimizer/count' for the state, got a parameter of it",
+            lambda: save(path, parameters, {"optimizer/count": symbol}, state=state),
+        ),
+    ]
+    for message, attempt in attempts:
+        with pytest.raises(ArgumentError, match=exactly(message)):
+            attempt()
+    reserved = "a checkpoint keeps its text under '__metadata__', got a tensor of that name"
+    with pytest.raises(FeedError, match=exactly(reserved)):
+        save(path, parameters, {"__metadata__": symbol})
+    with pytest.raises(FeedError, match=r"\Aa checkpoint needs names and text of UTF-8, got "):
+        save(path, parameters, {"half \ud800": symbol})
+    own = Tensor(np.zeros(2, np.int16), Element("i16", np.int16, differentiable=False))
+    foreign = "a checkpoint needs an element of the format, got i16 'w'"
+    with pytest.raises(FeedError, match=exactly(foreign)):
+        write_tensors(path, {"w": own}, {})
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_without_the_package_the_extra_is_named(
+    network: Network, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path, parameters = tmp_path / "w.safetensors", network.parameters()
+    save(path, parameters, network)
+    monkeypatch.setitem(sys.modules, "safetensors", None)
+    message = "reading a checkpoint needs safetensors: pip install 'topos-compiler[checkpoints]'"
+    with pytest.raises(UnavailableError, match=exactly(message)):
+        load(path, parameters, network)
+    # Only reading has to distrust a file.
+    save(path, parameters, network)
+
+
+@pytest.mark.parametrize("element", [f64, bf16, f16], ids=str)
+def test_other_elements_train_save_and_resume(element: Element, tmp_path: Path) -> None:
+    network, optimizer, path = regression(element), Adam(1e-2), tmp_path / "w.safetensors"
+    parameters, state, _ = trained(network, optimizer, batches(2, element))
+    save(path, parameters, network, state=state)
+    initial = network.parameters()
+    read = load(path, initial, network, state=optimizer.start(initial))
+    assert same_fields(read.parameters, parameters)
+    assert read.state is not None
+    for slot, table in state.slots.items():
+        assert same_fields(read.state.slots[slot], table)

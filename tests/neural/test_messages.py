@@ -1,0 +1,289 @@
+"""Mistakes with modules: class, whole message, and the user's own line."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from tests.neural.mistakes import Mistake, Twice, Wrong, demand_told, named
+from tests.project.bad_input import Bad
+from topos import Tape, Tensor, errors, i64, init
+from topos.neural import (
+    Activation,
+    BatchNorm,
+    Conv2d,
+    Dropout,
+    Embedding,
+    Flatten,
+    LayerNorm,
+    Linear,
+    MaxPool,
+    Mlp,
+    Path,
+    RmsNorm,
+    RunningStatistics,
+    Sequential,
+    affine,
+    average_pool,
+    bce_with_logits,
+    conv2d,
+    cross_entropy,
+    layer_norm,
+    max_pool,
+    mse,
+    named_parameters,
+)
+
+XAVIER = init.xavier(1)
+
+MESSAGES: list[Mistake] = [
+    (
+        errors.ShapeError,
+        "affine needs a last axis of 2, got (4, 3)",
+        lambda r: Linear(r.tape, 2, 5, weights=XAVIER).express(r.tape, r.rows),
+    ),
+    (
+        errors.ShapeError,
+        "affine needs weights [inputs, outputs], got (5,)",
+        lambda r: affine(r.rows, r.bias),
+    ),
+    (
+        errors.ShapeError,
+        "affine needs a last axis of 3, got (5,)",
+        lambda r: affine(r.rows.transpose(), r.rows, r.bias),
+    ),
+    (
+        errors.ShapeError,
+        "affine needs a last axis of 4, got ()",
+        lambda r: affine(r.none, r.rows),
+    ),
+    (
+        errors.ShapeError,
+        "Linear needs inputs of 1 or more, got 0",
+        lambda r: Linear(r.tape, 0, 5, weights=XAVIER),
+    ),
+    (
+        errors.ShapeError,
+        "Linear needs outputs of 1 or more, got 2.5",
+        lambda r: Linear(r.tape, 1, 2.5, weights=XAVIER),  # type: ignore[arg-type]
+    ),
+    (
+        errors.ShapeError,
+        "Mlp needs two widths or more, got (3,)",
+        lambda r: Mlp(r.tape, [3], weights=XAVIER),
+    ),
+    (
+        errors.ShapeError,
+        "conv2d needs [batch, channels, height, width], got (4, 3)",
+        lambda r: conv2d(r.rows, r.images),
+    ),
+    (
+        errors.ShapeError,
+        "conv2d needs an axis 1 of 2, got (2, 3, 6, 6)",
+        lambda r: Conv2d(r.tape, 2, 4, 3, weights=XAVIER).express(r.tape, r.images),
+    ),
+    (
+        errors.ShapeError,
+        "conv2d needs windows of at most (6, 6), got (7, 1)",
+        lambda r: Conv2d(r.tape, 3, 4, (7, 1), weights=XAVIER).express(r.tape, r.images),
+    ),
+    (
+        errors.ShapeError,
+        "Conv2d needs a stride of one number or two, got (1, 2, 3)",
+        lambda r: Conv2d(r.tape, 3, 4, 3, weights=XAVIER, stride=(1, 2, 3)),
+    ),
+    (
+        errors.ShapeError,
+        "Conv2d needs padding of 0 or more, got -1",
+        lambda r: Conv2d(r.tape, 3, 4, 3, weights=XAVIER, padding=-1),
+    ),
+    (
+        errors.ShapeError,
+        "max_pool needs windows of at most (6, 6), got (7, 7)",
+        lambda r: max_pool(r.images, 7),
+    ),
+    (
+        errors.ShapeError,
+        "average_pool needs [batch, channels, height, width], got (4, 3)",
+        lambda r: average_pool(r.rows, 1),
+    ),
+    (errors.ShapeError, "MaxPool needs a size of 1 or more, got 0", lambda _: MaxPool(0)),
+    (
+        errors.ShapeError,
+        "Flatten needs [batch, ...], got ()",
+        lambda r: Flatten().express(r.tape, r.none),
+    ),
+    (
+        errors.ShapeError,
+        "layer_norm needs a last axis of 5, got (4, 3)",
+        lambda r: LayerNorm(r.tape, 5).express(r.tape, r.rows),
+    ),
+    (
+        errors.ShapeError,
+        "layer_norm needs a number for each feature, got ()",
+        lambda r: layer_norm(r.rows, r.none, r.none),
+    ),
+    (
+        errors.ArgumentError,
+        "RmsNorm needs an epsilon above zero, finite, got 0.0",
+        lambda r: RmsNorm(r.tape, 3, epsilon=0.0),
+    ),
+    (
+        errors.ShapeError,
+        "batch_norm needs an axis 1 of 5, got (4, 3)",
+        lambda r: BatchNorm(r.tape, 5).express(r.tape, r.rows),
+    ),
+    (
+        errors.ShapeError,
+        "batch_norm needs [batch, features, ...], got (5,)",
+        lambda r: BatchNorm(r.tape, 5).express(r.tape, r.bias),
+    ),
+    (
+        errors.ShapeError,
+        "batch_norm_inference needs a number for each feature, got ()",
+        lambda r: BatchNorm(r.tape, 3).inference(r.tape, r.rows, r.none, r.none),
+    ),
+    (
+        errors.ArgumentError,
+        "updated needs a decay of 0.0 to 1.0, got 1.5",
+        lambda _: RunningStatistics.initial(1).updated(Tensor([0.0]), Tensor([0.0]), 1.5),
+    ),
+    (
+        errors.ArgumentError,
+        "dropout needs a rate below 1.0, got 1.0",
+        lambda r: Dropout(r.tape, [4, 3], 1.0),
+    ),
+    (
+        errors.ArgumentError,
+        "dropout needs a rate of 0.0 or more, finite, got -0.5",
+        lambda r: Dropout(r.tape, [4, 3], -0.5),
+    ),
+    (
+        errors.ShapeError,
+        "Dropout needs its own shape (4, 4), got (4, 3)",
+        lambda r: Dropout(r.tape, [4, 4]).express(r.tape, r.rows),
+    ),
+    (
+        errors.ElementError,
+        "gather needs integer indices, got f32",
+        lambda r: Embedding(r.tape, 4, 3, table=XAVIER).express(r.tape, r.rows),
+    ),
+    (
+        errors.ShapeError,
+        "cross_entropy needs labels (4,) beside logits (4, 3), got (2, 2)",
+        lambda r: cross_entropy(r.rows, r.labels.reshape((2, 2))),
+    ),
+    (
+        errors.ShapeError,
+        "cross_entropy needs targets (4, 3), got (5,)",
+        lambda r: cross_entropy(r.rows, r.bias),
+    ),
+    (
+        errors.ElementError,
+        "cross_entropy needs a floating element, got i64",
+        lambda r: cross_entropy(r.labels, r.labels),
+    ),
+    (
+        errors.ShapeError,
+        "cross_entropy needs [..., classes], none empty, got ()",
+        lambda r: cross_entropy(r.none, r.labels),
+    ),
+    (errors.ShapeError, "mse needs targets (4, 3), got (5,)", lambda r: mse(r.rows, r.bias)),
+    (
+        errors.ElementError,
+        "bce_with_logits needs targets in f32, got i64",
+        lambda r: bce_with_logits(r.bias, r.labels),
+    ),
+    (
+        errors.ArgumentError,
+        "Sequential needs one module or more, got none",
+        lambda _: Sequential(),
+    ),
+    (
+        errors.ArgumentError,
+        "Sequential needs modules, got 3 at 1",
+        lambda _: Sequential(Activation.TANH, 3),  # type: ignore[arg-type]
+    ),
+    (
+        errors.ArgumentError,
+        "Sequential needs stages that answer one value, BatchNorm at 0 answered Normalization",
+        lambda r: Sequential(BatchNorm(r.tape, 3)).express(r.tape, r.rows),
+    ),
+    (
+        errors.SymbolError,
+        "a module tree needs one parameter a path, got two at 0.weights",
+        lambda r: named_parameters(Sequential(Twice(r.tape))),
+    ),
+    (
+        errors.ArgumentError,
+        "0.weights needs the symbol of a parameter, got ndarray",
+        lambda _: named_parameters(Sequential(Wrong(np.zeros(2)))),
+    ),
+    (
+        errors.ArgumentError,
+        "0.blocks.0 needs a module to visit, got str",
+        lambda _: named_parameters(Sequential(Wrong("block"))),
+    ),
+    (
+        errors.SymbolError,
+        "a path needs names without dots or positions, got 'a.b'",
+        lambda _: Path() / "a.b",
+    ),
+    (
+        errors.SymbolError,
+        "a path needs names without dots or positions, got -1",
+        lambda _: Path() / -1,
+    ),
+    (
+        errors.ArgumentError,
+        "a seed needs an integer of 0 to 2**64 - 1, got -1",
+        lambda _: init.normal(-1),
+    ),
+    (
+        errors.ArgumentError,
+        "a seed needs an integer of 0 to 2**64 - 1, got 1.5",
+        lambda _: init.uniform(1.5),  # type: ignore[arg-type]
+    ),
+    (
+        errors.ArgumentError,
+        "uniform needs low of at most high, got 1.0 and 0.0",
+        lambda _: init.uniform(1, 1.0, 0.0),
+    ),
+    (
+        errors.ArgumentError,
+        "normal needs a deviation of 0.0 or more, finite, got -1.0",
+        lambda _: init.normal(1, -1.0),
+    ),
+    (
+        errors.ArgumentError,
+        "constant needs a number, finite, got inf",
+        lambda _: init.constant(float("inf")),
+    ),
+    (
+        errors.ShapeError,
+        "xavier needs weights of two axes or more, none empty, got (3,)",
+        lambda _: init.xavier(1)((3,)),
+    ),
+    (
+        errors.ShapeError,
+        "init needs extents of 0 or more, got -1",
+        lambda _: init.zeros((-1,)),
+    ),
+    (
+        errors.ArgumentError,
+        "init needs a floating element, got i64",
+        lambda _: init.zeros((1,), i64),
+    ),
+]
+
+
+@pytest.mark.parametrize("bad", named(MESSAGES), ids=lambda bad: bad.name)
+def test_a_mistake_is_told_at_the_users_line(bad: Bad) -> None:
+    demand_told(bad, __name__)
+
+
+def test_a_module_of_another_recording_is_refused() -> None:
+    layer = Linear(Tape(), 3, 2, weights=XAVIER)
+    tape = Tape()
+    with pytest.raises(errors.SymbolError):
+        layer.express(tape, tape.input(shape=(4, 3)))
