@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Final
 
 from topos.emit import lowering as _lowering
+from topos.emit.donation import donated
 from topos.emit.raises import raised, raising, results_of
 from topos.emit.text import quoted, tensor_type
 from topos.emit.writer import stamp
 from topos.engine import Numerics, Plan
 from topos.engine.catalog import Match, demanded
 from topos.errors import EmitError
-from topos.graph import Form, Location
+from topos.graph import Form, Location, Symbol
 from topos.op import Input, Parameter
 
 __all__ = ["ARGUMENTS", "write"]
@@ -23,17 +24,20 @@ ARGUMENTS: Final = (Parameter, Input)
 """The operations that become arguments of `@main` and have no lowering rule."""
 
 
-def write(plan: Plan) -> str:
+def write(plan: Plan, donate: Mapping[Symbol, Symbol] | None = None) -> str:
     """Returns the module text of `plan`: one `func.func public @main`.
 
     Parameters, then inputs, are its arguments and the declared results its results. A value is
     called `%vN` after its node. Where nodes amount to an operation of the target, that is written
-    in their place, under the name of the last of them, in every memory posture. Raises `EmitError`
-    where an element has no MLIR spelling.
+    in their place, under the name of the last of them, in every memory posture. `donate` maps
+    arguments to the results that may take their buffers. Raises `EmitError` where an element has
+    no MLIR spelling or a donation cannot be.
     """
     signature = plan.signature()
+    places = donated(signature, donate or {})
     arguments = ", ".join(
-        f"%v{port.symbol.position}: {tensor_type(port.type)}{_named(port.name)}"
+        f"%v{port.symbol.position}: {tensor_type(port.type)}{_aliased(places.get(port.symbol))}"
+        f"{_named(port.name)}"
         for port in signature.arguments
     )
     types = ", ".join(tensor_type(port.type) for port in signature.results)
@@ -109,6 +113,10 @@ class _Body:
         except EmitError as error:
             title = self.columns.title(index)
             raise EmitError(f"{title} cannot be written: {error}") from None
+
+
+def _aliased(place: int | None) -> str:
+    return "" if place is None else f" {{tf.aliasing_output = {place} : i32}}"
 
 
 def _named(name: str | None) -> str:

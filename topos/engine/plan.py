@@ -81,12 +81,17 @@ class Plan:
         parameters, inputs = self._sources_of(Parameter), self._sources_of(Input)
         return Signature(*map(self._ports, (parameters, inputs, self._results)))
 
-    def emit_stablehlo(self) -> str:
-        """Returns the plan as the text of a StableHLO module; raises `EmitError`."""
+    def emit_stablehlo(self, *, donate: Mapping[Symbol, Symbol] | None = None) -> str:
+        """Returns the plan as the text of a StableHLO module.
+
+        `donate` maps arguments to the results of their type that may take their buffers: a
+        parameter to its own next value, say. A runtime that heeds it ends the argument's life.
+        Raises `EmitError` where an element has no MLIR spelling or a donation cannot be.
+        """
         # A door: emission depends on plans, never the reverse.
         from topos.emit import write
 
-        return write(self)
+        return write(self, donate)
 
     def compile(
         self,
