@@ -45,6 +45,7 @@ def census(text: str) -> Census:
     """
     requested(text, None)
     from topos.runtimes._stablehlo import census as counting
-    from topos.runtimes._stablehlo.read import read
+    from topos.runtimes._stablehlo.read import read, told_of
 
-    return counting.census(read(text))
+    with told_of(text):
+        return counting.census(read(text))

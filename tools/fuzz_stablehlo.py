@@ -187,7 +187,8 @@ class _LateError(BaseException):
     """The alarm; no handler of exceptions takes it for one of its own."""
 
 
-def _alarm(number: int, frame: object) -> None:
+def alarm(number: int, frame: object) -> None:
+    """Ends the text that is tried: what SIGALRM calls."""
     raise _LateError
 
 
@@ -237,7 +238,7 @@ def main(arguments: list[str] | None = None) -> int:
     if not texts:
         parser.error("there is no text to mutate")
     resource.setrlimit(resource.RLIMIT_AS, (MEMORY, resource.RLIM_INFINITY))
-    signal.signal(signal.SIGALRM, _alarm)
+    signal.signal(signal.SIGALRM, alarm)
     warnings.simplefilter("error")
     if chosen.only is not None:
         print(mutated(texts, chosen.seed, chosen.only))

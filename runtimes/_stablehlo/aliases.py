@@ -56,9 +56,15 @@ class Names(NamedTuple):
             case Dense():
                 body = self.resources.body(part)
                 return Dense(body, self.resolved(part.type), part.line, part.column)
-            case Function() | Parameter() | Region() | Block() | Operation():
+            case Region():
+                return self._region(part)
+            case Operation():
+                return self._operation(part)
+            case Function() | Parameter():
                 return type(part)(*[self.resolved(field) for field in part])
-            case TupleType() | FunctionType() | Typed():
+            case TupleType():
+                return TupleType(tuple(map(self.resolved, part.parts)))
+            case FunctionType() | Typed():
                 return type(part)(*[self.resolved(field) for field in part])
             case Record():
                 return Record(self._each(part), part.opening)
@@ -70,6 +76,23 @@ class Names(NamedTuple):
                 return tuple([self.resolved(value) for value in part])
             case _:
                 return part
+
+    def _region(self, region: Region) -> Region:
+        # Regions nest deep, so this costs few calls inside one another.
+        blocks: list[Block] = []
+        for arguments, operations, label in region.blocks:
+            stated = tuple(map(self.resolved, arguments))
+            blocks.append(Block(stated, tuple(map(self._operation, operations)), label))
+        return Region(tuple(blocks))
+
+    def _operation(self, operation: Operation) -> Operation:
+        types = operation.operand_types
+        return operation._replace(
+            attributes=self._each(operation.attributes),
+            regions=tuple(map(self._region, operation.regions)),
+            operand_types=None if types is None else tuple(map(self.resolved, types)),
+            result_types=tuple(map(self.resolved, operation.result_types)),
+        )
 
     def _each(self, part: Mapping[str, Any]) -> dict[str, Any]:
         return {key: self.resolved(value) for key, value in part.items()}

@@ -141,14 +141,16 @@ class _Builder:
                 if slot in frame.constants
             ]
         )
+        # Regions nest deep, so a loop spares the call of a comprehension.
+        regions: list[Program] = []
+        for region in operation.regions:
+            regions.append(self._region(region, line, captures, known))
         return Site(
             operation=operation,
             operands=cast(Any, tuple([frame.types[slot] for slot in inputs])),
             results=cast(Any, tuple([held(type, line) for type in operation.result_types])),
             constants=tuple([frame.constants.get(slot) for slot in inputs]),
-            regions=tuple(
-                [self._region(region, line, captures, known) for region in operation.regions]
-            ),
+            regions=tuple(regions),
             captures=len(captures),
             function=self._called,
             exact=self._exact,

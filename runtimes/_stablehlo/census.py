@@ -19,10 +19,10 @@ from topos.runtimes._stablehlo.syntax import (
 )
 from topos.runtimes._stablehlo.types import ELEMENTS
 
-__all__ = ["Census", "Count", "census"]
+__all__ = ["CONVOLUTIONS", "MOVES", "PER_ELEMENT", "PRODUCTS", "Census", "Count", "census"]
 
 # These move elements or choose among them, and compute none.
-_MOVES: Final = frozenset(
+MOVES: Final = frozenset(
     f"stablehlo.{name}"
     for name in (
         "bitcast_convert",
@@ -57,10 +57,10 @@ _MOVES: Final = frozenset(
         "tuple",
     )
 )
-_PRODUCTS: Final = frozenset({"stablehlo.dot", "stablehlo.dot_general", "stablehlo.einsum"})
-_CONVOLUTIONS: Final = frozenset({"stablehlo.convolution", "stablehlo.dynamic_conv"})
+PRODUCTS: Final = frozenset({"stablehlo.dot", "stablehlo.dot_general", "stablehlo.einsum"})
+CONVOLUTIONS: Final = frozenset({"stablehlo.convolution", "stablehlo.dynamic_conv"})
 # Their bodies run once for each element that they take in.
-_PER_ELEMENT: Final = frozenset({"stablehlo.map", "stablehlo.reduce", "stablehlo.scatter"})
+PER_ELEMENT: Final = frozenset({"stablehlo.map", "stablehlo.reduce", "stablehlo.scatter"})
 _CALLS: Final = {"func.call": "callee", "stablehlo.composite": "decomposition"}
 _ENDS: Final = frozenset({"func.return", "stablehlo.return"})
 
@@ -139,9 +139,9 @@ class _Tally:
 
 def _flops(operation: Operation, operands: tuple[Type, ...]) -> int:
     name, results = operation.name, operation.result_types
-    if operation.regions or name in _MOVES or not _floating(results[:1]):
+    if operation.regions or name in MOVES or not _floating(results[:1]):
         return 0
-    if name in _PRODUCTS or name in _CONVOLUTIONS:
+    if name in PRODUCTS or name in CONVOLUTIONS:
         return 2 * _size(results) * _terms(operation, operands)
     return _size(results)
 
@@ -149,7 +149,7 @@ def _flops(operation: Operation, operands: tuple[Type, ...]) -> int:
 def _terms(operation: Operation, operands: tuple[Type, ...]) -> int:
     """Returns how many products an element of a product's or convolution's result sums."""
     left, right, *_ = map(_extents, operands)
-    if operation.name in _CONVOLUTIONS:
+    if operation.name in CONVOLUTIONS:
         kernel = operation.attributes["dimension_numbers"][1]
         return math.prod(
             extent for extent, role in zip(right, kernel, strict=True) if str(role) != "o"
@@ -231,6 +231,6 @@ class _Taker:
         if isinstance(operation.attributes.get("value"), Dense):
             self.constant_bytes += _bytes(results)
         tally.count(operation, operands, times)
-        inner = times * _size(operands[:1]) if operation.name in _PER_ELEMENT else times
+        inner = times * _size(operands[:1]) if operation.name in PER_ELEMENT else times
         for region in operation.regions:
             self._region(region, types, tally, inner)

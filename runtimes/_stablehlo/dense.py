@@ -37,6 +37,7 @@ _NOT_DECIMAL: Final = re.compile(r"[^0-9eE.,+-]|(?<![0-9])\.")
 _NOT_INTEGER: Final = re.compile(r"[^0-9,-]")
 _NAMES: Final = {dtype: name for name, dtype in ELEMENTS.items()}
 _HEXADECIMAL: Final = re.compile(r"0x[0-9A-Fa-f]{1,32}")
+_HEXADECIMAL_INTEGER: Final = re.compile(rf"-?{_HEXADECIMAL.pattern}")
 _BARE: Final = str.maketrans("", "", "()")
 _TRUTH: Final = {"true": True, "false": False, "1": True, "0": False, "-1": True}
 
@@ -150,8 +151,13 @@ def _read(parts: list[str], type: Tensor) -> Array:
     if is_float(type):
         return _floats(parts, type)
     if type.element == "i1":
-        return np.array([_TRUTH[part] for part in parts], np.bool_)
+        return np.array([_truth(part) for part in parts], np.bool_)
     return _integers(parts, type)
+
+
+def _truth(part: str) -> bool:
+    digits = _HEXADECIMAL_INTEGER.fullmatch(part)
+    return _TRUTH[str(int(part, 16)) if digits else part]
 
 
 def _floats(parts: list[str], type: Tensor) -> Array:
@@ -195,7 +201,7 @@ def _integers(parts: list[str], type: Tensor) -> Array:
 
 
 def _integer(part: str) -> int:
-    if _HEXADECIMAL.fullmatch(part):
+    if _HEXADECIMAL_INTEGER.fullmatch(part):
         return int(part, 16)
     if _NOT_INTEGER.search(part):
         raise ValueError

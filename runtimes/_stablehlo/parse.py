@@ -16,6 +16,7 @@ from topos.errors import ParseError, UnsupportedError
 from topos.runtimes._stablehlo import attributes, forms, locations, shardings, statements, typetext
 from topos.runtimes._stablehlo.misread import MisreadError, line_of, placed
 from topos.runtimes._stablehlo.spelling import READ
+from topos.runtimes._stablehlo.stream import Watch
 from topos.runtimes._stablehlo.syntax import Module
 from topos.runtimes._stablehlo.wording import alternatives
 
@@ -57,6 +58,7 @@ def _parser() -> Lark:
         lexer="contextual",
         maybe_placeholders=True,
         propagate_positions=False,
+        postlex=cast(Any, Watch()),
         # Lark calls whatever carries a rule's name; a Transformer is only the usual such object.
         transformer=cast(Any, callbacks),
     )

@@ -137,7 +137,7 @@ class TupleType(NamedTuple):
     parts: tuple[Type, ...]
 
     def __str__(self) -> str:
-        return f"tuple<{', '.join(map(str, self.parts))}>"
+        return f"tuple<{', '.join([part.__str__() for part in self.parts])}>"
 
 
 class OtherType(NamedTuple):

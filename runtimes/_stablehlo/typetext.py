@@ -21,7 +21,10 @@ from topos.runtimes._stablehlo.syntax import (
 
 __all__ = ["RULES"]
 
-_EXTENT: Final = re.compile(r"\s*(?:(\d{1,18})|\?)\s*x")
+_EXTENT: Final = re.compile(r"\s*(?:([0-9]{1,19})|\?)\s*x")
+_NUMBER: Final = re.compile(r"([0-9]+)\s*x")
+# MLIR counts in 64 bits with a sign.
+_BEYOND: Final = 1 << 63
 _UNRANKED: Final = re.compile(r"\*\s*x\s*")
 _SCALAR: Final = re.compile(r"[su]?i\d+|f\d+(?:E\d+M\d+[A-Z0-9]*)?|bf16|tf32|index|none")
 _ELEMENT: Final = re.compile(
@@ -34,8 +37,20 @@ _KEPT: Final = 4096
 def _tensor_type(token: Token) -> Type:
     type = _tensor(token.value)
     if not _ELEMENT.fullmatch(type.element):
-        raise MisreadError(f"no element is called {type.element[:40]!r}", token)
+        raise _misnamed(type.element, token)
     return type
+
+
+def _misnamed(element: str, token: Token) -> MisreadError:
+    extent = _NUMBER.match(element)
+    if extent is None:
+        return MisreadError(f"no element is called {element[:40]!r}", token)
+    before = token.value[: token.value.index(element)]
+    lines, last = before.count("\n"), len(before) - before.rfind("\n") - 1
+    column = last + 1 if lines else (token.column or 1) + last
+    digits = extent[1] if len(extent[1]) <= 40 else f"{extent[1][:37]}..."
+    place = Token("EXTENT", digits, line=(token.line or 1) + lines, column=column)
+    return MisreadError(f"an extent is less than 2**63, got {digits}", place)
 
 
 @lru_cache(_KEPT)
@@ -45,7 +60,7 @@ def _tensor(text: str) -> Tensor | Unranked:
         return Unranked(body[match.end() :])
     shape: list[int | None] = []
     start = 0
-    while match := _EXTENT.match(body, start):
+    while (match := _EXTENT.match(body, start)) and int(match[1] or 0) < _BEYOND:
         shape.append(int(match[1]) if match[1] else None)
         start = match.end()
     element, encoding = _split(body[start:])

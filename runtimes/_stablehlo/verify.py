@@ -136,10 +136,11 @@ class _Walk:
             raise VerifyError(f"{operation.name} {names}", *place)
         if operation.regions and operation.name not in _HOLDERS:
             raise VerifyError(f"{operation.name} takes no region", *place)
-        bodies = tuple([self._inner(region, scope, operation) for region in operation.regions])
-        rule(
-            Claim(operation, operands, results, scope.constants(operation), bodies, self._functions)
-        )
+        bodies: list[FunctionType] = []
+        for region in operation.regions:
+            bodies.append(self._inner(region, scope, operation))
+        known = scope.constants(operation)
+        rule(Claim(operation, operands, results, known, tuple(bodies), self._functions))
         for name, type in zip(operation.results, results, strict=True):
             scope.define(name, type, place)
         if operation.name in _CONSTANTS:

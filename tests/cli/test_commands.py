@@ -163,7 +163,20 @@ def test_print_reads_the_generic_form_on_standard_input(
 def test_ops_of_a_module_without_main_is_refused(tmp_path: Path, capsys: Captured) -> None:
     path = write(tmp_path, TEXT.replace("@main", "@other"))
     assert main(["ops", path]) == 1
-    assert capsys.readouterr().err == f"{path}: a module needs a function @main\n"
+    first = TEXT.splitlines()[0].replace("@main", "@other")
+    assert capsys.readouterr().err == f"{path}:1:1: a module needs a function @main\n{first}\n^\n"
+
+
+def test_a_command_that_is_interrupted_says_so_in_a_line(
+    capsys: Captured, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Interrupted(io.StringIO):
+        def read(self, size: int | None = -1) -> str:
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr("sys.stdin", Interrupted())
+    assert main(["run", "-", "--random", "1"]) == 130
+    assert capsys.readouterr().err == "interrupted\n"
 
 
 def test_a_run_of_something_unsupported_points_at_it(tmp_path: Path, capsys: Captured) -> None:

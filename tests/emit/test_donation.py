@@ -19,7 +19,7 @@ def step() -> tuple[Plan, dict[str, Symbol]]:
     bias = tape.parameter(np.zeros(3, np.float32), name="bias")
     wide = tape.parameter(np.zeros(3), element=f64, name="wide")
     batch = tape.input(np.ones((4, 2), np.float32), name="batch")
-    loss = (batch.matmul(weight) + bias.broadcast_along([0], [4])).sum()
+    loss = ((batch @ weight) + bias.broadcast_along([0], [4])).sum()
     halved = weight * 0.5
     lowered = bias - 1.0
     values = {
@@ -71,8 +71,8 @@ def test_what_cannot_be_donated(argument: str, result: str, reason: str) -> None
 def test_a_result_takes_one_buffer() -> None:
     tape = Tape(element=f32)
     first, second = (tape.parameter(np.ones(3, np.float32)) for _ in range(2))
-    total = (first + second).symbol()
-    donate = {first.symbol(): total, second.symbol(): total}
+    total = (first + second).symbol
+    donate = {first.symbol: total, second.symbol: total}
     plan = tape.into_network().entry([total]).lower()
     with pytest.raises(EmitError, match="takes one buffer, and two are donated to it"):
         plan.emit_stablehlo(donate=donate)

@@ -12,6 +12,7 @@ from tests.neural.near import Case, computed, furthest, recorded
 from topos import Element, f32, f64
 from topos.neural import (
     Activation,
+    affine,
     average_pool,
     batch_norm,
     batch_norm_inference,
@@ -20,7 +21,6 @@ from topos.neural import (
     conv2d,
     cross_entropy,
     layer_norm,
-    affine,
     max_pool,
     mse,
     rms_norm,

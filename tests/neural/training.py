@@ -10,7 +10,7 @@ import numpy.typing as npt
 from topos import Element, Field, Network, Parameters, Tape, Tensor, broadcast_to, f32, mean
 from topos.neural.optimizer import Optimizer, OptimizerState
 
-__all__ = ["BATCH", "WEIGHTS", "batches", "regression", "same_fields", "trained"]
+__all__ = ["BATCH", "WEIGHTS", "batches", "changed", "regression", "same_fields", "trained"]
 
 Array = npt.NDArray[Any]
 
@@ -57,6 +57,11 @@ def trained(
         losses.append(run.of("loss"))
         parameters, state = optimizer.step(parameters, run.backward("loss"), state)
     return parameters, state, losses
+
+
+def changed(parameters: Parameters) -> Parameters:
+    """Returns other payloads of the same types."""
+    return parameters.map(lambda own: own + 1)
 
 
 def same_fields(left: Field, right: Field) -> bool:

@@ -14,10 +14,6 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
-# One thread, set before numpy loads its BLAS.
-for variable in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "NUMBA_NUM_THREADS"):
-    os.environ[variable] = "1"
-
 import numpy as np
 import plan_models as models
 import plan_rivals as rivals
@@ -193,7 +189,14 @@ def memory() -> None:
         print(f"| {WORKLOADS[name].title:<40} | {row} | {ratio:7.2f}x | (at most 1.1x)")
 
 
+ONE_THREAD: Final = dict.fromkeys(
+    ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "NUMBA_NUM_THREADS"), "1"
+)
+
 if __name__ == "__main__":
+    if not ONE_THREAD.items() <= os.environ.items():
+        # The libraries read it when they load, which they have done by now.
+        os.execve(sys.executable, [sys.executable, *sys.argv], {**os.environ, **ONE_THREAD})
     if sys.argv[1:2] == ["--peak"]:
         print(peak_of(*sys.argv[2:]))
         raise SystemExit

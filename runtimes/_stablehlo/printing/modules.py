@@ -34,7 +34,8 @@ def _module(writer: Writer, module: Module) -> None:
     name = f" {referred(module.name)}" if module.name else ""
     attributes = f" attributes {dictionary(module.attributes)}" if module.attributes else ""
     writer.line(f"module{name}{attributes} {{")
-    writer.inside(lambda: _statements(writer, module))
+    with writer.inside():
+        _statements(writer, module)
     writer.line("}")
 
 

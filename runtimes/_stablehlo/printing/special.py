@@ -116,15 +116,10 @@ def _reduce(writer: Writer, operation: Operation) -> bool:
         return True
     writer.line(f"{_head(operation)}{initials} {across}")
     groups = zip(arguments[:count], arguments[count:], strict=True)
-    writer.inside(
-        lambda: _reducer(writer, body, " ".join(f"({parameters(group)})" for group in groups))
-    )
+    with writer.inside():
+        writer.line(f"reducer{' '.join(f'({parameters(group)})' for group in groups)} {{")
+        writer.region(body, "}", labelled=False)
     return True
-
-
-def _reducer(writer: Writer, body: Region, arguments: str) -> None:
-    writer.line(f"reducer{arguments} {{")
-    writer.region(body, "}", labelled=False)
 
 
 def _applied(body: Region, reduced: Type) -> str:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections import ChainMap
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from typing import Final
 
 from topos.runtimes._stablehlo.printing.attributes import dictionary, function_type, quoted
@@ -42,10 +43,11 @@ class Writer:
         """Adds a line at the present indentation."""
         self.lines.append(f"{_INDENT * self._depth}{text}")
 
-    def inside(self, write: Callable[[], None]) -> None:
-        """Calls `write` with the indentation one deeper."""
+    @contextmanager
+    def inside(self) -> Iterator[None]:
+        """Makes the indentation one deeper."""
         self._depth += 1
-        write()
+        yield
         self._depth -= 1
 
     def region(self, region: Region, close: str, labelled: bool = True) -> None:
@@ -55,7 +57,12 @@ class Writer:
         """
         self._types = self._types.new_child()
         for position, block in enumerate(region.blocks):
-            self._block(block, position, labelled)
+            self._open(block, position, labelled)
+            # Regions nest deep, so this loop costs no call of its own.
+            self._depth += 1
+            for operation in block.operations:
+                self.operation(operation)
+            self._depth -= 1
         self._types = self._types.parents
         self.line(close)
 
@@ -72,7 +79,8 @@ class Writer:
         if name.endswith("#0"):
             self._types[name[:-2]] = type
 
-    def _block(self, block: Block, position: int, labelled: bool) -> None:
+    def _open(self, block: Block, position: int, labelled: bool) -> None:
+        """Defines the arguments of a block and adds the line of its label, where it needs one."""
         for argument in block.arguments:
             self._define(argument.name, argument.type)
         empty = not block.operations and not block.arguments
@@ -80,11 +88,6 @@ class Writer:
             label = block.label or f"^bb{position}"
             arguments = f"({parameters(block.arguments)})" if block.arguments else ""
             self.line(f"{label}{arguments}:")
-        self.inside(lambda: self._each(block.operations))
-
-    def _each(self, operations: Iterable[Operation]) -> None:
-        for operation in operations:
-            self.operation(operation)
 
     def type(self, operation: Operation) -> FunctionType:
         """Returns the types of an operation's values, those unsaid from their definitions."""

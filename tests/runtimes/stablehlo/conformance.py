@@ -81,10 +81,9 @@ def agrees(got: Array, due: Array, comparison: dict[str, Any]) -> bool:
     """Returns whether `got` is `due` by the comparison's kind; complex numbers go by parts."""
     if got.dtype != due.dtype or got.shape != due.shape:
         return False
+    parts = [(got, due)]
     if due.dtype.kind == "c":
         parts = [(got.real, due.real), (got.imag, due.imag)]
-    else:
-        parts = [(got, due)]
     return all(_agree(np.ravel(one), np.ravel(other), comparison) for one, other in parts)
 
 

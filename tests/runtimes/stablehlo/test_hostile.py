@@ -8,9 +8,10 @@ from contextlib import suppress
 
 import pytest
 
-from topos.errors import ParseError, ToposError, UnsupportedError
+from topos.errors import ExecutionError, ParseError, ToposError, UnsupportedError
 from topos.runtimes._stablehlo.parse import parse
 from topos.runtimes._stablehlo.printing import printed
+from topos.runtimes.interpreter import RUNTIME
 
 T = "tensor<2xf32>"
 
@@ -108,6 +109,17 @@ def test_a_long_line_keeps_its_columns() -> None:
     with pytest.raises(ParseError) as caught:
         parse(function(line))
     assert (caught.value.line, caught.value.column) == (2, line.index("oops") + 3)
+
+
+def test_a_splat_larger_than_memory_is_refused_when_it_is_returned() -> None:
+    type = "tensor<70368744177664xf32>"
+    text = (
+        f"func.func @main() -> {type} {{\n"
+        f"%0 = stablehlo.constant dense<1.0> : {type}\nreturn %0 : {type}\n}}"
+    )
+    executable = RUNTIME.compile(text)
+    with pytest.raises(ExecutionError, match="needs more memory than this machine has"):
+        executable()
 
 
 CUT = function(f"%0 = stablehlo.reduce(%a init: %b) applies stablehlo.add across dimensions = [0]"

@@ -25,16 +25,21 @@ INDICES: tuple[Any, ...] = (
     (1, 1, np.array([[2, 0, 0, 1], [1, 1, 2, 2]], np.int32)),
     (2, 1, np.array([[3], [0]], np.uint32)),
     (2, 2, np.array([[3, 0, 1], [2, 2, 0]], np.int32)),
+    (-2, 0, np.array([[2, 0], [1, 1]], np.int64)),
+    (-1, -1, np.array([[3], [0]], np.uint32)),
 )
 
 
 @pytest.mark.parametrize(("axis", "batch", "indices"), INDICES)
 def test_an_index_select(run: Run, axis: int, batch: int, indices: Any) -> None:
+    stated = f"dim = {axis} : i64, batch_dims = {batch} : i64"
+    # Negative ones count from the end.
+    axis, batch = axis % A.ndim, batch + indices.ndim if batch < 0 else batch
     shape = (*A.shape[:axis], *indices.shape[batch:], *A.shape[axis + 1 :])
     result = spelled(np.empty(shape, np.int16))
     body = (
-        f'%r = "stablehlo.torch_index_select"(%a, %b) {{dim = {axis} : i64,'
-        f" batch_dims = {batch} : i64}} : ({spelled(A)}, {spelled(indices)}) -> {result}"
+        f'%r = "stablehlo.torch_index_select"(%a, %b) {{{stated}}}'
+        f" : ({spelled(A)}, {spelled(indices)}) -> {result}"
     )
     wanted = np.empty(shape, np.int16)
     for place in np.ndindex(shape):

@@ -19,7 +19,32 @@ def function(line: str) -> str:
 
 UNREADABLE = (
     ("hello", 1, 1, "expected a function or a module or the end of the text, got 'hello'"),
-    ("é", 1, 1, "expected a function or a module, got 'é'"),
+    ("é", 1, 1, "expected a function or a module or the end of the text, got 'é'"),
+    (
+        "func.func @main() { return }\n\0",
+        2,
+        1,
+        "expected 'loc', a function or a module or the end of the text, got '\\x00'",
+    ),
+    (
+        function("%0 = stablehlo.iota dim = é"),
+        2,
+        29,
+        "expected a number, a word, a string or a list, got 'é'",
+    ),
+    (
+        function(f'%0 = stablehlo.add "x" %a : {T}'),
+        2,
+        8,
+        "stablehlo.add is not written with the name 'x'",
+    ),
+    (
+        function(f"%0#1 = stablehlo.add %a, %b : {T}"),
+        2,
+        3,
+        "a value is named without '#', got '%0#1'",
+    ),
+    ("func.func @main(%a#0: i1) { }", 1, 17, "a value is named without '#', got '%a#0'"),
     ("module {", 1, 9, "expected '}' or a function or a module, got the end of the text"),
     (
         "func.func @main() {\n",

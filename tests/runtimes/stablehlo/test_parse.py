@@ -145,7 +145,7 @@ def test_the_generic_form_of_a_module_is_its_pretty_form() -> None:
 def test_an_alias_stands_for_its_attribute_or_its_type() -> None:
     text = """
     #axes = array<i64: 1, 0>
-    #all = {k = [#axes, #other]}
+    #all = {k = [#axes, #x.y<1>]}
     !matrix = tensor<2x3xf32>
     func.func @main(%a: !matrix) -> !matrix {
       %0 = "x.y"(%a) ({
@@ -160,7 +160,7 @@ def test_an_alias_stands_for_its_attribute_or_its_type() -> None:
     assert function.body is not None
     operation, end = function.body.blocks[0].operations
     assert operation.attributes["permutation"] == (1, 0)
-    assert operation.attributes["all"] == {"k": ((1, 0), ("#other",))}
+    assert operation.attributes["all"] == {"k": ((1, 0), ("#x.y<1>",))}
     assert (operation.operand_types, operation.result_types) == ((M,), (TupleType((M,)),))
     assert operation.regions[0].blocks[0].operations[0].result_types == (M,)
     assert end.operand_types == (M,)

@@ -20,9 +20,9 @@ def function(line: str) -> str:
 
 
 INVALID = (
-    ("", "a module needs a function @main"),
-    ("module {}", "a module needs a function @main"),
-    ("func.func @f() { return }", "a module needs a function @main"),
+    ("", "line 1: a module needs a function @main"),
+    ("module {}", "line 1: a module needs a function @main"),
+    ("func.func @f() { return }", "line 1: a module needs a function @main"),
     ("func.func @main() { }", "line 1: a block ends in a return"),
     ("func.func @main() { return } func.func @main() { return }", "line 1: @main is defined twice"),
     (
@@ -42,6 +42,20 @@ INVALID = (
         "line 2: stablehlo.add uses %0, which is not defined",
     ),
     (function(f"%0 = stablehlo.add %a : {T}"), "line 2: stablehlo.add needs 2 operands, got 1"),
+    (
+        function(
+            f"%0 = stablehlo.add %a, %b : {T}\n"
+            f"%0:2 = stablehlo.optimization_barrier %a, %b : {T}, {T}"
+        ),
+        "line 3: %0 is defined twice",
+    ),
+    (
+        function(
+            f"%0:2 = stablehlo.optimization_barrier %a, %b : {T}, {T}\n"
+            f"%0 = stablehlo.add %a, %b : {T}"
+        ),
+        "line 3: %0 is defined twice",
+    ),
     (
         function(f'%0:2 = "stablehlo.add"(%a, %b) : ({T}, {T}) -> ({T}, {T})'),
         "line 2: stablehlo.add has 1 result, got 2",
@@ -220,6 +234,7 @@ def test_a_module_that_breaks_a_rule(text: str, message: str) -> None:
     with pytest.raises(VerifyError) as caught:
         RUNTIME.compile(text)
     assert told(caught.value) == message
+    assert caught.value.column
 
 
 @pytest.mark.parametrize(("line", "message"), MISNAMED)

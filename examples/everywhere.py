@@ -1,0 +1,97 @@
+"""Runs plans on every runtime and holds each against the oracle, for the examples' tables."""
+
+from __future__ import annotations
+
+import statistics
+import time
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Final, NamedTuple
+
+import numpy as np
+
+from topos import Parameters, Plan, Run, Symbol, Tensor, ToposError, runtimes
+from topos.runtimes.grade import graded
+
+__all__ = ["Feeds", "Forward", "Trial", "others", "rows", "trial"]
+
+# How long, and how often at most, a module is called to take its time.
+SECONDS, MOST_CALLS = 0.3, 100
+
+Feeds = Mapping[Symbol | str, Any]
+Forward = Callable[[Parameters, Feeds], Run]
+Use = Callable[[Forward], str]
+"""What a runtime is used for beyond one call: its answer is one more cell of the row."""
+
+
+class Trial(NamedTuple):
+    """A plan, what it is run with, and what the oracle makes of that."""
+
+    plan: Plan
+    parameters: Parameters
+    feeds: Feeds
+    oracle: Run
+    use: Use | None = None
+
+
+def trial(plan: Plan, parameters: Parameters, feeds: Feeds, use: Use | None = None) -> Trial:
+    """Returns the trial of `plan` by the results of the oracle."""
+    oracle = plan.network.entry(plan.results).interpret(parameters, feeds)
+    return Trial(plan, parameters, feeds, oracle, use)
+
+
+def rows(trials: Sequence[Trial]) -> list[list[str]]:
+    """Returns one row a runtime: its name, its state, and each trial's distance, time and use."""
+    return [_row(name, trials) for name in runtimes.names()]
+
+
+def others() -> str:
+    """Returns one line on what the runtimes that this installation lacks would add."""
+    missing = {name: each.detail for name, each in runtimes.status().items() if not each.ready}
+    if not missing:
+        return "every runtime is installed"
+    ways = dict.fromkeys(detail.rpartition(": ")[2] for detail in missing.values())
+    return f"{', '.join(missing)} would run the same modules: {', '.join(ways)}"
+
+
+def _row(name: str, trials: Sequence[Trial]) -> list[str]:
+    blank = ["-"] * sum(2 + (each.use is not None) for each in trials)
+    status = runtimes.load(name).status()
+    if not status.ready:
+        return [name, status.detail, *blank]
+    try:
+        cells = [cell for each in trials for cell in _cells(name, each)]
+    except ToposError as error:
+        return [name, f"failed: {error}", *blank]
+    return [name, f"ready: {status.detail}", *cells]
+
+
+def _cells(name: str, trial: Trial) -> list[str]:
+    # The grade is that of the separate roundings; a runtime left to itself merges some.
+    compiled = trial.plan.compile(name, numerics="exact")
+    run = compiled.forward(trial.parameters, trial.feeds)
+    cells = [_distance(name, trial, run), _milliseconds(compiled.forward, trial)]
+    return cells if trial.use is None else [*cells, trial.use(compiled.forward)]
+
+
+def _distance(name: str, trial: Trial, run: Run) -> str:
+    """Returns how far results are from the oracle's, beside the largest element of each."""
+    if all(each.bits_equal for each in graded(trial.plan, name, run, trial.oracle).results):
+        return "bits equal"
+    pairs = [(trial.oracle.of(symbol), run.of(symbol)) for symbol in trial.plan.results]
+    return f"{max(_furthest(own, its) for own, its in pairs):.0e}"
+
+
+def _furthest(own: Tensor, its: Tensor) -> float:
+    ours, theirs = (each.numpy().astype(np.float64) for each in (own, its))
+    largest: Final = np.abs(ours).max()
+    return float(np.abs(ours - theirs).max() / largest) if largest else float(np.abs(theirs).max())
+
+
+def _milliseconds(forward: Forward, trial: Trial) -> str:
+    """Returns the median duration of a call."""
+    durations: list[float] = []
+    while sum(durations) < SECONDS and len(durations) < MOST_CALLS:
+        start = time.perf_counter()
+        forward(trial.parameters, trial.feeds)
+        durations.append(time.perf_counter() - start)
+    return f"{statistics.median(durations) * 1e3:,.2f}"
