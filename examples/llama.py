@@ -1,63 +1,43 @@
-"""Trains a small Llama on a sonnet and decodes from it, or decodes from a checkpoint of a large one.
+"""Trains a small Llama on a sonnet and decodes from it, or decodes from a checkpoint.
 
-Every token is chosen twice: over the whole context, and over a cache of keys and values. Both
-recordings share their parameters, and under Exact both have the same bits.
+Every token is chosen twice: over the whole context, and over a cache of keys and values. Both are
+recordings of one network, and under Exact both have the same bits.
 """
 
 from __future__ import annotations
 
 import argparse
-import json
 import sys
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+import time
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
+from decoding import Decoded, Decoder, decoder, record_decoding
+from everywhere import Feeds, Forward, others, rows, trial
+from llama_model import Configuration, Llama, configuration, loaded
+from terminal import Console, Progress, Table, bounded, progress, runtimes_table
 
 from topos import (
-    Cache,
-    Embedding,
-    Linear,
-    MultiHeadAttention,
+    AdamW,
+    Clipped,
     Network,
     Parameters,
-    Plan,
-    RmsNorm,
+    RecordedStep,
+    Symbol,
     Tape,
-    Tensor,
     ToposError,
-    Value,
-    Visitor,
     cross_entropy,
     i64,
     init,
     label,
+    matrices,
     parameters,
-    silu,
+    record_step,
+    schedule,
 )
-from topos.neural.adam import AdamW
-from topos.neural.checkpoint import load
-from topos.neural.clipping import Clipped
-from topos.neural.decay import matrices
-from topos.neural.schedule import cosine, warm_up
-from topos.neural.step import RecordedStep, record_step
-
-sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
-
-# As a command, this file finds the examples it shares code with by the line above.
-from examples.everywhere import Forward, others, rows, trial  # noqa: E402
-
-try:
-    from rich.console import Console
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
-    from rich.table import Table
-    from rich.text import Text
-except ImportError:
-    print("llama needs rich: pip install 'topos-compiler[examples]'", file=sys.stderr)
-    raise SystemExit(2) from None
 
 # Shakespeare, sonnet 18 (1609).
 SONNET: Final = """\
@@ -77,112 +57,173 @@ So long as men can breathe or eyes can see,
 So long lives this, and this gives life to thee.
 """
 LETTERS: Final = sorted(set(SONNET))
+SIZES: Final = Configuration(vocabulary=len(LETTERS))
+BATCH, CAPACITY, PROMPT = 4, 24, "So long "
+CAPTION: Final = (
+    "Off: the element furthest from the oracle's, beside the largest element of its result. Same"
+    " tokens: of those that decoding over the cache chooses on the runtime, fed its own results."
+)
 
 Array = npt.NDArray[Any]
 
 
-@dataclass(frozen=True)
-class Configuration:
-    """The sizes of a Llama (Touvron et al., 2023); a `tied` one has no output weights."""
+class Toy(NamedTuple):
+    """The small model: one step of its training, and the caches of its decoding."""
 
-    vocabulary: int
-    features: int = 32
-    layers: int = 2
-    heads: int = 4
-    groups: int = 2
-    hidden: int = 64
-    base: float = 10000.0
-    epsilon: float = 1e-5
-    tied: bool = False
+    network: Network
+    step: RecordedStep
+    grown: dict[str, Symbol]
 
 
-class Block:
-    """Grouped-query attention and a SwiGLU (Shazeer, 2020), each normalized first and added."""
-
-    def __init__(self, tape: Tape, sizes: Configuration, weights: init.Initializer) -> None:
-        def dense(place: int, inputs: int, outputs: int) -> Linear:
-            return Linear(tape, inputs, outputs, weights=weights.split(place), bias=None)
-
-        self.attention_norm = RmsNorm(tape, sizes.features, epsilon=sizes.epsilon)
-        self.attention = MultiHeadAttention(
-            tape,
-            sizes.features,
-            sizes.heads,
-            weights=weights.split(0),
-            bias=None,
-            groups=sizes.groups,
-            causal=True,
-            rotary=sizes.base,
-        )
-        self.feed_norm = RmsNorm(tape, sizes.features, epsilon=sizes.epsilon)
-        self.gate = dense(1, sizes.features, sizes.hidden)
-        self.up = dense(2, sizes.features, sizes.hidden)
-        self.down = dense(3, sizes.hidden, sizes.features)
-
-    def express(self, tape: Tape, hidden: Value) -> Value:
-        """Records the block over all positions, `[batch, length, features]`."""
-        attended = self.attention.express(tape, self.attention_norm.express(tape, hidden))
-        return self._fed(tape, hidden + attended)
-
-    def step(
-        self, tape: Tape, hidden: Value, cache: Cache, position: Value
-    ) -> tuple[Value, Cache]:
-        """Records the block over new positions, from `position` on, and the cache after them."""
-        normalized = self.attention_norm.express(tape, hidden)
-        attended, grown = self.attention.step(tape, normalized, cache, position)
-        return self._fed(tape, hidden + attended), grown
-
-    def visit(self, visitor: Visitor) -> None:
-        """Visits the parts under the names of the attributes."""
-        for name, part in vars(self).items():
-            visitor.child(name, part)
-
-    def _fed(self, tape: Tape, hidden: Value) -> Value:
-        normalized = self.feed_norm.express(tape, hidden)
-        gate = silu(self.gate.express(tape, normalized))
-        return hidden + self.down.express(tape, gate * self.up.express(tape, normalized))
+def record(seed: int, steps: int) -> Toy:
+    """Records the training step over a batch, and both ways to decode, on one tape."""
+    tape = Tape()
+    model = Llama(tape, SIZES, init.scaled(seed))
+    label(tape, model)
+    tokens = tape.input(shape=[BATCH, CAPACITY], element=i64, name="tokens")
+    following = tape.input(shape=[BATCH, CAPACITY], element=i64, name="following")
+    loss = cross_entropy(model.express(tape, tokens), following).named("loss")
+    rate = schedule.warm_up(max(1, steps // 10), schedule.cosine(2e-2, steps))
+    optimizer = Clipped(AdamW(rate, policy=matrices), 1.0)
+    step = record_step(tape, loss, parameters(model), optimizer)
+    grown = record_decoding(tape, model, CAPACITY)
+    return Toy(tape.into_network(), step, grown)
 
 
-class Llama:
-    """Tokens `[batch, length]` to the logits of what follows each, `[..., vocabulary]`."""
+def batch(random: np.random.Generator) -> Feeds:
+    """Returns windows of the sonnet, and what follows each of their letters."""
+    letters = encoded(SONNET)
+    starts = random.integers(len(letters) - CAPACITY, size=BATCH)
+    windows = letters[starts[:, None] + np.arange(CAPACITY + 1)]
+    return {"tokens": windows[:, :-1].copy(), "following": windows[:, 1:].copy()}
 
-    def __init__(self, tape: Tape, sizes: Configuration, weights: init.Initializer) -> None:
-        table = weights.split(sizes.layers)
-        self.embedding = Embedding(tape, sizes.vocabulary, sizes.features, table=table)
-        self.blocks = [Block(tape, sizes, weights.split(place)) for place in range(sizes.layers)]
-        self.norm = RmsNorm(tape, sizes.features, epsilon=sizes.epsilon)
-        self.output: Linear | None = None
-        if not sizes.tied:
-            drawn = weights.split(sizes.layers + 1)
-            self.output = Linear(tape, sizes.features, sizes.vocabulary, weights=drawn, bias=None)
 
-    def express(self, tape: Tape, tokens: Value) -> Value:
-        """Records the logits over a whole context."""
-        hidden = self.embedding.express(tape, tokens)
-        for block in self.blocks:
-            hidden = block.express(tape, hidden)
-        return self._logits(tape, hidden)
+def encoded(text: str) -> Array:
+    """Returns the letters of a text as tokens."""
+    return np.array([LETTERS.index(letter) for letter in text])
 
-    def step(
-        self, tape: Tape, tokens: Value, caches: Sequence[Cache], position: Value
-    ) -> tuple[Value, list[Cache]]:
-        """Records the logits of new tokens, and the caches that hold them too."""
-        hidden, grown = self.embedding.express(tape, tokens), []
-        for block, cache in zip(self.blocks, caches, strict=True):
-            hidden, after = block.step(tape, hidden, cache, position)
-            grown.append(after)
-        return self._logits(tape, hidden), grown
 
-    def visit(self, visitor: Visitor) -> None:
-        """Visits the embedding, the blocks, the last norm and the output weights."""
-        visitor.child("embedding", self.embedding)
-        visitor.children("blocks", self.blocks)
-        visitor.child("norm", self.norm)
-        if self.output is not None:
-            visitor.child("output", self.output)
+def train(toy: Toy, chosen: argparse.Namespace, bar: Progress) -> Parameters:
+    """Returns the parameters, the optimizer's state among them, after the recorded steps."""
+    plan = toy.network.entry(toy.step.roots(), numerics="exact").lower()
+    random, held = np.random.default_rng(chosen.seed), toy.network.parameters()
+    task = bar.add_task("training", total=chosen.steps, loss=float("nan"))
+    for _ in range(chosen.steps):
+        run = plan.forward(held, batch(random))
+        held = toy.step.advanced(held, run)
+        bar.update(task, advance=1, loss=run.of("loss").item())
+    return held
 
-    def _logits(self, tape: Tape, hidden: Value) -> Value:
-        hidden = self.norm.express(tape, hidden)
-        if self.output is not None:
-            return self.output.express(tape, hidden)
-        return affine(hidden, tape.value(self.embedding.table).transpose())
+
+def best(logits: Array) -> int:
+    """Returns the token of the largest logit, the first of several."""
+    return int(logits.argmax())
+
+
+def both(plans: Decoder, held: Parameters, prompt: Sequence[int]) -> tuple[str, Decoded]:
+    """Returns what decoding over the cache chose, and how decoding over the context compares."""
+    start = time.perf_counter()
+    cached = plans.over_cache(plans.single.forward, held, prompt, best)
+    middle = time.perf_counter()
+    whole = plans.over_context(plans.whole.forward, held, prompt, best)
+    end = time.perf_counter()
+    tokens = "the same tokens" if whole.tokens == cached.tokens else "other tokens"
+    equal = whole.logits.tobytes() == cached.logits.tobytes()
+    bits = "equal bits" if equal else f"{np.abs(whole.logits - cached.logits).max():.0e} apart"
+    count = len(cached.logits)
+    return (
+        f"over the whole context {tokens}, logits of {bits};"
+        f" {(middle - start) / count * 1e3:.1f} ms a token over the cache,"
+        f" {(end - middle) / count * 1e3:.1f} ms over the context"
+    ), cached
+
+
+def table(toy: Toy, held: Parameters, plans: Decoder, decoded: Decoded, feeds: Feeds) -> Table:
+    """Returns what every runtime makes of the training step and of decoding over the cache."""
+
+    def agreement(forward: Forward) -> str:
+        own = plans.over_cache(forward, held, encoded(PROMPT).tolist(), best).tokens
+        equal = sum(own == ours for own, ours in zip(own, decoded.tokens, strict=True))
+        return f"{equal} of {len(own)}"
+
+    step = toy.network.entry(toy.step.roots(), numerics="exact").lower()
+    first = {"token": encoded("S")[None], "position": np.array(0)}
+    trials = [
+        trial(step, toy.network.parameters(), feeds),
+        trial(plans.single, held, first, agreement),
+    ]
+    headings = "training off", "ms", "decoding off", "ms", "same tokens"
+    title = "training and decoding steps on every runtime"
+    return runtimes_table(rows(trials), headings, title, CAPTION)
+
+
+def run_toy(chosen: argparse.Namespace, console: Console) -> None:
+    """Trains the small model, decodes both ways, and runs it on every runtime."""
+    toy = record(chosen.seed, chosen.steps)
+    with progress(console, "steps") as bar:
+        held = train(toy, chosen, bar)
+    plans = decoder(toy.network, toy.grown, CAPACITY)
+    verdict, decoded = both(plans, held, encoded(PROMPT).tolist())
+    console.print(repr("".join(LETTERS[token] for token in decoded.tokens)), markup=False)
+    console.print(verdict, soft_wrap=True)
+    feeds = batch(np.random.default_rng(chosen.seed))
+    console.print(table(toy, held, plans, decoded, feeds))
+    console.print(others(), markup=False, soft_wrap=True)
+
+
+def run_checkpoint(chosen: argparse.Namespace, console: Console) -> None:
+    """Decodes both ways from the weights of a checkpoint: a file, or a folder of several."""
+    folder = chosen.checkpoint if chosen.checkpoint.is_dir() else chosen.checkpoint.parent
+    files = sorted(folder.glob("*.safetensors")) if folder == chosen.checkpoint else []
+    sizes = configuration(folder / "config.json")
+    tape = Tape()
+    model = Llama(tape, sizes, init.zeros)
+    grown = record_decoding(tape, model, chosen.capacity)
+    network = tape.into_network()
+    with console.status("reading weights"):
+        held = loaded(files or [chosen.checkpoint], network.parameters(), model)
+    console.print(f"{sizes}, {sum(each.numpy().size for _, each in held.items()):,} weights")
+    plans = decoder(network, grown, chosen.capacity, chosen.numerics)
+    with console.status("decoding"):
+        verdict, decoded = both(plans, held, chosen.prompt)
+    console.print(" ".join(map(str, decoded.tokens)), soft_wrap=True)
+    console.print(verdict, soft_wrap=True)
+
+
+def options(arguments: list[str] | None) -> argparse.Namespace:
+    """Returns the options of the command line; ends the process where one makes no sense."""
+    parser = argparse.ArgumentParser(
+        description="Train a small Llama on a sonnet, or read the weights of a real one; decode.",
+        formatter_class=argparse.ArgumentDefaultsHelpFormatter,
+    )
+    parser.add_argument("--steps", type=int, default=60, help="training steps of the small model")
+    parser.add_argument("--seed", type=int, default=0, help="of the weights and the batches")
+    parser.add_argument("--checkpoint", type=Path, help="safetensors, config.json beside them")
+    parser.add_argument("--prompt", type=int, nargs="+", default=[1], help="a checkpoint's tokens")
+    parser.add_argument("--capacity", type=int, default=32, help="tokens of a checkpoint's context")
+    parser.add_argument(
+        "--numerics", choices=("exact", "fast"), default="fast", help="its numerics"
+    )
+    limits = {"steps": (1, 10_000), "seed": (0, 2**63), "capacity": (2, 2**20)}
+    chosen = bounded(parser, arguments, limits)
+    if len(chosen.prompt) >= chosen.capacity:
+        parser.error(f"--prompt needs fewer tokens than {chosen.capacity}, the capacity")
+    return chosen
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Runs the small model, or decodes from a checkpoint; returns the exit status."""
+    chosen, console = options(arguments), Console(highlight=False)
+    if chosen.checkpoint is None:
+        run_toy(chosen, console)
+        return 0
+    try:
+        run_checkpoint(chosen, console)
+    except (ToposError, OSError) as error:
+        print(error, file=sys.stderr)
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

@@ -14,6 +14,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Final
 
+import ml_dtypes
 import numpy as np
 import numpy.typing as npt
 
@@ -46,6 +47,21 @@ def restored(array: Array, dtype: np.dtype[Any]) -> Array:
     bits = dtype.isbuiltin != 1 and array.dtype.itemsize == dtype.itemsize
     # numpy's own writer labels an element it does not know as void.
     return array.view(dtype) if bits and array.dtype.kind in "uV" else array
+
+
+def _demand_fitting(
+    path: str | os.PathLike[str], name: str, array: Array, dtype: np.dtype[Any]
+) -> None:
+    """Refuses elements of a `dtype` that numpy does not know with bits that none of them has."""
+    if dtype.isbuiltin == 1 or array.dtype != dtype:
+        return
+    integer = "int" in dtype.name
+    width = (ml_dtypes.iinfo(dtype) if integer else ml_dtypes.finfo(dtype)).bits
+    patterns = array.view(_BITS[dtype.itemsize])
+    highest = int(patterns.max(initial=0))
+    if highest >> width:
+        needs = f"elements of {dtype.name} need bits below {1 << width}"
+        raise ArgumentError(f"{path} holds {name}, whose {needs}, got {highest}")
 
 
 def save(path: str | os.PathLike[str], arrays: Sequence[Array], prefix: str) -> None:
@@ -98,10 +114,13 @@ def load(path: str | os.PathLike[str], types: Sequence[ArrayType], prefix: str) 
     if set(contents) != set(wanted):
         held, needed = (", ".join(names) or "nothing" for names in (sorted(contents), wanted))
         raise ArgumentError(f"{path} must hold {needed}, and holds {held}")
-    return [
+    arrays = [
         restored(contents[name], wanted_type.dtype)
         for name, wanted_type in zip(wanted, types, strict=True)
     ]
+    for name, array, wanted_type in zip(wanted, arrays, types, strict=True):
+        _demand_fitting(path, name, array, wanted_type.dtype)
+    return arrays
 
 
 def _contents(path: str | os.PathLike[str]) -> dict[str, Array]:

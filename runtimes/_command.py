@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import errno
+import io
 import os
 import signal
 import sys
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager, nullcontext, redirect_stdout, suppress
 from pathlib import Path
 from typing import NamedTuple, NoReturn
 
@@ -16,7 +18,7 @@ from topos.runtimes import load as load_runtime
 from topos.runtimes._archive import Array, load, save
 from topos.runtimes._runtime import ModuleSignature
 
-__all__ = ["DONE", "FAILED", "UNUSABLE", "Job", "describe", "run", "told"]
+__all__ = ["DONE", "FAILED", "UNUSABLE", "Job", "complain", "describe", "run", "told"]
 
 # The exit statuses of the commands.
 DONE, FAILED, UNUSABLE = 0, 1, 2
@@ -69,20 +71,40 @@ def told(report: Callable[[], int]) -> int:
 
     One that Ctrl-C ends returns `INTERRUPTED`.
     """
+    # What was closed before the start is None, on which print does nothing without a word.
+    closed = sys.stdout is None
     try:
-        status = report()
-        # A full or closed pipe may first be noticed where the rest is written.
-        print(end="", flush=True)
+        with redirect_stdout(_Closed()) if closed else nullcontext():
+            status = report()
+            # A full or closed pipe may first be noticed where the rest is written.
+            print(end="", flush=True)
         return status
     except KeyboardInterrupt:
-        print("interrupted", file=sys.stderr)
+        complain("interrupted")
         return INTERRUPTED
     except OSError as error:
-        _discard_output()
+        if not closed:
+            _discard_output()
         # Standard error may be as closed as standard output.
         with suppress(OSError):
-            print(f"standard output takes nothing more: {error.strerror}", file=sys.stderr)
+            complain(f"standard output takes nothing more: {error.strerror}")
         return FAILED
+
+
+def complain(message: str) -> None:
+    """Prints a message on standard error, unless that was closed before the start."""
+    # Without a file print would take standard output, which is for results.
+    if sys.stderr is not None:
+        print(message, file=sys.stderr)
+
+
+class _Closed(io.TextIOBase):
+    """A stream in place of one that is closed: it takes nothing, and says so."""
+
+    def write(self, text: str) -> int:
+        if text:
+            raise OSError(errno.EBADF, os.strerror(errno.EBADF))
+        return 0
 
 
 def _discard_output() -> None:
@@ -94,7 +116,7 @@ def _discard_output() -> None:
 
 def _attempt(job: Job, runtime: str, numerics: Numerics) -> int:
     try:
-        text = Path(job.module).read_text(encoding="utf-8")
+        text = Path(job.module).read_text(encoding="utf-8-sig")
         executable = load_runtime(runtime).compile(text, numerics=numerics)
         arguments = _arguments(job.arguments, executable.signature)
         save(job.results, executable(*arguments), "result")
@@ -118,5 +140,5 @@ def _arguments(path: str, signature: ModuleSignature) -> list[Array]:
 
 
 def _fail(message: str, status: int) -> int:
-    print(message, file=sys.stderr)
+    complain(message)
     return status

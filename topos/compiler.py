@@ -20,6 +20,7 @@ from topos.backend import (
     serve,
 )
 from topos.engine import BoundEntry, Entry, Numerics, Plan, Port, Signature
+from topos.engine.catalog import PatternKind, PatternMatch
 from topos.errors import EmitError
 from topos.graph import Columns, Form, Location, Node, replay, reverse
 from topos.op import (
@@ -63,6 +64,8 @@ __all__ = [
     "Normalized",
     "Numerics",
     "Operation",
+    "PatternKind",
+    "PatternMatch",
     "Plan",
     "Port",
     "Precision",

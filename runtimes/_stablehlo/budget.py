@@ -1,4 +1,4 @@
-"""The budget of a run: how many turns its loops may take together."""
+"""The budget of a run: how many turns of loops and calls it may take together."""
 
 from __future__ import annotations
 
@@ -7,22 +7,29 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import Final
 
-from topos.errors import ExecutionError
+from topos.errors import ExecutionError, TextError
 
-__all__ = ["Budget", "limited", "running"]
+__all__ = ["Budget", "Place", "StepsError", "limited", "running"]
+
+# A line and a column.
+Place = tuple[int, int]
+
+
+class StepsError(TextError, ExecutionError):
+    """A run of more steps than its budget has, told at the loop or the call that took the last."""
 
 
 class Budget:
-    """The turns that are left to the loops of one run of `@main`."""
+    """The steps that are left to one run of `@main`."""
 
     def __init__(self, limit: int) -> None:
         self._limit = limit
         self._left = limit
 
-    def spend(self, line: int) -> None:
-        """Takes one turn of the loop at `line`; raises `ExecutionError` where none is left."""
+    def spend(self, place: Place) -> None:
+        """Takes one step of the loop or the call at `place`; raises `StepsError` for none left."""
         if not self._left:
-            raise ExecutionError(f"@main ran more than {self._limit} steps, at line {line}")
+            raise StepsError(f"@main ran more than {self._limit} steps", *place)
         self._left -= 1
 
 
@@ -39,9 +46,10 @@ def running() -> Budget | None:
 def limited(max_steps: int | None) -> Iterator[None]:
     """Gives what runs inside at most `max_steps` steps, or any number for `None`.
 
-    A step is one turn of a `stablehlo.while`, its own or that of a loop inside it; a loop applied
-    to an array in place of a scalar turns for all its elements at once. All else in a program runs
-    at most once a turn, so the steps bound the run.
+    A step is one turn of a `stablehlo.while` or one call of a function, by `func.call` or as a
+    composite's decomposition. A loop or a call applied to an array in place of a scalar is taken
+    for all its elements at once. All else in a program runs at most once a step, so the steps
+    bound the run.
     """
     token = _RUNNING.set(None if max_steps is None else Budget(max_steps))
     try:

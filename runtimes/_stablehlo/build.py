@@ -8,6 +8,7 @@ from typing import Any, cast
 import numpy.typing as npt
 
 from topos.errors import UnsupportedError, VerifyError
+from topos.runtimes._stablehlo.calls import called_first, depth_of
 from topos.runtimes._stablehlo.captures import captured
 from topos.runtimes._stablehlo.frame import Frame
 from topos.runtimes._stablehlo.operations import OPERATIONS
@@ -37,10 +38,10 @@ def build(module: Module, exact: bool) -> Program:
     """
     functions = {function.name: function for function in module.functions}
     builder = _Builder(functions, exact)
-    for function in module.functions:
+    for name in called_first(functions, functions):
         # What nothing runs need not be supported, but it must be right.
         with suppress(UnsupportedError):
-            builder.program(function.name, function.line)
+            builder.build(name)
     if "main" not in functions:
         raise VerifyError("a module needs a function @main", 1)
     main = functions["main"]
@@ -50,27 +51,35 @@ def build(module: Module, exact: bool) -> Program:
 
 
 class _Builder:
-    """The functions of a module, each built when it is first called."""
+    """The functions of a module, each built after those that it calls."""
 
     def __init__(self, functions: dict[str, Function], exact: bool) -> None:
         self._functions = functions
         self._exact = exact
         self._built: dict[str, Program] = {}
-        self._open: list[str] = []
+        self._refused: dict[str, UnsupportedError] = {}
+        self._depths: dict[str, int] = {}
+
+    def build(self, name: str) -> None:
+        """Builds a function, and remembers why where that is not supported."""
+        try:
+            function = self._functions[name]
+            self._depths[name] = depth_of(function, self._depths)
+            self._built[name] = self._function(function)
+        except UnsupportedError as error:
+            self._refused[name] = error
+            raise
 
     def program(self, name: str, line: int) -> Program:
+        """Returns the program of a function that has been built; a line is where it is called."""
         if name in self._built:
             return self._built[name]
+        if name in self._refused:
+            raise self._refused[name].with_traceback(None)
         if name not in self._functions:
             raise VerifyError(f"no function is called @{name}", line)
-        if name in self._open:
-            raise UnsupportedError(f"@{name} calls itself, which is not supported", line)
-        self._open.append(name)
-        try:
-            self._built[name] = self._function(self._functions[name])
-        finally:
-            self._open.pop()
-        return self._built[name]
+        # What a function calls is built before it, unless that is or calls the function itself.
+        raise UnsupportedError(f"@{name} calls itself, which is not supported", line)
 
     def _called(self, name: Symbol, operation: Operation) -> Program:
         return self.program(name, operation.line)
@@ -117,7 +126,10 @@ class _Builder:
         outside = _captures(frame, operation)
         captures = [slot for slot in outside if slot not in frame.constants]
         site = self._site(frame, operation, inputs, outside)
-        kernel = builder(site)
+        try:
+            kernel = builder(site)
+        except MemoryError:
+            site.unsupported("needs more memory than this machine has")
         first = len(frame.types)
         for name, type in zip(operation.results, site.results, strict=True):
             frame.define(name, type)

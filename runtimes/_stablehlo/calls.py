@@ -2,56 +2,55 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Final
 
 from topos.errors import UnsupportedError
 from topos.runtimes._stablehlo.syntax import Function, Operation, Region, Symbol
 
-__all__ = ["called_first", "demand_shallow"]
+__all__ = ["called_first", "depth_of"]
 
 # A call takes two of the thousand calls in one another that Python allows, a region up to three.
 _DEEPEST: Final = 256
 
 
-def called_first(functions: Mapping[str, Function]) -> list[str]:
-    """Returns the names of all functions, each after those that it calls.
+def called_first(functions: Mapping[str, Function], starts: Iterable[str]) -> list[str]:
+    """Returns the names of the functions that `starts` reach, each after those that it calls.
 
-    Of functions that call one another in a circle, the one that comes first stands last.
+    Of functions that call one another in a circle, the one that is reached first stands last.
     """
     order: list[str] = []
     seen: set[str] = set()
-    for name in functions:
+    for name in starts:
         if name in seen:
             continue
         seen.add(name)
-        open_ = [(name, _named(functions[name], functions))]
-        while open_:
-            inner = next((each for each in open_[-1][1] if each not in seen), None)
+        path = [(name, _named(functions[name], functions))]
+        while path:
+            inner = next((each for each in path[-1][1] if each not in seen), None)
             if inner is None:
-                order.append(open_.pop()[0])
+                order.append(path.pop()[0])
             else:
                 seen.add(inner)
-                open_.append((inner, _named(functions[inner], functions)))
+                path.append((inner, _named(functions[inner], functions)))
     return order
 
 
-def demand_shallow(functions: Mapping[str, Function], order: list[str]) -> None:
-    """Refuses functions, `order` being theirs, whose calls and regions nest too deep to be run.
+def depth_of(function: Function, depths: Mapping[str, int]) -> int:
+    """Returns how many calls and regions of a function's run stand in one another at most.
 
-    Raises `UnsupportedError` at the call that is too deep.
+    `depths` has those of the functions that it calls. Raises `UnsupportedError` at an operation
+    where they are too many to be run.
     """
-    depths: dict[str, int] = {}
-    for name in order:
-        deepest = 0
-        for operation, level in _operations(functions[name]):
-            inner = max([depths.get(each, 0) for each in _symbols(operation)], default=0)
-            deepest = max(deepest, level + inner + 1)
-            if deepest > _DEEPEST:
-                reason = f"{operation.name} of functions that call one another this deep"
-                most = f"more than {_DEEPEST} calls and regions"
-                raise UnsupportedError(f"{reason}, {most}", operation.line, operation.column)
-        depths[name] = deepest
+    deepest = 0
+    for operation, level in _operations(function):
+        inner = max([depths.get(each, 0) for each in _symbols(operation)], default=0)
+        deepest = max(deepest, level + inner + 1)
+        if deepest > _DEEPEST:
+            reason = f"calls nested this deep, more than {_DEEPEST} in one another"
+            place = (operation.line, operation.column)
+            raise UnsupportedError(f"{operation.name} leads to {reason}", *place)
+    return deepest
 
 
 def _named(function: Function, functions: Mapping[str, Function]) -> Iterator[str]:

@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from typing import Final, NamedTuple
 
 from topos.errors import VerifyError
+from topos.runtimes._stablehlo.calls import called_first
 from topos.runtimes._stablehlo.syntax import (
     Dense,
     Function,
@@ -99,6 +100,8 @@ def census(module: Module) -> Census:
     if "main" not in functions:
         raise VerifyError("a module needs a function @main", 1)
     taker = _Taker(functions)
+    for name in called_first(functions, ["main"]):
+        taker.take(name)
     tally = taker.function("main")
     main = functions["main"]
     counts = [
@@ -194,22 +197,19 @@ class _Taker:
     def __init__(self, functions: Mapping[str, Function]) -> None:
         self._functions = functions
         self._taken: dict[str, _Tally] = {}
-        self._open: set[str] = set()
         self.constant_bytes = 0
+
+    def take(self, name: str) -> None:
+        """Counts a function after those that it calls."""
+        body = self._functions[name].body
+        tally = _Tally()
+        if body is not None:
+            self._region(body, {}, tally, 1)
+        self._taken[name] = tally
 
     def function(self, name: str) -> _Tally:
         """Returns the tally of a function; one that is missing or calls itself adds nothing."""
-        if name in self._taken:
-            return self._taken[name]
-        function = self._functions.get(name)
-        if function is None or function.body is None or name in self._open:
-            return _Tally()
-        self._open.add(name)
-        tally = _Tally()
-        self._region(function.body, {}, tally, 1)
-        self._open.discard(name)
-        self._taken[name] = tally
-        return tally
+        return self._taken.get(name) or _Tally()
 
     def _region(self, region: Region, outer: Types, tally: _Tally, times: int) -> None:
         for block in region.blocks:

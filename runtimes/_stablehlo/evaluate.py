@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 import numpy.typing as npt
@@ -11,7 +12,7 @@ import numpy.typing as npt
 from topos.errors import ExecutionError
 from topos.payload.kernels.subnormals import demand_subnormals
 from topos.runtimes._runtime import ArrayType, Executable, ModuleSignature
-from topos.runtimes._stablehlo.budget import limited
+from topos.runtimes._stablehlo.budget import StepsError, limited
 from topos.runtimes._stablehlo.build import build
 from topos.runtimes._stablehlo.parse import parse
 from topos.runtimes._stablehlo.program import Program
@@ -24,27 +25,34 @@ __all__ = ["Evaluation", "compiled"]
 
 Array = npt.NDArray[Any]
 
+# What numpy says of a size that no machine has.
+_TOO_BIG: Final = re.compile(
+    r"array is too big|maximum (?:allowed dimension|supported)|negative dimensions", re.IGNORECASE
+)
+
 
 def compiled(text: str, exact: bool = True, max_steps: int | None = None) -> Evaluation:
     """Returns `text` parsed, verified and built, with every constant decoded.
 
-    `exact` chooses the oracle's kernels, or else numpy's own and BLAS; a run whose loops take
-    more than `max_steps` turns stops. Raises as `read` does.
+    `exact` chooses the oracle's kernels, or else numpy's own and BLAS; a run of more than
+    `max_steps` turns of loops and calls stops. Raises as `read` does.
     """
     demand_subnormals()
     with told_of(text):
         module = parse(text)
         verify(module)
-        return Evaluation(build(module, exact), max_steps)
+        return Evaluation(build(module, exact), max_steps, text)
 
 
 class Evaluation(Executable):
     """A program of `@main`; calls share nothing that they write, so threads may share it."""
 
-    def __init__(self, program: Program, max_steps: int | None) -> None:
+    def __init__(self, program: Program, max_steps: int | None, text: str) -> None:
         super().__init__(ModuleSignature(_types(program.arguments), _types(program.results)))
         self._program = program
         self._max_steps = max_steps
+        # Only a run that is stopped shows a line of the text, which may hold large constants.
+        self._text = "" if max_steps is None else text
         self._constants = frozenset(id(array) for array in program.rest if array is not None)
 
     def execute(self, arguments: list[Array]) -> tuple[Array, ...]:
@@ -59,6 +67,12 @@ class Evaluation(Executable):
             raise ExecutionError("the run needs more memory than this machine has") from None
         except RecursionError:
             raise ExecutionError("calls or regions nested this deep") from None
+        except StepsError as error:
+            raise error.located(self._text) from None
+        except ValueError as error:
+            if not _TOO_BIG.search(str(error)):
+                raise
+            raise ExecutionError(f"the run needs an array beyond all memory: {error}") from None
 
 
 def _types(types: Iterable[Type]) -> tuple[ArrayType, ...]:

@@ -68,7 +68,9 @@ def _function(
 ) -> Function:
     names = [argument.name for argument in arguments or ()]
     if not all(names) and (any(names) or body is not None):
-        raise MisreadError("arguments of a function need a name each, or none where it has no body", name)
+        raise MisreadError(
+            "arguments of a function need a name each, or none where it has no body", name
+        )
     stated = dict(attributes or {})
     if visibility is not None:
         stated["sym_visibility"] = visibility.value

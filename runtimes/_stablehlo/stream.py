@@ -101,6 +101,8 @@ class _Seen:
         depth = self._depth + more
         if depth > DEEPEST:
             place = (token.line or 0, token.column or 0)
-            raise UnsupportedError(f"brackets nested this deep, more than {DEEPEST} in one another", *place)
+            raise UnsupportedError(
+                f"brackets nested this deep, more than {DEEPEST} in one another", *place
+            )
         if self._open:
             self._depths[self._open] = max(self._depths[self._open], depth)

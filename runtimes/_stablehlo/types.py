@@ -15,6 +15,7 @@ from topos.runtimes._stablehlo.syntax import OtherType, Tensor, TupleType, Type
 
 __all__ = [
     "ELEMENTS",
+    "MAXIMUM_SIZE",
     "TOKEN",
     "checked",
     "component",
@@ -65,7 +66,7 @@ TOKEN: Final = OtherType("!stablehlo.token")
 _FUTURE: Final = "!stablehlo.future<"
 # numpy holds no more axes, and no index reaches further.
 _MAXIMUM_RANK: Final = 64
-_MAXIMUM_SIZE: Final = 2**46
+MAXIMUM_SIZE: Final = 2**46
 
 
 def dtype_of(type: Tensor) -> np.dtype[Any]:
@@ -111,7 +112,7 @@ def checked(type: Type, line: int) -> Tensor:
         or None in type.shape
         or type.encoding
         or len(type.shape) > _MAXIMUM_RANK
-        or math.prod(extent for extent in type.shape if extent) > _MAXIMUM_SIZE
+        or math.prod(extent for extent in type.shape if extent) > MAXIMUM_SIZE
     ):
         raise UnsupportedError(f"type {type} is not supported", line)
     return type

@@ -9,11 +9,13 @@ from pathlib import Path
 from typing import Final
 
 EXAMPLES: Final = Path(__file__).resolve().parents[2] / "examples"
-# Runs a file as a command, after statements that change what the process finds.
+# Runs a file as a command, its folder first on the path, after statements that change what the
+# process finds.
 AFTER: Final = """\
-import runpy, sys
-{}
+import os, runpy, sys
 sys.argv = sys.argv[1:]
+sys.path[0] = os.path.dirname(sys.argv[0])
+{}
 runpy.run_path(sys.argv[0], run_name="__main__")
 """
 

@@ -178,20 +178,20 @@ CASES = [
         [IMAGES, (3,), (3,), (3,), (3,)],
         8,
     ),
-    Case("attention", scaled_dot_product, jax_attention, [(2, 4, 5, 6)] + [(2, 4, 7, 6)] * 2, 10),
+    Case("attention", scaled_dot_product, jax_attention, [(2, 4, 5, 6)] + [(2, 4, 7, 6)] * 2, 16),
     Case(
         "attention_grouped",
         scaled_dot_product,
         jax_attention,
         [(2, 4, 5, 6)] + [(2, 2, 7, 6)] * 2,
-        10,
+        16,
     ),
     Case(
         "attention_causal",
         masked_attention,
         partial(jax_attention, causal=True),
         [(2, 4, 5, 6)] + [(2, 2, 5, 6)] * 2,
-        10,
+        16,
     ),
     Case(
         "rotary_embedding",

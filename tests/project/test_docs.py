@@ -17,7 +17,10 @@ PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 # The pages that explain by code: one that lost its examples would otherwise pass unnoticed.
 RUNNING = [
     "README.md",
-    *(f"docs/guides/{name}.md" for name in ("start", "stablehlo", "runtimes", "oracle")),
+    *(
+        f"docs/guides/{name}.md"
+        for name in ("start", "stablehlo", "runtimes", "oracle", "plans", "acceleration")
+    ),
 ]
 COMMAND = re.compile(r"\b(?:tools|examples)/[\w/]+\.py\b")
 NAMED = sorted(

@@ -59,10 +59,16 @@ def one_hot() -> Array:
     return np.eye(CLASSES, dtype=np.float32)[np.arange(BATCH) * 7 % CLASSES]
 
 
-def perceptron(*, adam: bool) -> Model:
-    """Records the perceptron's loss and the step of its parameters."""
+def perceptron(*, adam: bool, fed: bool = False) -> Model:
+    """Records the perceptron's loss and the step of its parameters, or of inputs in their place.
+
+    A recording keeps the first payload of each parameter, and none of an input.
+    """
     tape = Tape()
-    parameters = [tape.parameter(array) for array in weights_of(WIDTHS)]
+    arrays = weights_of(WIDTHS)
+    parameters = [
+        tape.input(shape=array.shape) if fed else tape.parameter(array) for array in arrays
+    ]
     value = tape.input(shape=(BATCH, WIDTHS[0]), name="x")
     for weight, bias in zip(parameters[::2], parameters[1::2], strict=True):
         value = dense(value, weight, bias)

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import errno
 import sys
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 
 from topos.errors import ArgumentError, ToposError, UnavailableError
-from topos.runtimes._command import DONE, FAILED, UNUSABLE, describe
+from topos.runtimes._command import DONE, FAILED, UNUSABLE, complain, describe
 
-__all__ = ["EXIT", "of_file", "table"]
+__all__ = ["EXIT", "naming", "of_file", "table"]
 
 EXIT = """\
 exit status: 0 done; 1 the module is refused or its run failed; 2 wrong usage, an unreadable file,
@@ -35,17 +37,26 @@ def of_file(path: str, action: Callable[[str], None]) -> int:
 
 
 def _text(path: str) -> str:
-    if path == "-":
+    with naming(path):
+        if path != "-":
+            return Path(path).read_text(encoding="utf-8-sig")
+        # What was closed before the start is None.
+        if sys.stdin is None:
+            raise OSError(errno.EBADF, "standard input is closed")
         return sys.stdin.read()
+
+
+@contextmanager
+def naming(path: str) -> Iterator[None]:
+    """Names the file that cannot be read or written, which is not standard output that closed."""
     try:
-        return Path(path).read_text(encoding="utf-8")
+        yield
     except OSError as error:
-        # A file that cannot be read is not a pipe that closed.
-        raise UnavailableError(f"{path}: {error.strerror}") from error
+        raise UnavailableError(f"{path}: {error.strerror or error}") from error
 
 
 def _fail(message: str, status: int) -> int:
-    print(message, file=sys.stderr)
+    complain(message)
     return status
 
 

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from argparse import ArgumentParser, Namespace
+from argparse import ArgumentParser, ArgumentTypeError, Namespace
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from topos import runtimes
-from topos.cli._shared import EXIT, of_file
+from topos.cli._shared import EXIT, naming, of_file
 from topos.engine import Numerics
 from topos.errors import ArgumentError
 from topos.runtimes._archive import load, save
@@ -35,7 +35,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     source = parser.add_mutually_exclusive_group()
     source.add_argument("--args", metavar="A.npz", help="the arguments")
     source.add_argument(
-        "--random", metavar="SEED", type=int, help="arguments drawn from this seed instead"
+        "--random", metavar="SEED", type=_whole, help="arguments drawn from this seed instead"
     )
     parser.add_argument("--out", metavar="R.npz", help="where the results go")
     parser.add_argument(
@@ -49,8 +49,18 @@ def add_arguments(parser: ArgumentParser) -> None:
         "(default: %(default)s)",
     )
     parser.add_argument(
-        "--max-steps", metavar="N", type=int, help="stop the interpreter after N turns of loops"
+        "--max-steps",
+        metavar="N",
+        type=_whole,
+        help="stop the interpreter after N turns of loops and calls",
     )
+
+
+def _whole(text: str) -> int:
+    """Returns a number from 0 on; argparse tells of any other as a wrong usage."""
+    if not (text.isascii() and text.isdigit()):
+        raise ArgumentTypeError(f"needs a whole number from 0 on, got {text!r}")
+    return int(text)
 
 
 def run(chosen: Namespace) -> int:
@@ -64,7 +74,8 @@ def _execute(chosen: Namespace, text: str) -> None:
     executable = runtime.compile(text, numerics=chosen.numerics, options=options)
     results = executable(*_arguments(chosen, executable))
     if chosen.out is not None:
-        save(chosen.out, results, "result")
+        with naming(chosen.out):
+            save(chosen.out, results, "result")
         return
     for position, result in enumerate(results):
         print(f"result{position}: {ArrayType(result.shape, result.dtype)}\n{result}")
@@ -73,7 +84,8 @@ def _execute(chosen: Namespace, text: str) -> None:
 def _arguments(chosen: Namespace, executable: Executable) -> list[Array]:
     types = executable.signature.arguments
     if chosen.args is not None:
-        return load(chosen.args, types, "arg")
+        with naming(chosen.args):
+            return load(chosen.args, types, "arg")
     if chosen.random is not None:
         generator = np.random.default_rng(chosen.random)
         return [drawn(generator, type) for type in types]

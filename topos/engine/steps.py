@@ -13,7 +13,7 @@ from topos.engine.layout import is_view
 from topos.engine.numerics import Numerics
 from topos.engine.services import Chosen, chosen
 from topos.graph import Columns, Form
-from topos.op import Array, Broadcast, BroadcastAlong, Kernel, Operation, Pad
+from topos.op import Array, Broadcast, BroadcastAlong, Kernel, Map, Operation, Pad
 
 __all__ = ["Step", "steps_of"]
 
@@ -59,7 +59,8 @@ def steps_of(
 
 def _plain(columns: Columns, index: int, numerics: Numerics, known: dict[Form, Chosen]) -> Step:
     form, operands = columns.forms[index], columns.operands[index]
-    name = form.operation.name
+    operation = form.operation
+    name = operation.function.value if isinstance(operation, Map) else operation.name
     if not operands or is_view(form.operation):
         return Step((index,), operands, None, name)
     if form not in known:

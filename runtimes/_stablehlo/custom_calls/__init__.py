@@ -1,6 +1,10 @@
 """Custom calls: the operations that a text knows by a target's name, one file a subject."""
 
 from topos.runtimes._stablehlo.custom_calls.call import CustomCall, CustomKernel
-from topos.runtimes._stablehlo.custom_calls.registry import kernel_of, register_custom_call
+from topos.runtimes._stablehlo.custom_calls.registry import (
+    is_shipped,
+    kernel_of,
+    register_custom_call,
+)
 
-__all__ = ["CustomCall", "CustomKernel", "kernel_of", "register_custom_call"]
+__all__ = ["CustomCall", "CustomKernel", "is_shipped", "kernel_of", "register_custom_call"]

@@ -11,7 +11,7 @@ from typing import Final, overload
 from topos.errors import ArgumentError
 from topos.runtimes._stablehlo.custom_calls.call import CustomKernel
 
-__all__ = ["kernel_of", "register_custom_call"]
+__all__ = ["is_shipped", "kernel_of", "register_custom_call"]
 
 # The families are the files of this folder that have a table.
 _FAMILIES: Final = [
@@ -66,3 +66,8 @@ def register_custom_call(
 def kernel_of(target: str) -> CustomKernel | None:
     """Returns the kernel that runs for `target`, the program's own before the shipped one."""
     return _REGISTERED.get(target) or _SHIPPED.get(target)
+
+
+def is_shipped(target: str) -> bool:
+    """Returns whether the kernel that runs for `target` is of this package."""
+    return target in _SHIPPED and target not in _REGISTERED

@@ -28,19 +28,20 @@ LOGIC: Final[Mapping[str, np.ufunc]] = {
 
 def _shift_right_logical(array: Array, amount: Array) -> Array:
     unsigned = f"u{array.dtype.itemsize}"
-    return integers.shift_right(array.view(unsigned), amount.view(unsigned)).view(array.dtype)
+    return np.asarray(np.right_shift(array.view(unsigned), amount.view(unsigned))).view(array.dtype)
 
 
 def _shift_right_arithmetic(array: Array, amount: Array) -> Array:
     signed = f"i{array.dtype.itemsize}"
-    return integers.shift_right(array.view(signed), amount.view(signed)).view(array.dtype)
+    return np.asarray(np.right_shift(array.view(signed), amount.view(signed))).view(array.dtype)
 
 
-# Numbers of fewer than eight bits keep their sign in eight.
+# Shifted by their width or more, numbers lose all bits in numpy as in the standard; a negative amount
+# is a great one. Numbers of fewer than eight bits keep their sign in eight.
 _SIGNED: Final[Mapping[str, Kernel]] = {
     **LOGIC,
     "stablehlo.not": np.invert,
-    "stablehlo.shift_left": integers.shift_left,
+    "stablehlo.shift_left": np.left_shift,
     "stablehlo.shift_right_arithmetic": _shift_right_arithmetic,
 }
 # Here the sign would be mistaken for bits.

@@ -8,13 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
 from typing import Any, Final
 
 import numpy as np
 import numpy.typing as npt
 
-from topos.runtimes._stablehlo.budget import running
+from topos.runtimes._stablehlo.budget import Place, running
+from topos.runtimes._stablehlo.operations.calling import calling
 from topos.runtimes._stablehlo.program import Kernel, Program
 from topos.runtimes._stablehlo.site import Builder, Site
 from topos.runtimes._stablehlo.syntax import Symbol
@@ -29,11 +29,7 @@ def _single(results: Sequence[Array]) -> Any:
 
 
 def _call(site: Site) -> Kernel:
-    return partial(_run, site.function(Symbol(site.attribute("callee")), site.operation))
-
-
-def _run(program: Program, *arguments: Array) -> Any:
-    return _single(program.consume([*arguments]))
+    return calling(site, Symbol(site.attribute("callee")))
 
 
 def _if(site: Site) -> Kernel:
@@ -81,17 +77,18 @@ def _part(value: Array, here: Array) -> Array:
 
 def _while(site: Site) -> Kernel:
     condition, body = site.regions
-    return _Loop(condition, body, len(site.operands), site.operation.line)
+    place = (site.operation.line, site.operation.column)
+    return _Loop(condition, body, len(site.operands), place)
 
 
 @dataclass(frozen=True, slots=True)
 class _Loop:
-    """A condition and a body over the same `count` values; `line` is where the loop stands."""
+    """A condition and a body over the same `count` values; `place` is where the loop stands."""
 
     condition: Program
     body: Program
     count: int
-    line: int
+    place: Place
 
     def __call__(self, *values: Array) -> Any:
         state, captures = [*values[: self.count]], values[self.count :]
@@ -99,7 +96,7 @@ class _Loop:
         truth = self.condition.consume([*state, *captures])[0]
         while truth.ndim == 0 and truth:
             if budget is not None:
-                budget.spend(self.line)
+                budget.spend(self.place)
             state += captures
             # The body gets the only reference to its arguments, so that it may free them.
             state = self.body.consume(state)
@@ -113,7 +110,7 @@ class _Loop:
         here = np.array(truth)
         while here.any():
             if budget is not None:
-                budget.spend(self.line)
+                budget.spend(self.place)
             outside = [_part(value, here) for value in captures]
             state = self.body.run(*[value[here] for value in results], *outside)
             for result, value in zip(results, state, strict=True):

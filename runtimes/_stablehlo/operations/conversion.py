@@ -74,6 +74,8 @@ def _to_float(target: np.dtype[Any], array: Array) -> Array:
     real = _real(array)
     if real.dtype == target:
         return np.asarray(real)
+    if target == np.float32 and real.itemsize < 4 and is_float(real.dtype):
+        return canonical(promoted(real))
     if real.dtype == np.uint64 and target.itemsize < 8:
         real = _shortened(real)
     return convert(real, target)
@@ -95,13 +97,19 @@ def _to_integer(target: np.dtype[Any], array: Array) -> Array:
     if not is_float(real.dtype):
         # What is narrower than eight bits takes the low bits of eight.
         return np.asarray(real.astype(_carrier(target))).astype(target, copy=False)
-    value = promoted(real).astype(np.float64)
+    value = promoted(real)
     limits: Any = ml_dtypes.iinfo(target)  # type: ignore[no-untyped-call]
-    # Both ends are powers of two, so float64 holds them exactly; the upper one is exclusive.
-    below, above = value < float(limits.min), value >= 2.0 ** int(limits.max).bit_length()
-    inside = np.where(below | above | np.isnan(value), 0.0, value).astype(_carrier(target))
-    result = np.where(above, limits.max, np.where(below, limits.min, inside))
-    return np.asarray(result).astype(target)
+    # Both ends are powers of two, so a float holds them exactly; the upper one is exclusive.
+    least, end = float(limits.min), 2.0 ** int(limits.max).bit_length()
+    carrier = _carrier(target)
+    # A NaN is within no limits.
+    if not value.size or (value.min() >= least and value.max() < end):
+        return np.asarray(value.astype(carrier)).astype(target, copy=False)
+    below, above = value < least, value >= end
+    inside = np.where(below | above | np.isnan(value), value.dtype.type(0), value)
+    whole = np.asarray(inside.astype(carrier).astype(target, copy=False))
+    whole[below], whole[above] = limits.min, limits.max
+    return whole
 
 
 def _carrier(target: np.dtype[Any]) -> np.dtype[Any]:

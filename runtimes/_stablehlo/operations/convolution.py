@@ -13,7 +13,7 @@ import numpy.typing as npt
 from topos.errors import ExecutionError
 from topos.runtimes._stablehlo.operations.depthwise import depthwise
 from topos.runtimes._stablehlo.operations.products import Product, product_of
-from topos.runtimes._stablehlo.operations.sliding import Sliding, blocks
+from topos.runtimes._stablehlo.operations.sliding import Sliding, blocks, demand_room
 from topos.runtimes._stablehlo.program import Kernel
 from topos.runtimes._stablehlo.site import Builder, Site
 from topos.runtimes._stablehlo.types import dtype_of, extents
@@ -77,16 +77,18 @@ def _convolution(site: Site) -> Kernel:
     size = tuple(extents(kernel)[axis] for axis in layout.kernel[2:])
     ones = (1,) * rank
     depth = extents(kernel)[layout.kernel[1]] * math.prod(size)
+    sliding = Sliding(
+        size=size,
+        stride=site.integers("window_strides", ones),
+        padding=site.pairs("padding", rank),
+        base=site.integers("lhs_dilation", ones),
+        dilation=site.integers("rhs_dilation", ones),
+    )
+    demand_room(site, sliding, tuple(extents(source)[axis] for axis in layout.input))
     return _Convolution(
         product=product_of(site.exact, dtype_of(source), dtype_of(kernel), dtype_of(result), depth),
         layout=layout,
-        sliding=Sliding(
-            size=size,
-            stride=site.integers("window_strides", ones),
-            padding=site.pairs("padding", rank),
-            base=site.integers("lhs_dilation", ones),
-            dilation=site.integers("rhs_dilation", ones),
-        ),
+        sliding=sliding,
         reversal=site.truths("window_reversal", rank),
         groups=(site.integer("batch_group_count", 1), site.integer("feature_group_count", 1)),
         shape=tuple(extents(result)[axis] for axis in layout.output),

@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from topos.errors import ExecutionError, UnavailableError
 from topos.runtimes._runtime import ArrayType
-from topos.runtimes._stablehlo.custom_calls import CustomCall, CustomKernel, kernel_of
+from topos.runtimes._stablehlo.custom_calls import CustomCall, CustomKernel, is_shipped, kernel_of
 from topos.runtimes._stablehlo.custom_calls.call import Called
 from topos.runtimes._stablehlo.dense import decoded
 from topos.runtimes._stablehlo.operations.bodies import Pointwise, pointwise
@@ -51,7 +51,7 @@ def _custom_call(site: Site) -> Kernel:
         called=tuple([_called(site, name) for name in site.optional("called_computations") or ()]),
         exact=site.exact,
     )
-    return _Invocation(kernel, call, taken, tupled)
+    return _Invocation(kernel, call, taken, tupled, is_shipped(target))
 
 
 def _results(types: Sequence[Type]) -> tuple[Sequence[Type], bool]:
@@ -117,24 +117,39 @@ def _applied(apply: Pointwise, *arrays: Array) -> Sequence[Array]:
     return apply(arrays, ())
 
 
-def _guarded(operand: Array) -> Array:
-    """Returns `operand` as an array that a kernel cannot write, since it may be a constant."""
-    view = operand.view()
-    view.setflags(write=False)
-    return view
+def _guarded(operand: Array, trusted: bool) -> Array:
+    """Returns `operand` as an array that a kernel cannot write, since it may be a constant.
+
+    A kernel that is not trusted might reach what lies behind a view, and gets a copy.
+    """
+    guarded = operand.view() if trusted else np.array(operand)
+    guarded.setflags(write=False)
+    return guarded
+
+
+def _told(error: Exception) -> str:
+    # The words of an exception are computed by its own class, which may fail in turn.
+    try:
+        return f"{type(error).__name__}: {error}"
+    except Exception:
+        return type(error).__name__
 
 
 @dataclass(frozen=True, slots=True)
 class _Invocation:
-    """A kernel with its call; `taken` are the places of the operands that it is given."""
+    """A kernel with its call; `taken` are the places of the operands that it is given.
+
+    One that is not `trusted` may keep what it is given and what it returns, so both are copied.
+    """
 
     kernel: CustomKernel
     call: CustomCall
     taken: tuple[int, ...]
     tupled: bool
+    trusted: bool
 
     def __call__(self, *operands: Array) -> Any:
-        values = self._returned([_guarded(operands[place]) for place in self.taken])
+        values = self._returned([_guarded(operands[place], self.trusted) for place in self.taken])
         if len(values) != len(self.call.results):
             raise ExecutionError(
                 f"custom_call @{self.call.target} needs a kernel that returns"
@@ -150,13 +165,14 @@ class _Invocation:
             if values is None:
                 return ()
             several = values if isinstance(values, list | tuple) else (values,)
-            return tuple([np.asarray(value) for value in several])
+            copied = None if self.trusted else True
+            return tuple([np.array(value, copy=copied, subok=False) for value in several])
         except (ExecutionError, MemoryError, UnavailableError):
             raise
         # The kernel is the user's, so it may raise anything.
         except Exception as error:
             raise ExecutionError(
-                f"custom_call @{self.call.target} failed: {type(error).__name__}: {error}"
+                f"custom_call @{self.call.target} failed: {_told(error)}"
             ) from error
 
     def _demand(self, position: int, got: ArrayType, stated: ArrayType) -> None:

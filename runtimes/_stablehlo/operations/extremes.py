@@ -30,9 +30,13 @@ class Extreme(NamedTuple):
     greatest: bool
 
     def places(self, array: Array, axis: int) -> Array:
-        """Returns where the extreme of each lane of `array` is first met, one along `axis`."""
-        choose = np.argmax if self.greatest else np.argmin
-        return np.asarray(choose(array, axis=axis, keepdims=True))
+        """Returns where the extreme of each lane of `array` along `axis` is first met."""
+        return np.asarray(array.argmax(axis) if self.greatest else array.argmin(axis))
+
+    def beats(self, values: Array, start: Array) -> bool:
+        """Returns whether each of `values` is beyond `start`, which then has no part in them."""
+        beyond = np.greater if self.greatest else np.less
+        return bool(np.all(beyond(values, start)))
 
 
 def extreme_of(site: Site, axes: tuple[int, ...]) -> Extreme | None:

@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from topos.runtimes._stablehlo.program import Kernel
 
-__all__ = ["KERNELS", "leading_zeros", "population", "shift_left", "shift_right"]
+__all__ = ["KERNELS", "leading_zeros", "population"]
 
 Array = npt.NDArray[Any]
 
@@ -20,32 +20,47 @@ def _divide(left: Array, right: Array) -> Array:
 
     The least integer over -1 is itself. The standard leaves both cases open; these are XLA's.
     """
-    if not np.all(right):
-        none = np.equal(right, 0)
-        quotient = _quotient(left, np.where(none, right.dtype.type(1), right))
-        return np.where(none, np.invert(np.zeros_like(left)), quotient)
-    return _quotient(left, right)
+    if np.count_nonzero(right) == right.size:
+        return _quotient(left, right)
+    none = np.equal(right, 0)
+    quotient = _quotient(left, np.where(none, right.dtype.type(1), right))
+    return np.where(none, np.invert(np.zeros_like(left)), quotient)
 
 
 def _quotient(left: Array, right: Array) -> Array:
+    """Returns the quotient truncated toward zero by what is nowhere zero."""
     if left.dtype.itemsize <= 4:
-        # A quotient of 32 bits is no nearer than 2**-31 to the next integer, which float64 tells.
-        exact = np.divide(left, right, dtype=np.float64)
-        return np.asarray(exact.astype(np.int64).astype(left.dtype))
+        return _short_quotient(left, right)
     floored = np.asarray(np.floor_divide(left, right))
-    if left.dtype.kind == "u":
+    if left.dtype.kind == "u" or _none_negative(left, right):
         return floored
-    # Rounding down is one below truncation where the signs differ and something is left.
-    below = (np.bitwise_xor(left, right) < 0) & (left != floored * right)
-    return np.asarray(floored + below)
+    # Rounding down is one below truncation where the signs differ and something is left. Each
+    # array of the size of the operands that is not made anew saves as much as a division.
+    spare = np.asarray(np.multiply(floored, right))
+    below = np.asarray(np.not_equal(spare, left))
+    below &= np.bitwise_xor(left, right, out=spare) < 0
+    floored += below
+    return floored
+
+
+def _none_negative(*arrays: Array) -> bool:
+    return all(array.min(initial=0) >= 0 for array in arrays)
+
+
+def _short_quotient(left: Array, right: Array) -> Array:
+    # A quotient of n bits is no nearer than 2**-(n - 1) to the next integer, which a float of n
+    # bits more in its fraction tells.
+    wide, whole = (np.float64, np.int64) if left.dtype.itemsize == 4 else (np.float32, np.int32)
+    exact = np.divide(left, right, dtype=wide)
+    return np.asarray(exact.astype(whole).astype(left.dtype))
 
 
 def _remainder(left: Array, right: Array) -> Array:
     """Returns what truncating division leaves, with the sign of `left`; over zero, `left`."""
-    if np.all(right):
-        return np.asarray(np.fmod(left, right))
-    none = np.equal(right, 0)
-    return np.where(none, left, np.fmod(left, np.where(none, right.dtype.type(1), right)))
+    rest = np.asarray(np.fmod(left, right))
+    if np.count_nonzero(right) < right.size:
+        np.copyto(rest, left, where=np.equal(right, 0))
+    return rest
 
 
 def _square(array: Array) -> Array:
@@ -67,25 +82,6 @@ def _power(base: Array, exponent: Array) -> Array:
     return np.where(negative, unit.astype(base.dtype), raised)
 
 
-def shift_left(array: Array, amount: Array) -> Array:
-    """Returns `array` shifted left; by its width or more, 0."""
-    width = 8 * array.dtype.itemsize
-    outside = _outside(amount, width)
-    shifted = np.left_shift(array, np.where(outside, array.dtype.type(0), amount))
-    return np.where(outside, array.dtype.type(0), shifted)
-
-
-def shift_right(array: Array, amount: Array) -> Array:
-    """Returns `array` shifted right; by its width or more, 0, or -1 where it is negative."""
-    width = 8 * array.dtype.itemsize
-    last = array.dtype.type(width - 1)
-    if array.dtype.kind == "i":
-        return np.right_shift(array, np.where(_outside(amount, width), last, amount))
-    outside = _outside(amount, width)
-    shifted = np.right_shift(array, np.where(outside, array.dtype.type(0), amount))
-    return np.where(outside, array.dtype.type(0), shifted)
-
-
 def leading_zeros(array: Array, unused: int = 0) -> Array:
     """Returns how many bits stand above the highest one that is set, `unused` ones left out."""
     width = 8 * array.dtype.itemsize
@@ -97,11 +93,6 @@ def leading_zeros(array: Array, unused: int = 0) -> Array:
         step *= 2
     count = width - unused - np.bitwise_count(bits).astype(np.int64)
     return np.asarray(count).astype(array.dtype)
-
-
-def _outside(amount: Array, width: int) -> Array:
-    # A negative amount is a great unsigned one.
-    return np.asarray(amount.view(f"u{amount.dtype.itemsize}") >= width)
 
 
 def population(array: Array) -> Array:

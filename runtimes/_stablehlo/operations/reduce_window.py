@@ -15,7 +15,7 @@ from topos.payload.kernels.canonical import canonical
 from topos.runtimes._stablehlo.operations.bodies import ORDERLESS, Combiner, combiner
 from topos.runtimes._stablehlo.operations.conversion import converted
 from topos.runtimes._stablehlo.operations.folding import Fold, fold_of, folded, folded_together
-from topos.runtimes._stablehlo.operations.sliding import Sliding
+from topos.runtimes._stablehlo.operations.sliding import Sliding, demand_room
 from topos.runtimes._stablehlo.program import Kernel
 from topos.runtimes._stablehlo.site import Builder, Site
 from topos.runtimes._stablehlo.types import dtype_of, extents
@@ -35,7 +35,8 @@ _NARROW: Final = 256
 
 
 def _reduce_window(site: Site) -> Kernel:
-    rank = len(extents(site.operands[0]))
+    shape = extents(site.operands[0])
+    rank = len(shape)
     ones = (1,) * rank
     sliding = Sliding(
         size=site.integers("window_dimensions"),
@@ -44,6 +45,7 @@ def _reduce_window(site: Site) -> Kernel:
         base=site.integers("base_dilations", ones),
         dilation=site.integers("window_dilations", ones),
     )
+    demand_room(site, sliding, shape)
     dtypes = tuple(dtype_of(result) for result in site.results)
     counts = extents(site.results[0])
     name, single = site.regions[0].only, len(dtypes) == 1

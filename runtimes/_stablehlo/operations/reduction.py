@@ -17,7 +17,7 @@ from topos.runtimes._stablehlo.operations.conversion import converted
 from topos.runtimes._stablehlo.operations.extremes import Extreme, extreme_of
 from topos.runtimes._stablehlo.program import Kernel
 from topos.runtimes._stablehlo.site import Builder, Site
-from topos.runtimes._stablehlo.types import dtype_of, is_complex, is_float
+from topos.runtimes._stablehlo.types import dtype_of, extents, is_complex, is_float
 
 __all__ = ["BUILDERS"]
 
@@ -45,7 +45,8 @@ def _reduce(site: Site) -> Kernel:
         return general
     extreme = extreme_of(site, axes)
     if extreme is not None:
-        return _Placed(extreme, general)
+        shape = extents(site.results[0])
+        return _Placed(extreme, general, tuple(np.indices(shape, sparse=True)))
     return _direct(site, body.only, general) or general
 
 
@@ -147,20 +148,25 @@ class _Sum:
 
 @dataclass(frozen=True, slots=True)
 class _Placed:
-    """Values and their places, which ascend, by numpy's argmax or argmin."""
+    """Values and their places, which ascend, by numpy's argmax or argmin.
+
+    `lanes` index what is left of the shape, one array an axis.
+    """
 
     extreme: Extreme
     general: _Halving
+    lanes: tuple[Array, ...]
 
     def __call__(self, array: Array, places: Array, start: Array, first: Array) -> Any:
         (axis,) = self.general.axes
         found = self.extreme.places(array, axis)
-        values, at = (
-            np.take_along_axis(part, found, axis).squeeze(axis) for part in (array, places)
-        )
+        index = (*self.lanes[:axis], found, *self.lanes[axis:])
+        values, at = array[index], places[index]
         if array.dtype.kind == "f" and np.any((values != values) | (values == 0)):
             # Of NaN, and of zeros of either sign, the body keeps which the tree's order says.
             return self.general(array, places, start, first)
+        if self.extreme.beats(values, start):
+            return values, at
         starts = [np.broadcast_to(begin, values.shape) for begin in (start, first)]
         return self.general.combine(starts, (values, at), ())
 

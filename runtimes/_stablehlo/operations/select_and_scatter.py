@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from topos.runtimes._stablehlo.operations.bodies import Combiner, combiner
-from topos.runtimes._stablehlo.operations.sliding import Sliding
+from topos.runtimes._stablehlo.operations.sliding import Sliding, demand_room
 from topos.runtimes._stablehlo.program import Kernel
 from topos.runtimes._stablehlo.site import Builder, Site
 from topos.runtimes._stablehlo.types import extents
@@ -26,16 +26,18 @@ def _select_and_scatter(site: Site) -> Kernel:
     operand, source = site.operands[:2]
     rank = len(extents(operand))
     ones = (1,) * rank
+    sliding = Sliding(
+        size=site.integers("window_dimensions", ones),
+        stride=site.integers("window_strides", ones),
+        padding=site.pairs("padding", rank),
+        base=ones,
+        dilation=ones,
+    )
+    demand_room(site, sliding, extents(operand))
     return _Selection(
         select=combiner(site.regions[0]),
         scatter=combiner(site.regions[1]),
-        sliding=Sliding(
-            size=site.integers("window_dimensions", ones),
-            stride=site.integers("window_strides", ones),
-            padding=site.pairs("padding", rank),
-            base=ones,
-            dilation=ones,
-        ),
+        sliding=sliding,
         counts=extents(source),
     )
 

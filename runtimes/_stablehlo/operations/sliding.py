@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -10,7 +11,10 @@ import numpy as np
 import numpy.typing as npt
 from numpy.lib.stride_tricks import as_strided
 
-__all__ = ["Sliding", "blocks"]
+from topos.runtimes._stablehlo.site import Site
+from topos.runtimes._stablehlo.types import MAXIMUM_SIZE
+
+__all__ = ["Sliding", "blocks", "demand_room"]
 
 Array = npt.NDArray[Any]
 Axes = tuple[int, ...]
@@ -41,19 +45,26 @@ class Sliding:
             counts.append((padded - span) // self.stride[axis] + 1 if fits else 0)
         return tuple(counts)
 
+    def shape(self, shape: Axes) -> Axes:
+        """Returns the shape of an array of `shape` once dilated, and padded where that adds."""
+        first = len(shape) - len(self.size)
+        along = zip(shape[first:], self.base, self.padding, strict=True)
+        return shape[:first] + tuple(
+            max(low, 0) + ((extent - 1) * base + 1 if extent else 0) + max(high, 0)
+            for extent, base, (low, high) in along
+        )
+
     def placed(self, array: Array, fill: npt.ArrayLike) -> Array:
         """Returns `array`, or a copy of it dilated and padded with `fill`."""
         if not any(map(any, self.padding)) and set(self.base) <= {1}:
             return array
-        shape, inside = list(array.shape), [slice(None)] * array.ndim
+        shape, inside = self.shape(array.shape), [slice(None)] * array.ndim
         kept: list[Any] = [...]
         first = array.ndim - len(self.size)
         for axis, ((low, high), base) in enumerate(
             zip(self.padding, self.base, strict=True), first
         ):
-            extent = (array.shape[axis] - 1) * base + 1 if array.shape[axis] else 0
-            shape[axis] = max(low, 0) + extent + max(high, 0)
-            inside[axis] = slice(max(low, 0), max(low, 0) + extent, base)
+            inside[axis] = slice(max(low, 0), shape[axis] - max(high, 0), base)
             kept.append(slice(max(-low, 0), max(shape[axis] - max(-high, 0), 0)))
         result = np.full(shape, fill, array.dtype)
         result[tuple(inside)] = array
@@ -92,6 +103,13 @@ class Sliding:
             writeable=False,
         )
         return np.asarray(view[backward])
+
+
+def demand_room(site: Site, sliding: Sliding, shape: Axes) -> None:
+    """Refuses an operand of `shape` that no machine holds once it is placed for `sliding`."""
+    placed = sliding.shape(shape)
+    if math.prod(extent for extent in placed if extent) > MAXIMUM_SIZE:
+        site.unsupported(f"of an operand dilated and padded to {list(placed)} is not supported")
 
 
 def blocks(shape: Axes, limit: int) -> Iterator[tuple[slice, ...]]:
