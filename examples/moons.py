@@ -125,7 +125,7 @@ def grid() -> Array:
 
 
 def drawn(probabilities: Array, tests: Points, share: float) -> Any:
-    """Returns the picture: shades for the probabilities, a line where they are a half, the tests."""
+    """Returns the picture: shades of probability, a line where it is a half, and the tests."""
     picture = figure(7.0, 5.0)
     axes = picture.subplots()
     x, y = np.linspace(LEFT, RIGHT, SIDE), np.linspace(BOTTOM, TOP, SIDE)

@@ -49,4 +49,3 @@ def load(name: str) -> Runtime:
 def status() -> dict[str, Status]:
     """Returns the status of every adapter by name."""
     return {name: load(name).status() for name in names()}
-

@@ -56,7 +56,8 @@ def _demand_fitting(
     if dtype.isbuiltin == 1 or array.dtype != dtype:
         return
     integer = "int" in dtype.name
-    width = (ml_dtypes.iinfo(dtype) if integer else ml_dtypes.finfo(dtype)).bits
+    limits: Any = (ml_dtypes.iinfo if integer else ml_dtypes.finfo)(dtype)
+    width = limits.bits
     patterns = array.view(_BITS[dtype.itemsize])
     highest = int(patterns.max(initial=0))
     if highest >> width:

@@ -24,6 +24,7 @@ from topos.runtimes._stablehlo.syntax import (
     Symbol,
 )
 from topos.runtimes._stablehlo.types import checked, held
+from topos.runtimes._stablehlo.units import over_scalars
 
 __all__ = ["build"]
 
@@ -102,7 +103,7 @@ class _Builder:
         """
         if not region.blocks:
             raise UnsupportedError("a region without a block is not supported", line)
-        (block,) = region.blocks
+        block, known = over_scalars(region.blocks[0], captures, known)
         frame = Frame()
         for parameter in (*block.arguments, *captures):
             frame.define(parameter.name, held(parameter.type, line))

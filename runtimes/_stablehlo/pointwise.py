@@ -10,12 +10,12 @@ from topos.runtimes._stablehlo.operations import ELEMENTWISE
 from topos.runtimes._stablehlo.site import Site
 from topos.runtimes._stablehlo.syntax import Symbol, Tensor, Type
 
-__all__ = ["moves_nothing", "unchanged", "works_pointwise"]
+__all__ = ["LAYOUTS", "moves_nothing", "unchanged", "works_pointwise"]
 
 Array = npt.NDArray[Any]
 
 # From a scalar to a scalar these do nothing.
-_LAYOUTS: Final = frozenset(
+LAYOUTS: Final = frozenset(
     f"stablehlo.{name}"
     for name in ("broadcast", "broadcast_in_dim", "reshape", "reverse", "slice", "transpose")
 )
@@ -38,7 +38,7 @@ def works_pointwise(site: Site) -> bool:
 
 def moves_nothing(site: Site) -> bool:
     """Returns whether `site` gives its one scalar another layout, of which there is but one."""
-    return site.name in _LAYOUTS and all(map(_is_scalar, (*site.operands, *site.results)))
+    return site.name in LAYOUTS and all(map(_is_scalar, (*site.operands, *site.results)))
 
 
 def unchanged(array: Array) -> Array:

@@ -23,7 +23,7 @@ _CLOSING: Final = frozenset({"MORETHAN", "RBRACE", "RPAR", "RSQB"})
 _NAMES: Final = frozenset({"ALIAS", "TYPE_ALIAS"})
 # No definition of an alias holds these.
 _BESIDE: Final = frozenset({"BLOCK", "FUNCTION", "MODULE", "VALUE"})
-_WATCHED: Final = _OPENING | _CLOSING | _NAMES | _BESIDE | {"LOC", "_EQUALS"}
+_WATCHED: Final = _OPENING | _CLOSING | _NAMES | _BESIDE | {"LOC"}
 
 
 class Watch:
@@ -41,9 +41,13 @@ class Watch:
         """Yields each of `tokens`."""
         seen = _Seen()
         for token in tokens:
+            if seen.name is not None:
+                seen.settle(token)
             if token.type in _WATCHED:
                 seen.take(token)
             yield token
+        if seen.name is not None:
+            seen.settle(None)
 
 
 class _Seen:
@@ -54,19 +58,22 @@ class _Seen:
         # How deep what each alias stands for nests.
         self._depths: dict[str, int] = {}
         self._open = ""
-        # A name is a definition where an equals sign follows it.
-        self._name: Token | None = None
         self._location: int | None = None
+        # The alias that came last, as long as nothing has followed it.
+        self.name: Token | None = None
+
+    def settle(self, following: Token | None) -> None:
+        """Takes the name for a definition where an equals sign follows it, and else for a use."""
+        name, self.name = self.name, None
+        assert name is not None
+        if following is not None and following.type == "_EQUALS":
+            self._define(name)
+        else:
+            self._use(name)
 
     def take(self, token: Token) -> None:
-        name, self._name = self._name, None
-        if name is not None and token.type == "_EQUALS":
-            self._define(name)
-            return
-        if name is not None:
-            self._use(name)
         if token.type in _NAMES:
-            self._name = token
+            self.name = token
         elif token.type in _OPENING:
             self._depth += 1
             self._reach(token, 0)

@@ -19,7 +19,7 @@ safetensors = pytest.importorskip("safetensors.numpy")
 ALONE = "sys.modules.update({'jax': None, 'iree.compiler': None})"
 STATED = {
     "vocab_size": 11,
-    "hidden_size": 8,
+    "hidden_size": 16,
     "num_hidden_layers": 2,
     "num_attention_heads": 4,
     "num_key_value_heads": 2,
@@ -28,6 +28,8 @@ STATED = {
     "rms_norm_eps": 1e-5,
 }
 
+NORMS = ("input", "post_attention")
+
 Array = npt.NDArray[Any]
 
 
@@ -35,24 +37,21 @@ def written(folder: Path, **changed: object) -> dict[str, Array]:
     """Returns the weights of a checkpoint written into a folder, named as they usually are."""
     (folder / "config.json").write_text(json.dumps({**STATED, **changed}), encoding="utf-8")
     random = np.random.default_rng(5)
-    shapes: dict[str, tuple[int, ...]] = {"model.embed_tokens": (11, 8), "model.norm": (8,)}
+    shapes: dict[str, tuple[int, ...]] = {"model.embed_tokens": (11, 16), "model.norm": (16,)}
     if not changed.get("tie_word_embeddings"):
-        shapes["lm_head"] = (11, 8)
+        shapes["lm_head"] = (11, 16)
     for layer in range(2):
-        parts = {"self_attn.q_proj": (8, 8), "self_attn.o_proj": (8, 8)}
-        parts |= {"self_attn.k_proj": (4, 8), "self_attn.v_proj": (4, 8)}
-        parts |= {"mlp.gate_proj": (12, 8), "mlp.up_proj": (12, 8), "mlp.down_proj": (8, 12)}
+        parts = {"self_attn.q_proj": (16, 16), "self_attn.o_proj": (16, 16)}
+        parts |= {"self_attn.k_proj": (8, 16), "self_attn.v_proj": (8, 16)}
+        parts |= {"mlp.gate_proj": (12, 16), "mlp.up_proj": (12, 16), "mlp.down_proj": (16, 12)}
         shapes |= {f"model.layers.{layer}.{name}": shape for name, shape in parts.items()}
-        shapes |= {f"model.layers.{layer}.{name}_layernorm": (8,) for name in NORMS}
+        shapes |= {f"model.layers.{layer}.{name}_layernorm": (16,) for name in NORMS}
     weights = {
         f"{name}.weight": random.standard_normal(shape).astype(np.float32)
         for name, shape in shapes.items()
     }
     safetensors.save_file(weights, folder / "model.safetensors")
     return weights
-
-
-NORMS = ("input", "post_attention")
 
 
 def chosen(weights: dict[str, Array], tokens: list[int], capacity: int) -> list[int]:
@@ -82,15 +81,15 @@ def scaled(hidden: Array, scale: Array) -> Array:
 
 
 def attended(own: dict[str, Array], hidden: Array) -> Array:
-    """Returns causal attention of four heads to two groups of keys and values, depth two."""
+    """Returns causal attention of four heads to two groups of keys and values, depth four."""
     length = len(hidden)
     queries, keys, values = (
-        (hidden @ own[f"self_attn.{part}_proj"].T).reshape(length, -1, 2) for part in "qkv"
+        (hidden @ own[f"self_attn.{part}_proj"].T).reshape(length, -1, 4) for part in "qkv"
     )
     heads = []
     for head in range(4):
         query, key = turned(queries[:, head]), turned(keys[:, head // 2])
-        scores = query @ key.T / np.sqrt(2)
+        scores = query @ key.T / 2
         scores[np.triu_indices(length, 1)] = -np.inf
         shares = np.exp(scores - scores.max(1, keepdims=True))
         heads.append(shares / shares.sum(1, keepdims=True) @ values[:, head // 2])
@@ -99,9 +98,10 @@ def attended(own: dict[str, Array], hidden: Array) -> Array:
 
 
 def turned(rows: Array) -> Array:
-    """Returns pairs turned by their position: at depth two the base does not matter."""
-    turns = np.exp(1j * np.arange(len(rows))) * (rows[:, 0] + 1j * rows[:, 1])
-    return np.stack([turns.real, turns.imag], 1)
+    """Returns the pairs of features two apart, turned by their position and their frequency."""
+    angles = np.arange(len(rows))[:, None] * 500.0 ** -np.array([0.0, 0.5])
+    turns = np.exp(1j * angles) * (rows[:, :2] + 1j * rows[:, 2:])
+    return np.concatenate([turns.real, turns.imag], 1)
 
 
 def test_the_small_model_learns_and_decodes_both_ways_alike(tmp_path: Path) -> None:
@@ -137,8 +137,8 @@ def test_a_checkpoint_decodes_as_its_formulas_say(
     ("changed", "message"),
     [
         ({"rope_scaling": {"factor": 8.0}}, "config.json needs rope_scaling of None, got"),
-        ({"head_dim": 4}, "config.json needs head_dim of 2, got 4"),
-        ({"intermediate_size": 13}, "needs f32[8, 13], got f32[8, 12]"),
+        ({"head_dim": 8}, "config.json needs head_dim of 4, got 8"),
+        ({"intermediate_size": 13}, "needs f32[16, 13], got f32[16, 12]"),
         ({"num_hidden_layers": 3}, "the checkpoint needs blocks.2.attention.key.weights, "),
         ({"num_hidden_layers": 1}, "has unexpected model.layers.1.input_layernorm.weight, "),
     ],

@@ -130,7 +130,7 @@ MISTAKES: list[tuple[str, Callable[[], Any]]] = [
 ]
 
 
-@pytest.mark.parametrize(("message", "action"), MISTAKES, ids=lambda part: str(part)[:40])
+@pytest.mark.parametrize(("message", "action"), MISTAKES, ids=[each[0][:48] for each in MISTAKES])
 def test_a_schedule_that_is_none_is_told(message: str, action: Callable[[], Any]) -> None:
     with pytest.raises(ArgumentError, match=exactly(message)):
         action()

@@ -6,14 +6,16 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
+import ml_dtypes
 import numpy as np
 from timing import interleaved, report
 
+from topos.runtimes._stablehlo.types import ELEMENTS
 from topos.runtimes.interpreter import RUNTIME
 
 SIZE = 1_000_000
 RANDOM = np.random.default_rng(0)
-NAMES = {"float32": "f32", "float64": "f64", "int32": "i32", "bool": "i1"}
+NAMES = {dtype.name: element for element, dtype in ELEMENTS.items()}
 Array = np.ndarray[Any, Any]
 
 
@@ -36,7 +38,8 @@ def measured(
     title: str, ours: Callable[..., Any], rival: Callable[..., Array], *arrays: Array
 ) -> None:
     """Prints the seconds of `ours` beside those of `rival`, which gives the same."""
-    np.testing.assert_allclose(ours(*arrays)[0], rival(*arrays), rtol=1e-5)
+    got, due = (np.asarray(each, np.float64) for each in (ours(*arrays)[0], rival(*arrays)))
+    np.testing.assert_allclose(got, due, rtol=1e-5)
     rivals = {"ours": partial(ours, *arrays), "numpy": partial(rival, *arrays)}
     best = interleaved(rivals, rounds=25)
     figures = {name: f"{seconds * 1e3:.3f} ms" for name, seconds in best.items()}
@@ -44,7 +47,7 @@ def measured(
 
 
 def main() -> None:
-    """Measures single operations of two floats and an integer, and a chain of five."""
+    """Measures single operations and a chain of five, then integers and conversions."""
     for dtype in (np.float32, np.float64):
         left, right = (RANDOM.uniform(0.5, 2.0, SIZE).astype(dtype) for _ in range(2))
         element = NAMES[np.dtype(dtype).name]
@@ -62,11 +65,70 @@ def main() -> None:
         %r = stablehlo.select %3, %2, %0 : {typed("i1")}, {typed(element)}"""
         ours = function(lines, element, left, right)
         measured(f"a chain of five {element}", ours, chain, left, right)
+    integers()
+    conversions()
+
+
+def integers() -> None:
+    """Measures operations of integers beside numpy's, the corner cases looked for once."""
     whole = RANDOM.integers(-1000, 1000, SIZE).astype(np.int32)
     ours = function(f"%r = stablehlo.multiply %a, %a : {typed('i32')}", "i32", whole)
     measured("multiply i32", ours, np.square, whole)
     ours = function(f"%r = stablehlo.abs %a : {typed('i32')}", "i32", whole)
     measured("abs i32", ours, np.abs, whole)
+    for dtype in (np.int8, np.uint8, np.int32, np.int64):
+        element = NAMES[np.dtype(dtype).name]
+        left = RANDOM.integers(0, 100, SIZE).astype(dtype)
+        amount = RANDOM.integers(0, 8 * left.itemsize, SIZE).astype(dtype)
+        right = RANDOM.integers(1, 100, SIZE).astype(dtype)
+        for name, rival, other in (
+            ("shift_left", partial(shifted, np.left_shift), amount),
+            ("shift_right_logical", partial(shifted, np.right_shift), amount),
+            ("divide", partial(divided, np.floor_divide), right),
+            ("remainder", partial(divided, np.fmod), right),
+        ):
+            ours = function(
+                f"%r = stablehlo.{name} %a, %b : {typed(element)}", element, left, other
+            )
+            measured(f"{name} {element}", ours, rival, left, other)
+
+
+def conversions() -> None:
+    """Measures conversions beside numpy's, where every number lies within the other's range."""
+    numbers = RANDOM.uniform(0, 100, SIZE).astype(np.float32)
+    for source, target in (
+        (np.float32, np.int32),
+        (np.float32, np.int8),
+        (np.float64, np.int64),
+        (np.int32, np.float32),
+        (ml_dtypes.bfloat16, np.float32),
+        (np.float32, ml_dtypes.bfloat16),
+    ):
+        names = [NAMES[np.dtype(dtype).name] for dtype in (source, target)]
+        types = [typed(name) for name in names]
+        array = numbers.astype(source)
+        lines = f"%r = stablehlo.convert %a : ({types[0]}) -> {types[1]}"
+        ours = function(lines, names[1], array)
+        measured(f"convert {names[0]} to {names[1]}", ours, partial(plain, target), array)
+
+
+def plain(target: Any, array: Array) -> Array:
+    """Returns numpy's own conversion."""
+    return array.astype(target)
+
+
+def shifted(shift: np.ufunc, array: Array, amount: Array) -> Array:
+    """Returns numpy's shift where no amount is outside the width."""
+    assert amount.max() < 8 * array.itemsize
+    assert amount.min() >= 0
+    return np.asarray(shift(array, amount))
+
+
+def divided(divide: np.ufunc, left: Array, right: Array) -> Array:
+    """Returns numpy's division, which suits where no operand is negative and no divisor zero."""
+    assert left.min() >= 0
+    assert right.min() > 0
+    return np.asarray(divide(left, right))
 
 
 def chain(left: Array, right: Array) -> Array:

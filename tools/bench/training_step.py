@@ -16,6 +16,7 @@ from typing import Any, Final, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
+from sklearn.datasets import load_digits
 
 from topos import Activation, Mlp, Plan, Symbol, Tape, cross_entropy, init, label, runtimes
 from topos import parameters as parameters_of
@@ -63,8 +64,6 @@ def recorded(steps: int) -> tuple[Mapping[str, Plan], RecordedStep]:
 
 def batches(steps: int) -> list[Feeds]:
     """Returns a batch of digits for each step: pixels between 0 and 1, and integer classes."""
-    from sklearn.datasets import load_digits
-
     digits, random = load_digits(), np.random.default_rng(SEED)
     pixels, classes = (digits.data / 16).astype(np.float32), digits.target.astype(np.int64)
     chosen = [random.permutation(len(pixels))[:BATCH] for _ in range(steps)]
@@ -126,7 +125,7 @@ def line(training: Training, own: Training, marks: list[int]) -> str:
     losses = " | ".join(f"{training.losses[mark]:.6f}" for mark in marks)
     away = abs(training.losses[-1] - own.losses[-1]) / own.losses[-1]
     bits = training.losses == own.losses and training.final == own.final
-    distance = "bits equal" if bits else f"{away:.1e}"
+    distance = "bits equal" if bits else f"{away:.0e}" if away else "0"
     return f"{losses} | {distance} | {training.seconds * 1e6:,.0f} |"
 
 

@@ -154,14 +154,16 @@ INNER = """
 
 def test_a_budget_ends_a_loop_that_goes_on() -> None:
     assert compiled(counting(), max_steps=7)(np.int32(7))[0] == 7
-    with pytest.raises(ExecutionError, match=r"^@main ran more than 6 steps, at line 5$"):
+    with pytest.raises(
+        ExecutionError, match=r"^line 5, column 12: @main ran more than 6 steps\n.*while.*\n *\^$"
+    ):
         compiled(counting(), max_steps=6)(np.int32(7))
 
 
 def test_all_loops_share_the_budget_of_a_run() -> None:
     # Five turns, and within them 0, 1, 2, 3 and 4.
     assert compiled(counting(INNER), max_steps=15)(np.int32(5))[0] == 5
-    with pytest.raises(ExecutionError, match=r"more than 14 steps, at line 11$"):
+    with pytest.raises(ExecutionError, match=r"^line 11, column 6: @main ran more than 14 steps"):
         compiled(counting(INNER), max_steps=14)(np.int32(5))
 
 

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
-from topos.errors import VerifyError
+from topos.errors import UnsupportedError
 from topos.runtimes._stablehlo.evaluate import compiled
 
 Array = npt.NDArray[Any]
