@@ -43,13 +43,15 @@ class Decoded(NamedTuple):
 class Decoder(NamedTuple):
     """Two plans of one network: a whole context of `capacity` tokens, and one token's step.
 
-    `grown` names the input that each result of the step is fed to next time.
+    `grown` names the input that each result of the step is fed to next time. Nothing is chosen
+    after the token `end`.
     """
 
     whole: Plan
     single: Plan
     capacity: int
     grown: dict[str, Symbol]
+    end: int | None = None
 
     def over_context(
         self, forward: Forward, parameters: Parameters, prompt: Sequence[int], choose: Choice
@@ -67,6 +69,8 @@ class Decoder(NamedTuple):
             seen.append(logits(tokens[:length]))
             if length >= len(tokens):
                 tokens.append(choose(seen[-1]))
+                if tokens[-1] == self.end:
+                    break
         return Decoded(tokens, np.stack(seen))
 
     def over_cache(
@@ -82,6 +86,8 @@ class Decoder(NamedTuple):
             seen.append(run.of("token_logits").numpy()[0, 0])
             if position + 1 == len(tokens):
                 tokens.append(choose(seen[-1]))
+                if tokens[-1] == self.end:
+                    break
         return Decoded(tokens, np.stack(seen))
 
 

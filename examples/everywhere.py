@@ -5,6 +5,7 @@ from __future__ import annotations
 import statistics
 import time
 from collections.abc import Callable, Mapping, Sequence
+from types import MappingProxyType
 from typing import Any, Final, NamedTuple
 
 import numpy as np
@@ -39,9 +40,14 @@ def trial(plan: Plan, parameters: Parameters, feeds: Feeds, use: Use | None = No
     return Trial(plan, parameters, feeds, oracle, use)
 
 
-def rows(trials: Sequence[Trial]) -> list[list[str]]:
-    """Returns one row a runtime: its name, its state, and each trial's distance, time and use."""
-    return [_row(name, trials) for name in runtimes.names()]
+def rows(
+    trials: Sequence[Trial], left_out: Mapping[str, str] = MappingProxyType({})
+) -> list[list[str]]:
+    """Returns one row a runtime: its name, its state, and each trial's distance, time and use.
+
+    `left_out` says of runtimes that are not run why that is.
+    """
+    return [_row(name, trials, left_out.get(name)) for name in runtimes.names()]
 
 
 def others() -> str:
@@ -53,11 +59,13 @@ def others() -> str:
     return f"{', '.join(missing)} would run the same modules: {', '.join(ways)}"
 
 
-def _row(name: str, trials: Sequence[Trial]) -> list[str]:
+def _row(name: str, trials: Sequence[Trial], left_out: str | None) -> list[str]:
     blank = ["-"] * sum(2 + (each.use is not None) for each in trials)
     status = runtimes.load(name).status()
     if not status.ready:
         return [name, status.detail, *blank]
+    if left_out is not None:
+        return [name, f"left out: {left_out}", *blank]
     try:
         cells = [cell for each in trials for cell in _cells(name, each)]
     except ToposError as error:

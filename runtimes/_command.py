@@ -17,6 +17,7 @@ from topos.errors import ArgumentError, TextError, ToposError, UnavailableError
 from topos.runtimes import load as load_runtime
 from topos.runtimes._archive import Array, load, save
 from topos.runtimes._runtime import ModuleSignature
+from topos.runtimes._stablehlo.budget import StepsError
 
 __all__ = ["DONE", "FAILED", "UNUSABLE", "Job", "complain", "describe", "run", "told"]
 
@@ -46,6 +47,8 @@ def run(jobs: Iterable[Job], runtime: str, numerics: Numerics) -> int:
 
 def describe(path: str, error: ToposError) -> str:
     """Returns `error` told of `path`; one with a place as `path:line:column: reason`, then it."""
+    if isinstance(error.__cause__, StepsError):
+        error = error.__cause__
     if not isinstance(error, TextError) or not error.line:
         return f"{path}: {error}"
     return f"{path}:{error.line}:{error.column}: {error.reason}{error.excerpt()}"

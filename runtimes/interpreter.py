@@ -38,9 +38,9 @@ class Interpreter(Runtime):
     ) -> Executable:
         """Returns `text` parsed, verified and built into a list of kernels.
 
-        The one option is `max_steps`: a run whose loops take more turns than that, all together,
-        raises `ExecutionError`. Raises `ParseError`, `VerifyError`, `CompileError` for any other
-        option, or `UnsupportedError` for what is known by name only.
+        The one option is `max_steps`: a run that takes more steps than that, each the turn of a
+        loop or the call of a function, raises `ExecutionError`. Raises `ParseError`, `VerifyError`,
+        `CompileError` for any other option, or `UnsupportedError` for what is known by name only.
         """
         exact = Numerics.of(numerics) is Numerics.EXACT
         max_steps = _max_steps(requested(text, options))

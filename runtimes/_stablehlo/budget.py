@@ -16,7 +16,10 @@ Place = tuple[int, int]
 
 
 class StepsError(TextError, ExecutionError):
-    """A run of more steps than its budget has, told at the loop or the call that took the last."""
+    """The signal of a run of more steps than its budget has, at the loop or call that took it.
+
+    The text is not at hand where it is raised; `evaluate.py` makes the error of the caller of it.
+    """
 
 
 class Budget:

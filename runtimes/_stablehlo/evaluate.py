@@ -68,7 +68,8 @@ class Evaluation(Executable):
         except RecursionError:
             raise ExecutionError("calls or regions nested this deep") from None
         except StepsError as error:
-            raise error.located(self._text) from None
+            told = error.located(self._text)
+            raise ExecutionError(str(told)) from told
         except ValueError as error:
             if not _TOO_BIG.search(str(error)):
                 raise

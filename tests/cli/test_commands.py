@@ -78,7 +78,9 @@ def test_run_without_arguments_says_which(module: str, capsys: Captured) -> None
 
 def test_run_stops_after_the_steps_it_is_given(tmp_path: Path, capsys: Captured) -> None:
     assert main(["run", write(tmp_path, ENDLESS), "--max-steps", "1000"]) == 1
-    assert "more than 1000 steps" in capsys.readouterr().err
+    told = f"{tmp_path / 'm.mlir'}:4:8: @main ran more than 1000 steps\n"
+    line = "  %0 = stablehlo.while(%i = %c) : tensor<i32>\n       ^\n"
+    assert capsys.readouterr().err == told + line
 
 
 def test_run_of_a_text_on_standard_input(capsys: Captured, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -187,3 +189,74 @@ def test_a_run_of_something_unsupported_points_at_it(tmp_path: Path, capsys: Cap
     assert main(["run", path, "--random", "1"]) == 1
     told = f"{path}:9:8: stablehlo.custom_call @nobody is not supported"
     assert capsys.readouterr().err.startswith(told)
+
+
+@pytest.mark.parametrize("option", ["--random", "--max-steps"])
+@pytest.mark.parametrize("number", ["-1", "1.5", "one", "\N{ARABIC-INDIC DIGIT ONE}"])
+def test_a_number_below_zero_is_a_wrong_usage(
+    module: str, option: str, number: str, capsys: Captured
+) -> None:
+    with pytest.raises(SystemExit) as ended:
+        main(["run", module, option, number])
+    assert ended.value.code == 2
+    assert f"argument {option}: needs a whole number from 0 on" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("option", "path", "told"),
+    [
+        ("--args", "none.npz", "No such file or directory"),
+        ("--args", ".", "Is a directory"),
+        ("--out", "none/r.npz", "No such file or directory"),
+        ("--out", ".", "results need a regular file, got another thing of that name"),
+    ],
+)
+def test_a_file_that_cannot_be_used_is_named(
+    tmp_path: Path,
+    option: str,
+    path: str,
+    told: str,
+    capsys: Captured,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    text = "func.func @main() -> tensor<i1> {\n%0 = stablehlo.constant dense<true> : tensor<i1>\n"
+    command = ["run", write(tmp_path, f"{text}return %0 : tensor<i1>\n}}"), option, path]
+    assert main(command) == 2
+    assert capsys.readouterr().err == f"{path}: {told}\n"
+
+
+def test_a_closed_standard_input_is_told(capsys: Captured, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("sys.stdin", None)
+    assert main(["validate", "-"]) == 2
+    assert capsys.readouterr().err == "-: standard input is closed\n"
+
+
+def test_results_for_a_closed_standard_output_are_a_failure(
+    module: str, tmp_path: Path, capsys: Captured, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    command = ["run", module, "--random", "1"]
+    monkeypatch.setattr("sys.stdout", None)
+    assert main(command) == 1
+    assert capsys.readouterr().err == "standard output takes nothing more: Bad file descriptor\n"
+    # Results in a file need no standard output.
+    assert main([*command, "--out", str(tmp_path / "r.npz")]) == 0
+
+
+def test_a_closed_standard_error_leaves_standard_output_to_results(
+    tmp_path: Path, capsys: Captured, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("sys.stderr", None)
+    assert main(["validate", str(tmp_path / "none.mlir")]) == 2
+    assert capsys.readouterr().out == ""
+
+
+def test_a_byte_order_mark_is_skipped(
+    module: str, capsys: Captured, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    Path(module).write_text(TEXT, encoding="utf-8-sig")
+    assert main(["validate", module]) == 0
+    monkeypatch.setattr("sys.stdin", io.StringIO(f"\N{ZERO WIDTH NO-BREAK SPACE}{TEXT}"))
+    assert main(["validate", "-"]) == 0
+    Path(module).write_text(f"\n\N{ZERO WIDTH NO-BREAK SPACE}{TEXT}", encoding="utf-8")
+    assert main(["validate", module]) == 1

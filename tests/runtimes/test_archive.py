@@ -137,3 +137,14 @@ def test_an_archive_that_zipfile_cannot_read_is_refused(
     path.write_bytes(data)
     with pytest.raises(ArgumentError, match=rf"{path} holds arg0 that cannot be read: "):
         _archive.load(path, TYPES[:1], "arg")
+
+
+@pytest.mark.parametrize("element", [ml_dtypes.int4, ml_dtypes.uint2, ml_dtypes.float6_e2m3fn])
+def test_bits_that_no_element_has_are_refused(tmp_path: Path, element: type) -> None:
+    path, dtype = tmp_path / "a.npz", np.dtype(element)
+    types = (ArrayType((2,), dtype),)
+    np.savez(path, arg0=np.array([1, 3], np.uint8))
+    assert _archive.load(path, types, "arg")[0].view(np.uint8).tolist() == [1, 3]
+    np.savez(path, arg0=np.array([1, 200], np.uint8))
+    with pytest.raises(ArgumentError, match=rf"holds arg0, whose elements of {dtype.name} need"):
+        _archive.load(path, types, "arg")

@@ -1,7 +1,7 @@
 """The sentence encoder of 32 sentences: recorded, lowered, and run by XLA beside jax's own.
 
-The rival is the same encoder written by hand in jax, over the same weights, jitted, its weights
-already where XLA wants them. Both run on one thread, in the same turns.
+The rival is the same encoder written by hand in jax and jitted. Both run on one thread, in the
+same turns, over the same weights, which are already where XLA wants them.
 """
 
 from __future__ import annotations
@@ -44,6 +44,7 @@ SENTENCES: Final = [
 ]
 ROUNDS: Final = 7
 HEADS: Final = 12
+TABLES: Final = ("word", "position")
 
 Weights = Mapping[str, Any]
 
@@ -60,7 +61,7 @@ def recorded(shape: tuple[int, int]) -> tuple[Network, Encoder]:
 
 def by_hand(weights: Weights, tokens: Any, mask: Any) -> Any:
     """Returns the embeddings, as one writes the encoder in jax."""
-    words, places = (weights[f"embeddings.{name}_embeddings.weight"] for name in WHERE)
+    words, places = (weights[f"embeddings.{name}_embeddings.weight"] for name in TABLES)
     kinds = weights["embeddings.token_type_embeddings.weight"]
     hidden = words[tokens] + places[: tokens.shape[1]] + kinds[0]
     hidden = normalized(weights, "embeddings", hidden)
@@ -74,9 +75,6 @@ def by_hand(weights: Weights, tokens: Any, mask: Any) -> Any:
     total = jnp.einsum("bl,blf->bf", mask.astype(hidden.dtype), hidden)
     mean = total / mask.sum(1, keepdims=True)
     return mean / jnp.linalg.norm(mean, axis=1, keepdims=True)
-
-
-WHERE: Final = ("word", "position")
 
 
 def attended(weights: Weights, root: str, hidden: Any, mask: Any) -> Any:
@@ -121,29 +119,29 @@ def main() -> int:
     plan.schedule()
     seconds = time.perf_counter() - start
     parts = {"nodes": f"{len(plan.order)}", "recorded and lowered": f"{seconds:.2f} s"}
-    report("32 sentences, recorded and lowered", parts, seconds / 3.0, "of 3 s, at most 1.0")
+    report("32 sentences, recorded and lowered", parts, seconds / 3.0, "of 3 s, must be below 1")
 
     parameters = loaded(place / "model.safetensors", network.parameters(), encoder)
-    compiled = plan.compile("xla")
     feeds = {"tokens": tokens, "mask": mask}
-    weights = jax.device_put(load_file(place / "model.safetensors"))
-    jitted = partial(jax.jit(by_hand), weights)
-    ours = compiled.forward(parameters, feeds).of("embeddings").numpy()
-    theirs = np.asarray(jitted(tokens, mask))
-    best = interleaved(
-        {
-            "topos": lambda: compiled.forward(parameters, feeds),
-            "jax": lambda: np.asarray(jitted(tokens, mask)),
-        },
-        ROUNDS,
-    )
-    rates = {name: len(SENTENCES) / seconds for name, seconds in best.items()}
-    cosines = (ours * theirs).sum(1)
+    compiled = plan.compile("xla")
+    # Arrays of XLA's own alignment: numpy's are copied before every call.
+    *payloads, _, _ = plan.arguments(parameters, feeds)
+    resident = [np.asarray(jax.device_put(payload)) for payload in payloads]
+    jitted = partial(jax.jit(by_hand), jax.device_put(load_file(place / "model.safetensors")))
+    rivals = {
+        "topos": lambda: compiled.executable(*resident, tokens, mask)[0],
+        "copied": lambda: compiled.forward(parameters, feeds).of("embeddings").numpy(),
+        "jax": lambda: np.asarray(jitted(tokens, mask)),
+    }
+    ours, copied, theirs = (rival() for rival in rivals.values())
+    assert ours.tobytes() == copied.tobytes()
+    rates = {name: len(ours) / best for name, best in interleaved(rivals, ROUNDS).items()}
     figures = {
-        "lengths": f"{tokens.shape[1]} tokens",
+        "length": f"{tokens.shape[1]} tokens",
         "topos by XLA, embeddings a second": f"{rates['topos']:.1f}",
+        "weights copied for every call": f"{rates['copied']:.1f}",
         "jax.jit, embeddings a second": f"{rates['jax']:.1f}",
-        "largest 1 - cosine": f"{np.abs(1 - cosines).max():.0e}",
+        "largest 1 - cosine": f"{np.abs(1 - (ours * theirs).sum(1)).max():.0e}",
     }
     ratio = rates["topos"] / rates["jax"]
     report("32 sentences, embedded by XLA", figures, ratio, "must be at least 0.9")

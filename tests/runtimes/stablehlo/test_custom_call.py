@@ -237,3 +237,50 @@ def test_scipy_is_named_where_it_is_needed_and_absent(monkeypatch: pytest.Monkey
     monkeypatch.setitem(sys.modules, "scipy.linalg", None)
     with pytest.raises(UnavailableError, match=r"@lapack_sgehrd_ffi needs scipy"):
         executable(np.eye(2, dtype=np.float32))
+
+
+def test_an_exception_without_words_is_told_by_its_name() -> None:
+    class Mute(Exception):
+        def __str__(self) -> str:
+            raise ValueError
+
+    @register_custom_call("test.mute")
+    def mute(call: CustomCall, operand: Array) -> Array:
+        raise Mute
+
+    with pytest.raises(ExecutionError, match=r"^custom_call @test\.mute failed: Mute$"):
+        run_text(text_of("test.mute"), [ONE_TWO])
+
+
+def test_what_a_kernel_keeps_is_not_what_the_caller_gets() -> None:
+    kept = np.array([5, 6], np.float32)
+
+    @register_custom_call("test.kept")
+    def keeping(call: CustomCall, operand: Array) -> Array:
+        return kept
+
+    (got,) = run_text(text_of("test.kept"), [ONE_TWO])
+    got += 1
+    assert kept.tolist() == [5, 6]
+
+
+def test_a_kernel_reaches_no_memory_behind_its_operands() -> None:
+    @register_custom_call("test.forcing")
+    def forcing(call: CustomCall, *operands: Array) -> Array:
+        for operand in operands:
+            for reached in (operand, operand.base):
+                if isinstance(reached, np.ndarray):
+                    reached.setflags(write=True)
+                    reached[...] = 7
+        return np.zeros(2, np.float32)
+
+    text = (
+        f"func.func @main(%a: {PAIR}) -> ({PAIR}, {PAIR}) {{\n"
+        f"%c = stablehlo.constant dense<[1.0, 2.0]> : {PAIR}\n"
+        f"%r = stablehlo.custom_call @test.forcing(%a, %c) : ({PAIR}, {PAIR}) -> {PAIR}\n"
+        f"return %r, %c : {PAIR}, {PAIR}\n}}"
+    )
+    executable, argument = interpreter.RUNTIME.compile(text), ONE_TWO.copy()
+    for _ in range(2):
+        assert executable(argument)[1].tolist() == [1, 2]
+        assert argument.tolist() == [1, 2]

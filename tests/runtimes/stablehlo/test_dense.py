@@ -19,6 +19,10 @@ def constant(body: str, type: str) -> Any:
 
 
 CASES = (
+    ("0x1", "tensor<2xi1>", np.array([True, True])),
+    ("[0x00, -0x1, true]", "tensor<3xi1>", np.array([False, True, True])),
+    ("[-0x1, 0xFFFFFFFE]", "tensor<2xi32>", np.array([-1, -2], np.int32)),
+    ("-0x8", "tensor<i4>", np.array(-8, ml_dtypes.int4)),
     ("0.5", "tensor<2x2xf32>", np.full((2, 2), 0.5, np.float32)),
     ("-1.25e-1", "tensor<f64>", np.array(-0.125)),
     ("[1.0, 2.5e+00]", "tensor<2xf16>", np.array([1.0, 2.5], np.float16)),

@@ -6,6 +6,7 @@ import re
 import time
 from contextlib import suppress
 
+import numpy as np
 import pytest
 
 from topos.errors import ExecutionError, ParseError, ToposError, UnsupportedError
@@ -143,3 +144,50 @@ def test_every_text_with_a_part_left_out_is_read_or_refused() -> None:
     for left in range(len(parts)):
         with suppress(ToposError):
             printed(parse("".join(parts[:left] + parts[left + 1 :])))
+
+
+def test_a_constant_beyond_all_memory_is_refused_at_its_place() -> None:
+    text = "%0 = stablehlo.iota dim = 0 : tensor<40000000000000xi64>"
+    with pytest.raises(UnsupportedError, match="iota needs more memory than") as caught:
+        RUNTIME.compile(f"func.func @main() {{\n  {text}\n  return\n}}")
+    assert (caught.value.line, caught.value.column) == (2, 8)
+
+
+BEYOND = 4611686018427387903
+REDUCED = (
+    "func.func @main(%a: tensor<2xf32>, %z: tensor<f32>) -> tensor<1xf32> {\n"
+    '  %0 = "stablehlo.reduce_window"(%a, %z) ({\n^bb0(%x: tensor<f32>, %y: tensor<f32>):\n'
+    "%1 = stablehlo.add %x, %y : tensor<f32>\nstablehlo.return %1 : tensor<f32>\n})"
+    " {window_dimensions = array<i64: 1>, window_strides = array<i64: 4611686018427387999>,"
+    f" base_dilations = array<i64: {BEYOND}>}} : (tensor<2xf32>, tensor<f32>) -> tensor<1xf32>\n"
+    "return %0 : tensor<1xf32>\n}"
+)
+CONVOLVED = (
+    "func.func @main(%a: tensor<1x2x1xf32>, %k: tensor<1x1x1xf32>) -> tensor<1x1x1xf32> {\n"
+    "  %0 = stablehlo.convolution(%a, %k) dim_numbers = [b, 0, f]x[0, i, o]->[b, 0, f],"
+    f" window = {{stride = [4611686018427387999], lhs_dilate = [{BEYOND}]}}"
+    " {batch_group_count = 1 : i64, feature_group_count = 1 : i64}"
+    " : (tensor<1x2x1xf32>, tensor<1x1x1xf32>) -> tensor<1x1x1xf32>\n"
+    "return %0 : tensor<1x1x1xf32>\n}"
+)
+
+
+@pytest.mark.parametrize("text", [REDUCED, CONVOLVED])
+def test_an_operand_dilated_beyond_all_memory_is_refused(text: str) -> None:
+    with pytest.raises(UnsupportedError, match="of an operand dilated and padded to") as caught:
+        RUNTIME.compile(text)
+    assert (caught.value.line, caught.value.column) == (2, 8)
+
+
+def test_an_array_that_numpy_finds_too_big_is_a_failed_run() -> None:
+    run = RUNTIME.compile(
+        "func.func @main(%a: tensor<1x2x1xf32>, %k: tensor<1x1x1xf32>, %p: tensor<1x2xi64>)"
+        ' -> tensor<1x4x1xf32> {\n%0 = "stablehlo.dynamic_conv"(%a, %k, %p) {dimension_numbers ='
+        " #stablehlo.conv<[b, 0, f]x[0, i, o]->[b, 0, f]>, batch_group_count = 1 : i64,"
+        f" feature_group_count = 1 : i64, window_strides = array<i64: {2**61}>}} :"
+        " (tensor<1x2x1xf32>, tensor<1x1x1xf32>, tensor<1x2xi64>) -> tensor<1x4x1xf32>\n"
+        "return %0 : tensor<1x4x1xf32>\n}"
+    )
+    image, kernel = np.ones((1, 2, 1), np.float32), np.ones((1, 1, 1), np.float32)
+    with pytest.raises(ExecutionError, match="the run needs an array beyond all memory"):
+        run(image, kernel, np.array([[3 * 2**61, 0]]))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from topos.errors import ParseError
 from topos.runtimes._stablehlo.parse import parse
 from topos.runtimes._stablehlo.syntax import (
     UNIT,
@@ -247,3 +248,50 @@ def test_a_resource_is_the_constant_of_its_bytes() -> None:
     assert weights == Dense('"0x0000803F000000C0"', Tensor((2,), "f32"), 0, 0)
     assert mask == Dense('"0x05"', Tensor((3,), "i1"), 0, 0)
     assert elided == Dense("dense_resource<__elided__>", Tensor((2,), "f32"), 0, 0)
+
+
+UNNAMED = (
+    (
+        '%0 = "stablehlo.while"(%a) ({\n^bb0(tensor<i1>):\n"stablehlo.return"() : () -> ()\n})'
+        " : (tensor<i1>) -> tensor<i1>",
+        (3, 6),
+    ),
+    (
+        "%0 = stablehlo.reduce(%a init: %a) across dimensions = [0] : (tensor<i1>, tensor<i1>)"
+        " -> tensor<i1>\nreducer(%x: tensor<i1>, tensor<i1>) { return }",
+        (3, 25),
+    ),
+)
+
+
+@pytest.mark.parametrize(("line", "place"), UNNAMED)
+def test_an_argument_of_a_block_has_a_name(line: str, place: tuple[int, int]) -> None:
+    with pytest.raises(ParseError, match=r"a value such as %0, got 'tensor<i1>'") as caught:
+        only(line)
+    assert (caught.value.line, caught.value.column) == place
+
+
+def test_arguments_of_a_function_have_names_where_it_has_a_body() -> None:
+    parse("func.func private @f(tensor<i1>, i32)\nfunc.func private @g(%a: i1, %b: i1)")
+    for text in ("@f(i1) { return }", "@f(%a: i1, i1)", "@f(%a: i1, i1) { return }"):
+        with pytest.raises(ParseError, match="arguments of a function need a name each"):
+            parse(f"func.func private {text}")
+
+
+@pytest.mark.parametrize("extent", [2**63, 10**30, f"1{'0' * 6000}"])
+def test_an_extent_out_of_range_is_told_at_its_place(extent: object) -> None:
+    with pytest.raises(ParseError, match=r"an extent is less than 2\*\*63, got [0-9]") as caught:
+        parse(f"func.func private @f(%a: tensor<2x{extent}xf32>)")
+    assert (caught.value.line, caught.value.column) == (1, 35)
+    with pytest.raises(ParseError) as caught:
+        parse(f"func.func private @f(%a: tensor<2x\n {extent}xf32>)")
+    assert (caught.value.line, caught.value.column) == (2, 2)
+    (function,) = parse(f"func.func private @f(%a: tensor<{2**63 - 1}xf32>)").functions
+    assert function.arguments[0].type == Tensor((2**63 - 1,), "f32")
+
+
+def test_a_byte_order_mark_opens_a_text_only() -> None:
+    mark = "\N{ZERO WIDTH NO-BREAK SPACE}"
+    assert parse(f"{mark}func.func private @f()").functions[0].name == "f"
+    with pytest.raises(ParseError):
+        parse(f"func.func {mark}private @f()")
