@@ -31,7 +31,7 @@ SENTENCES: Final = (
     "Heavy rain flooded the lower streets of the town.",
     "A storm left parts of the city under water.",
 )
-TOO_SLOW: Final = {"reference": "a sentence takes it minutes"}
+TOO_SLOW: Final = {"reference": "a sentence takes it over a minute"}
 CAPTION: Final = (
     "Off: the element furthest from the oracle's, beside the largest. Angle: the largest 1 - cosine"
     " of an embedding and the oracle's."

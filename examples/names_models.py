@@ -78,7 +78,7 @@ class Block:
     def __init__(self, tape: Tape, weights: Initializer) -> None:
         self.attention_norm = LayerNorm(tape, FEATURES)
         self.attention = MultiHeadAttention(
-            tape, FEATURES, HEADS, weights=weights.split(0), causal=True
+            tape, FEATURES, HEADS, weights=weights.split(0), bias=None, causal=True
         )
         self.feed_norm = LayerNorm(tape, FEATURES)
         widths = FEATURES, 4 * FEATURES, FEATURES

@@ -113,7 +113,8 @@ def _awaited(error: UnexpectedToken) -> set[str]:
 
 def _accepted(error: UnexpectedCharacters) -> set[str]:
     # What the lexer looks for is more than what the parser would take.
-    return {str(name) for name in error.interactive_parser.accepts()}
+    accepted: Any = error.interactive_parser
+    return {str(name) for name in accepted.accepts()}
 
 
 def _shown(text: str) -> str:
