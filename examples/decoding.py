@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 from everywhere import Forward
 
-from topos import Cache, Network, Parameters, Plan, Symbol, Tape, Tensor, Value, i64
+from topos import Cache, Network, Parameters, Plan, Symbol, Tape, Value, i64
 
 __all__ = ["Decoded", "Decoder", "Language", "decoder", "record_decoding"]
 
@@ -62,7 +62,7 @@ class Decoder(NamedTuple):
             context = np.zeros((1, self.capacity), np.int64)
             context[0, : len(tokens)] = tokens
             run = forward(parameters, {"context": context})
-            return run.of("context_logits").numpy()[0, len(tokens) - 1]
+            return np.asarray(run.of("context_logits").numpy()[0, len(tokens) - 1])
 
         tokens, seen = list(prompt), []
         for length in range(1, self.capacity):
@@ -78,10 +78,10 @@ class Decoder(NamedTuple):
     ) -> Decoded:
         """Returns what follows the prompt, up to the capacity, every token read once."""
         tokens, seen = list(prompt), []
-        held: dict[str | Symbol, Tensor] = {}
+        held: dict[Symbol | str, Any] = {}
         for position in range(self.capacity - 1):
-            feeds = {"token": np.array([[tokens[position]]]), "position": np.array(position)}
-            run = forward(parameters, {**feeds, **held})
+            held |= {"token": np.array([[tokens[position]]]), "position": np.array(position)}
+            run = forward(parameters, held)
             held = {name: run.of(symbol) for name, symbol in self.grown.items()}
             seen.append(run.of("token_logits").numpy()[0, 0])
             if position + 1 == len(tokens):

@@ -20,20 +20,21 @@ from everywhere import Forward, others, rows, trial
 from terminal import Console, Progress, bounded, progress, runtimes_table, unwritable
 
 from topos import (
+    AdamW,
     Network,
     Parameters,
+    RecordedStep,
     Run,
     RunningStatistics,
     Symbol,
     Tape,
     cross_entropy,
     label,
+    matrices,
     parameters,
+    record_step,
+    schedule,
 )
-from topos.neural.adam import AdamW
-from topos.neural.decay import matrices
-from topos.neural.schedule import staircase
-from topos.neural.step import RecordedStep, record_step
 
 try:
     from sklearn.datasets import load_digits
@@ -108,7 +109,7 @@ def record(seed: int, rate: float, epochs: int, tests: int) -> Recorded:
         variance.named(f"variance {place}")
     loss = cross_entropy(scores, classes).named("loss")
     every = max(epochs // 3, 1) * STEPS_AN_EPOCH
-    optimizer = AdamW(staircase(rate, every, factor=0.3), policy=matrices)
+    optimizer = AdamW(schedule.staircase(rate, every, factor=0.3), policy=matrices)
     step = record_step(tape, loss, parameters(model), optimizer)
     running = [
         (

@@ -77,7 +77,7 @@ class Toy(NamedTuple):
 
 
 def record(seed: int, steps: int, size: int = BATCH) -> Toy:
-    """Records the training step over a batch of `size` windows, and both ways to decode, on one tape."""
+    """Records the training step over `size` windows, and both ways to decode, on one tape."""
     tape = Tape()
     model = Llama(tape, SIZES, init.scaled(seed))
     label(tape, model)

@@ -141,8 +141,9 @@ def folder() -> Path:
 
 def loaded(path: Path, parameters: Parameters, encoder: Encoder) -> Parameters:
     """Returns `parameters` with the weights of a safetensors file, every one of them."""
-    held = checkpoint.load(path, parameters, encoder, rename=_name, adapt=_adapted)
-    return held.parameters
+    filled: Parameters
+    filled, *_ = checkpoint.load(path, parameters, encoder, rename=_name, adapt=_adapted)
+    return filled
 
 
 def _name(entry: str) -> str | None:

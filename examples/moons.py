@@ -23,16 +23,17 @@ from topos import (
     Mlp,
     Network,
     Parameters,
+    RecordedStep,
+    Sgd,
     Symbol,
     Tape,
     bce_with_logits,
     init,
     label,
     parameters,
+    record_step,
+    schedule,
 )
-from topos.neural.schedule import staircase
-from topos.neural.sgd import Sgd
-from topos.neural.step import RecordedStep, record_step
 
 try:
     from sklearn.datasets import make_moons
@@ -86,7 +87,7 @@ def record(seed: int, rate: float, epochs: int) -> tuple[Network, RecordedStep]:
     moons = tape.input(shape=[BATCH, 1], name="moons")
     loss = bce_with_logits(perceptron.express(tape, places), moons).named("loss")
     every = max(epochs // 4, 1) * STEPS_AN_EPOCH
-    optimizer = Sgd(staircase(rate, every, factor=0.5), momentum=0.9, nesterov=True)
+    optimizer = Sgd(schedule.staircase(rate, every, factor=0.5), momentum=0.9, nesterov=True)
     step = record_step(tape, loss, parameters(perceptron), optimizer)
     for name, count in (("tests", TESTS), ("grid", SIDE * SIDE)):
         points = tape.input(shape=[count, 2], name=name)

@@ -42,7 +42,7 @@ MODELS: Final[dict[str, Callable[[Tape, int], Any]]] = {
     "perceptron": Perceptron,
     "transformer": Transformer,
 }
-# The rate that each model learns best at, of those tried by threes.
+# A table is trained by larger steps than a deep model.
 RATES: Final = {"bigram": 0.1, "perceptron": 0.02, "transformer": 0.01}
 BATCH, TESTED_ON, INVENTED, END = 32, 512, 12, 0
 # The slowest runtime takes a second for every name of a step.
@@ -248,10 +248,10 @@ def main(arguments: list[str] | None = None) -> int:
     chosen, console = options(arguments), Console(highlight=False)
     names, tests = load(chosen.seed)
     models = {name: record(name, chosen.seed, chosen.steps) for name in MODELS}
-    with progress(console, "steps") as bar:
-        trained = {
-            name: train(name, model, names, tests, chosen, bar) for name, model in models.items()
-        }
+    trained = {}
+    for name, model in models.items():
+        with progress(console, f"steps of the {name}") as bar:
+            trained[name] = train(name, model, names, tests, chosen, bar)
     pairs = counted(names, tests)
     for name, own in trained.items():
         console.print(f"{name}: {own.tested:.4f} nats a letter, on {TESTED_ON} names not seen")

@@ -1,7 +1,8 @@
 """Learns exclusive or: one recorded training step, which every runtime then trains by itself.
 
 Loss, gradients and Adam's update are one recording. Its module, `demo/xor.mlir`, takes parameters,
-the optimizer's state and the four samples to the next parameters, the next state and the loss.
+the optimizer's state and the four samples to the next parameters, the next state and the loss; each
+next value may take the buffer of the one that it follows.
 """
 
 from __future__ import annotations
@@ -15,9 +16,20 @@ from artifacts import write
 from everywhere import Forward, others, rows, trial
 from terminal import Console, Progress, Table, bounded, progress, runtimes_table, unwritable
 
-from topos import Mlp, Parameters, Plan, Symbol, Tape, bce_with_logits, init, label, parameters
-from topos.neural.adam import Adam
-from topos.neural.step import RecordedStep, record_step
+from topos import (
+    Adam,
+    Mlp,
+    Parameters,
+    Plan,
+    RecordedStep,
+    Symbol,
+    Tape,
+    bce_with_logits,
+    init,
+    label,
+    parameters,
+    record_step,
+)
 
 SAMPLES: Final = np.array([[0, 0], [0, 1], [1, 0], [1, 1]], np.float32)
 ANSWERS: Final = np.array([[0], [1], [1], [0]], np.float32)
@@ -104,7 +116,8 @@ def main(arguments: list[str] | None = None) -> int:
     chosen, console = options(arguments), Console(highlight=False)
     model = record(chosen.seed, chosen.rate)
     try:
-        write(model.training.emit_stablehlo().encode(), chosen.out)
+        text = model.training.emit_stablehlo(donate=model.step.following)
+        write(text.encode(), chosen.out)
     except OSError as error:
         return unwritable(chosen.out, error)
     with progress(console, "steps") as bar:

@@ -116,7 +116,7 @@ def _alike(draw: random.Random, text: str, texts: Sequence[str]) -> str:
     """Puts a token of some text in the place of one of its kind, which may well still parse."""
     kind = draw.choice(KINDS)
     places = list(kind.finditer(text))
-    others = kind.findall(draw.choice(texts))
+    others: list[str] = kind.findall(draw.choice(texts))
     if not places or not others:
         return text
     start, stop = draw.choice(places).span()

@@ -36,8 +36,8 @@ def _shift_right_arithmetic(array: Array, amount: Array) -> Array:
     return np.asarray(np.right_shift(array.view(signed), amount.view(signed))).view(array.dtype)
 
 
-# Shifted by their width or more, numbers lose all bits in numpy as in the standard, where a negative
-# amount is a great one. Numbers of fewer than eight bits keep their sign in eight.
+# Shifted by their width or more, numbers lose all their bits in numpy as in the standard, where a
+# negative amount is a great one. Numbers of fewer than eight bits keep their sign in eight.
 _SIGNED: Final[Mapping[str, Kernel]] = {
     **LOGIC,
     "stablehlo.not": np.invert,
