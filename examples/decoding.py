@@ -67,10 +67,8 @@ class Decoder(NamedTuple):
         tokens, seen = list(prompt), []
         for length in range(1, self.capacity):
             seen.append(logits(tokens[:length]))
-            if length >= len(tokens):
-                tokens.append(choose(seen[-1]))
-                if tokens[-1] == self.end:
-                    break
+            if length >= len(tokens) and self._ended(tokens, choose(seen[-1])):
+                break
         return Decoded(tokens, np.stack(seen))
 
     def over_cache(
@@ -84,11 +82,14 @@ class Decoder(NamedTuple):
             run = forward(parameters, held)
             held = {name: run.of(symbol) for name, symbol in self.grown.items()}
             seen.append(run.of("token_logits").numpy()[0, 0])
-            if position + 1 == len(tokens):
-                tokens.append(choose(seen[-1]))
-                if tokens[-1] == self.end:
-                    break
+            if position + 1 == len(tokens) and self._ended(tokens, choose(seen[-1])):
+                break
         return Decoded(tokens, np.stack(seen))
+
+    def _ended(self, tokens: list[int], chosen: int) -> bool:
+        """Appends the token that was chosen; returns whether nothing follows it."""
+        tokens.append(chosen)
+        return chosen == self.end
 
 
 def record_decoding(tape: Tape, model: Language, capacity: int) -> dict[str, Symbol]:

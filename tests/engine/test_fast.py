@@ -141,3 +141,17 @@ def test_a_selection_hides_what_it_does_not_choose(element: Element) -> None:
     assert first.tobytes() == np.array([np.inf, 0, 0, 2.0, 0], element.dtype).tobytes()
     assert second.tobytes() == np.where(fed > 0, element.dtype.type(0), fed).tobytes()
     assert third.tobytes() == np.where(fed < 0, fed, -fed).tobytes()
+
+
+@pytest.mark.parametrize("name", ["minimum", "maximum"])
+def test_a_scalar_with_a_constant_stays_a_scalar(name: str) -> None:
+    tape = Tape(element=f32)
+    count = tape.input(30.0, name="count")
+    limited = getattr(count, name)(24.0)
+    root = (limited * 2.0).symbol
+    network = tape.into_network()
+    plan = network.entry([root]).lower()
+    for fed in (30.0, 3.0):
+        feeds = {"count": np.float32(fed)}
+        wanted = network.forward(feeds=feeds).of(root)
+        assert same(plan.forward(feeds=feeds).of(root), wanted)

@@ -12,6 +12,7 @@ import numpy.typing as npt
 import pytest
 
 from tests.examples.commands import run
+from topos import bf16
 
 pytest.importorskip("rich")
 safetensors = pytest.importorskip("safetensors.numpy")
@@ -131,6 +132,20 @@ def test_a_checkpoint_decodes_as_its_formulas_say(
     lines = done.stdout.splitlines()
     assert " ".join(map(str, chosen(weights, [3, 1], 9))) in lines
     assert any(line.startswith("over the whole context the same tokens") for line in lines)
+
+
+def test_a_checkpoint_may_be_narrow_and_in_several_files(tmp_path: Path) -> None:
+    weights = written(tmp_path)
+    (tmp_path / "model.safetensors").unlink()
+    narrow = {name: weight.astype(bf16.dtype) for name, weight in weights.items()}
+    names = sorted(narrow)
+    for part, own in enumerate((names[::2], names[1::2])):
+        file = tmp_path / f"model-{part}.safetensors"
+        safetensors.save_file({name: narrow[name] for name in own}, file)
+    done = run("llama.py", tmp_path, "--checkpoint", ".", "--capacity", "9", "--numerics", "exact")
+    assert done.returncode == 0, done.stderr
+    rounded = {name: weight.astype(np.float32) for name, weight in narrow.items()}
+    assert " ".join(map(str, chosen(rounded, [1], 9))) in done.stdout.splitlines()
 
 
 @pytest.mark.parametrize(

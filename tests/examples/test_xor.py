@@ -23,7 +23,7 @@ def test_the_answers_are_learned_and_every_runtime_trains(tmp_path: Path) -> Non
     for x, y, wanted, answer in learned:
         assert int(wanted) == int(x) ^ int(y)
         assert abs(float(answer) - int(wanted)) < 0.02
-    losses = {}
+    losses: dict[str, float] = {}
     for name, status in runtimes.status().items():
         state, distance, duration, trained = row(done.stdout, name)
         assert state.startswith("ready:" if status.ready else f"the {name}")

@@ -19,7 +19,18 @@ RUNNING = [
     "README.md",
     *(
         f"docs/guides/{name}.md"
-        for name in ("start", "stablehlo", "runtimes", "oracle", "plans", "acceleration")
+        for name in (
+            "start",
+            "training",
+            "checkpoints",
+            "transformers",
+            "coming_from",
+            "stablehlo",
+            "runtimes",
+            "oracle",
+            "plans",
+            "acceleration",
+        )
     ),
 ]
 COMMAND = re.compile(r"\b(?:tools|examples)/[\w/]+\.py\b")

@@ -198,7 +198,8 @@ class _Lowering:
         filled = kernel.even and payload.nbytes <= _FILLED
         if (operand, filled) not in self.numbers:
             number = np.asarray(payload.reshape(-1)[0])
-            array = np.ascontiguousarray(payload) if filled else number
+            # Not ascontiguousarray, which makes a scalar an array of one axis.
+            array = np.array(payload, order="C") if filled else number
             self.numbers[operand, filled] = self.names.constant(array)
         return self.numbers[operand, filled]
 
