@@ -59,7 +59,9 @@ def product(form: WindowProduct, site: Site) -> Ssa:
 
 
 def supports_gradient(form: WeightsGradient, types: Sequence[TensorType]) -> bool:
-    """Returns whether the operands are floating and every axis of the source has a part read."""
+    """Returns whether the operands are floating, hold numbers, and every axis has a part read."""
+    if any(0 in type.shape for type in types):
+        return False
     shape, spatial = types[0].shape, form.patches.spatial
     pairs = zip(spatial, _beyond(form, shape), strict=True)
     is_read = all(shape[axis] + beyond > 0 for axis, beyond in pairs)

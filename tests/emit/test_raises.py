@@ -152,6 +152,16 @@ def test_an_epsilon_that_f32_cannot_hold_is_not_raised_in_f64() -> None:
     assert [text.count(TRAINING) for text in texts] == [1, 0]
 
 
+def test_a_gradient_of_weights_over_no_images_is_written_node_by_node() -> None:
+    tape = Tape()
+    image = tape.input(drawn(0, 2, 5, 5))
+    maps, weights = convolved(image, 3)
+    adjoints = tape.differentiate(maps.sum(), weights)
+    plan = tape.into_network().entry(list(adjoints.roots())).lower()
+    assert CONVOLUTION not in plan.emit_stablehlo()
+    assert grade(plan, "interpreter", numerics="exact").bits_equal
+
+
 def test_a_location_follows_a_raised_operation() -> None:
     tape = Tape(locations=True)
     result = pooled(tape.input(drawn(2, 3, 4, 4)))

@@ -161,3 +161,16 @@ def test_a_pattern_prints_what_it_claims() -> None:
     tape = Tape()
     (match,) = matches(tape, pooled(tape.input(np.zeros((1, 1, 2, 2), np.float32))))
     assert str(match) == "%3 = reduce_window of %1 %2 %3"
+
+
+@pytest.mark.parametrize("axis", range(4))
+def test_the_gradient_of_an_input_is_cut_along_the_spatial_axes_alone(axis: int) -> None:
+    tape = Tape()
+    product = tape.input(drawn(27, 2)) @ tape.parameter(drawn(27, 2, seed=1)).transpose()
+    lanes = product.reshape((3, 3, 3, 3, 3, 3)).permute((0, 3, 1, 2, 4, 5))
+    folded = lanes.fold(3, 1, 5).fold(2, 1, 5)
+    cuts = [folded.narrow(axis, start, folded.shape[axis] - 1) for start in (0, 1)]
+    network = tape.into_network()
+    for cut in cuts:
+        (match,) = network.entry([cut.symbol]).lower().patterns()
+        assert match.root == (cut.symbol if axis >= 2 else folded.symbol)

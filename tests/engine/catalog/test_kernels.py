@@ -205,6 +205,59 @@ def strided_copy(array: Array) -> Array:
     return view
 
 
+@pytest.mark.parametrize("numerics", [Numerics.FAST, Numerics.EXACT])
+@pytest.mark.parametrize("low", [(1, 0, 0, 0), (0, 1, 0, 0), (1, 2, 1, 1)])
+def test_padding_of_images_and_channels_takes_no_part_in_a_gradient(
+    low: tuple[int, ...], numerics: Numerics
+) -> None:
+    tape = Tape()
+    image = tape.input(drawn(2, 1, 5, 5))
+    maps, _ = convolved(image.pad(low, (0, 1, 0, 1)), 3, size=2)
+    _, gradient = with_gradients(maps, image)
+    entry = tape.into_network().entry([gradient.symbol], numerics=numerics)
+    ours = entry.lower().forward().of(gradient.symbol).numpy()
+    oracle = entry.interpret().of(gradient.symbol).numpy()
+    if numerics is Numerics.EXACT:
+        assert ours.tobytes() == oracle.tobytes()
+    np.testing.assert_allclose(ours, oracle, rtol=1e-4, atol=1e-5)
+
+
+@pytest.mark.parametrize("numerics", [Numerics.FAST, Numerics.EXACT])
+def test_a_weight_that_is_infinite_reaches_the_elements_it_meets_alone(numerics: Numerics) -> None:
+    tape = Tape()
+    numbers = drawn(8, 3, seed=1)
+    numbers[3, 1] = np.inf
+    cotangents, weights = tape.input(np.abs(drawn(32, 3))), tape.parameter(numbers)
+    lanes = (cotangents @ weights.transpose()).reshape((2, 4, 4, 2, 2, 2))
+    folded = lanes.permute((0, 3, 1, 2, 4, 5)).fold(3, 1, 5).fold(2, 1, 5)
+    chosen, values = elected(tape, [folded], numerics)
+    ((match, kernel),) = chosen.items()
+    with np.errstate(invalid="ignore"):
+        ours = kernel(*(values[operand] for operand in match.operands))
+    oracle = values[match.root]
+    assert np.isinf(oracle).any()
+    assert not np.isnan(oracle).any()
+    if numerics is Numerics.EXACT:
+        assert ours.tobytes() == oracle.tobytes()
+    np.testing.assert_allclose(ours, oracle, rtol=1e-4, atol=1e-5)
+
+
+@pytest.mark.parametrize("number", [0.0, -0.0, 1e-40, 3e38, np.inf, np.nan])
+def test_attention_by_a_divisor_without_a_normal_reciprocal_runs_its_nodes(number: float) -> None:
+    def record(tape: Tape) -> Value:
+        query, key, value = (tape.input(np.abs(drawn(5, 5, seed=seed))) for seed in range(3))
+        scores = query @ key.transpose()
+        return (scores / scores.fill(number)).log_softmax(1).exp() @ value
+
+    tape = Tape()
+    assert elected(tape, [record(tape)], Numerics.FAST)[0] == {}
+    tape = Tape()
+    symbol = record(tape).symbol
+    entry = tape.into_network().entry([symbol])
+    ours = entry.lower().forward().of(symbol).numpy()
+    np.testing.assert_allclose(ours, entry.interpret().of(symbol).numpy(), rtol=1e-5)
+
+
 def test_the_gradient_of_a_pool_chooses_and_never_multiplies() -> None:
     tape = Tape()
     source = tape.input(np.array([[[[1.0, 2.0], [2.0, 0.0]]]], np.float32))

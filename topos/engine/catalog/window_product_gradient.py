@@ -57,7 +57,7 @@ class InputGradient(NamedTuple):
 
     The cotangents have a row for each patch where `rows_first`, else a column, and `axes` as in
     `WeightsGradient`. `folds` are in the order in which they happen; the box of `kept` extents
-    that begins at `low` is left.
+    that begins at `low` is left: it is whole along the batch and the channels.
     """
 
     places: Places
@@ -137,6 +137,9 @@ def _match_input(view: View, node: int) -> Iterator[Match]:
     places = places._replace(features=features)
     low = (0,) * len(shape) if narrow is None else narrow.starts
     kept = shape if narrow is None else narrow.extents
+    if any(kept[axis] != shape[axis] for axis in (places.batch, places.channel)):
+        # A gradient is cut along the spatial axes alone; the folds are offered without the cut.
+        return
     for maps in _maps(view, cotangents, rows_first, (places.images, *places.counts)):
         for source, output_first, covered in weights_of(view, weights, rows_first):
             yield Match(

@@ -25,11 +25,20 @@ _BYTES: Final = 1 << 18
 def home(
     form: Attention, types: Sequence[TensorType], numerics: Numerics
 ) -> Callable[..., Array] | None:
-    """Returns the kernel that scales the queries, not the scores, and divides the results."""
+    """Returns the kernel that scales the queries, not the scores, and divides the results.
+
+    A factor that is no normal number of the element, such as the reciprocal of a zero, is left to
+    the nodes: the queries would lose what the scores keep.
+    """
     if numerics is Numerics.EXACT:
         return None
     number = 1.0 if form.scale is None else form.scale
-    return _Attention(form, 1.0 / number if form.divides else number)
+    if form.divides:
+        number = 1.0 / number if number else math.inf
+    limits = np.finfo(types[0].element.dtype)
+    if not float(limits.tiny) <= abs(number) <= float(limits.max):
+        return None
+    return _Attention(form, number)
 
 
 @dataclass(frozen=True, slots=True)

@@ -90,7 +90,8 @@ class _Input:
     """The kernel for one form.
 
     Each cotangent map is padded with zeros to the extents of the folded value, so that moving a
-    lane by a row and a column is moving a whole block of images by one distance.
+    lane by a row and a column is moving a whole block of images by one distance. Where a weight is
+    not finite, its products with that padding are NaNs, and are cleared before they are folded.
     """
 
     form: InputGradient
@@ -99,6 +100,7 @@ class _Input:
     def __call__(self, cotangents: Array, weights: Array, *, out: Array | None = None) -> Array:
         form, places = self.form, self.form.places
         columns = np.ascontiguousarray(matrix(weights, places.features, form.output_first).T)
+        is_finite = bool(np.isfinite(columns).all())
         shape = (places.images, *places.counts)
         maps = _maps(cotangents, form.axes, shape, rows_first=form.rows_first)
         result = np.empty(form.kept, cotangents.dtype) if out is None else out
@@ -114,9 +116,16 @@ class _Input:
             part = maps[start : start + size]
             inside[:, : len(part)] = part.swapaxes(0, 1)
             lanes = self.product(columns, padded.reshape(places.features, size * whole))
+            if not is_finite:
+                self._clear(lanes.reshape(-1, size, *places.extents))
             folded = self._folded(lanes).reshape(-1, size, *places.extents)
             images[start : start + size] = folded[:, : len(part), *box].swapaxes(0, 1)
         return result
+
+    def _clear(self, lanes: Array) -> None:
+        """Makes the products with the padding of `[lanes, images, extents]` zeros."""
+        for spatial, count in enumerate(self.form.places.counts):
+            lanes[(slice(None),) * (2 + spatial) + (slice(count, None),)] = 0
 
     def _folded(self, lanes: Array) -> Array:
         """Returns the lanes of each channel added where they lie, in place in the first lane.
