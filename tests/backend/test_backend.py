@@ -5,9 +5,11 @@ from __future__ import annotations
 import itertools
 import subprocess
 import sys
+from typing import Any
 
 import pytest
 
+from tests.exact import exactly
 from topos import TensorType, bool_, f32, f64, i32
 from topos.backend import (
     Backend,
@@ -24,6 +26,7 @@ from topos.backend import (
 )
 from topos.backend.formula import MAPS
 from topos.engine.catalog import PatternKind
+from topos.errors import ArgumentError
 from topos.op import MapOperation
 from topos.payload import DIFFERENTIABLE
 
@@ -142,3 +145,30 @@ print([name for name in ("numba", "mlx", "cupy", "jax") if name in sys.modules])
 """
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout == "[]\n"
+
+
+@pytest.mark.parametrize("backend", Backend.ALL)
+def test_a_name_of_a_formula_or_a_precision_is_refused(backend: Backend) -> None:
+    formula = r"a formula is one of Formula\.GEMM, Formula\.EXP, .*, got 'gemm'"
+    precision = (
+        "a precision is one of Precision.F64, Precision.F32, Precision.F16, Precision.BF16,"
+        " got 'f32'"
+    )
+    wrong: Any
+    for wrong in ("gemm", Precision.F32, None):
+        with pytest.raises(ArgumentError, match=r"a formula is one of Formula\.GEMM, "):
+            backend.coverage(wrong)
+    wrong = "gemm"
+    with pytest.raises(ArgumentError, match=formula):
+        backend.serves(wrong, Precision.F32)
+    wrong = "f32"
+    with pytest.raises(ArgumentError, match=exactly(precision)):
+        backend.serves(Formula.GEMM, wrong)
+    with pytest.raises(ArgumentError, match=exactly(precision)):
+        Formula.GEMM.chain(wrong)
+
+
+def test_an_offer_refuses_a_name_of_a_formula() -> None:
+    wrong: Any = "gemm"
+    with pytest.raises(ArgumentError, match=r"a formula is one of Formula\.GEMM, "):
+        Backend.SIMD.offer(wrong, MapTask(TensorType((2,), f64)))

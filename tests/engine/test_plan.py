@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pickle
 import tracemalloc
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
@@ -149,7 +150,7 @@ def test_a_description_says_what_is_fused_and_reused() -> None:
     result = (pooled * 2.0 + 1.0).sum().symbol
     plan = tape.into_network().entry([result]).lower()
     assert plan.describe().splitlines()[2:] == [
-        "peak of 20 bytes, arena of 64",
+        "peak of 68 bytes, arena of 64",
         "%3 is reduce_window of %0",
         "%0 = input : f32[1, 1, 4, 4]  'image'",
         "%1 = unfold(axis=2, size=2, step=2) %0 : f32[1, 1, 2, 4, 2]  frees %0  fused into %3",
@@ -190,7 +191,50 @@ def test_memory_is_what_a_run_holds_line_by_line() -> None:
     plan = tape.into_network().entry([result]).lower()
     memory = plan.memory()
     assert memory.live == (4096, 4096, 8192, 8192, 8192, 4100, 4100)
-    assert (memory.peak, memory.arena) == (8192, 8192)
+    assert memory.beside == (0, 0, 0, 0, 0, 4, 4)
+    assert (memory.peak, memory.arena) == (8196, 8192)
+
+
+def products() -> tuple[Network, list[Symbol]]:
+    tape = Tape()
+    x = tape.input(shape=(512, 512), name="x")
+    square = (x @ x).tanh()
+    results = [(square * 2.0).symbol, (square @ x).maximum(0.0).sum().symbol]
+    return tape.into_network(), results
+
+
+def turned() -> tuple[Network, list[Symbol]]:
+    tape = Tape()
+    x = tape.input(shape=(512, 512), name="x")
+    flat = (x * 2.0).transpose().reshape((1 << 18,))
+    result = (flat.reshape((1 << 9, 1 << 9)).tanh() + x.transpose()).symbol
+    return tape.into_network(), [result]
+
+
+def slopes() -> tuple[Network, list[Symbol]]:
+    tape = Tape()
+    x = tape.input(shape=(512, 512), name="x")
+    loss = ((x.tanh() @ x) * x.exp()).sum()
+    adjoints = tape.differentiate(loss, [x])
+    return tape.into_network(), [loss.symbol, *adjoints.roots()]
+
+
+@pytest.mark.parametrize("record", [products, turned, slopes])
+def test_the_peak_is_what_a_first_run_allocates(
+    record: Callable[[], tuple[Network, list[Symbol]]],
+) -> None:
+    network, results = record()
+    plan = network.entry(results).lower()
+    stated = plan.memory().peak
+    feed = Tensor(np.linspace(-1, 1, 1 << 18, dtype=np.float32).reshape(512, 512))
+    tracemalloc.start()
+    try:
+        run = plan.forward(None, {"x": feed})
+        measured = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert run.symbols() == tuple(results)
+    assert stated <= measured <= 1.05 * stated
 
 
 def test_runs_repeat_to_the_bit_in_one_thread_and_in_eight() -> None:

@@ -4,12 +4,18 @@ from __future__ import annotations
 
 import pickle
 import re
+from typing import Any
 
+import numpy as np
+import numpy.typing as npt
 import pytest
 
 from tests.exact import exactly, holds, same, same_runs
-from topos import Network, Numerics, Symbol, Tape, f32
+from topos import Element, Network, Numerics, Run, Symbol, Tape, f32
+from topos.backend import Backend, Formula, GemmTask, Kernel, MapTask
 from topos.errors import PostureError, ReadError, SymbolError
+
+Array = npt.NDArray[Any]
 
 
 def cubes() -> Network:
@@ -122,3 +128,87 @@ def test_a_pickled_run_is_read_and_scanned_alike() -> None:
     twin = pickle.loads(pickle.dumps(run))
     assert same_runs(twin, run)
     assert holds(twin.backward("cube").of("w"), 12.0, f32)
+
+
+class Counted(Element):
+    """An element that counts what its hooks are asked, and answers nothing or doubled products."""
+
+    def __init__(self, *, answers: bool) -> None:
+        super().__init__("c32", np.float32, mlir="f32")
+        self.answers = answers
+        self.asked: list[tuple[str, bool]] = []
+
+    def gemm(self, task: GemmTask, exact: bool) -> Kernel | None:
+        self.asked.append((f"product of {task.left} by {task.right}", exact))
+        return doubled if self.answers else None
+
+    def map(self, function: Formula, task: MapTask, exact: bool) -> Kernel | None:
+        self.asked.append((function.value, exact))
+        return None
+
+
+def doubled(left: Array, right: Array, out: Array | None = None) -> Array:
+    return np.multiply(np.matmul(left, right), np.float32(2), out=out)
+
+
+def layer(element: Element, numerics: Numerics) -> Run:
+    tape = Tape(element=element)
+    w = tape.parameter([[1.0, 2.0, 0.5], [3.0, -1.0, 0.25]], name="w")
+    x = tape.input([[0.5, 1.0]], name="x")
+    (x @ w).logistic().log1p().sum().named("loss")
+    entry = tape.into_network().entry(["loss"], backward=True, numerics=numerics)
+    return entry.lower().forward()
+
+
+@pytest.mark.parametrize("numerics", Numerics)
+def test_a_scan_asks_the_element_before_the_backends(numerics: Numerics) -> None:
+    quiet, doubling = Counted(answers=False), Counted(answers=True)
+    plain = layer(quiet, numerics)
+    quiet.asked.clear()
+    slope = plain.backward("loss").of("w").numpy()
+    exact = numerics is Numerics.EXACT
+    assert ("product of c32[2, 1] by c32[1, 3]", exact) in quiet.asked
+    asked = len(quiet.asked)
+    plain.backward("loss")
+    assert len(quiet.asked) == asked, "a plan decides once for each form"
+    run = layer(doubling, numerics)
+    assert run.backward("loss").of("w").numpy().tobytes() != slope.tobytes()
+
+
+@pytest.mark.parametrize("numerics", Numerics)
+def test_a_scan_is_counted_in_a_tally(numerics: Numerics) -> None:
+    run = layer(f32, numerics)
+    with Backend.tallied() as tally:
+        first = run.backward("loss").of("w")
+    products = {row for row in tally if row.formula is Formula.GEMM}
+    # One for the parameter, one for the input.
+    assert sum(row.times for row in products) == 2
+    if numerics is Numerics.FAST:
+        assert None not in {row.backend for row in products}
+    with Backend.tallied() as again:
+        assert same(run.backward("loss").of("w"), first)
+    assert again.rows() == tally.rows()
+
+
+def test_an_exact_scan_has_the_bits_of_the_oracle_with_and_without_a_nan() -> None:
+    for number in (0.5, np.nan, np.inf):
+        tape = Tape()
+        w = tape.parameter([[1.0, 2.0], [3.0, number]], name="w")
+        (w @ w.exp()).tanh().sum().named("loss")
+        entry = tape.into_network().entry(["loss"], backward=True, numerics=Numerics.EXACT)
+        oracle = entry.interpret().backward("loss").of("w")
+        run = entry.lower().forward()
+        with Backend.tallied() as tally:
+            assert same(run.backward("loss").of("w"), oracle)
+        assert tally.rows()
+
+
+def test_the_scan_of_an_interpreter_asks_nobody() -> None:
+    element = Counted(answers=True)
+    tape = Tape(element=element)
+    w = tape.parameter([[1.0, 2.0], [3.0, 4.0]], name="w")
+    (w @ w).exp().sum().named("loss")
+    run = tape.into_network().entry(["loss"], backward=True).interpret()
+    with Backend.tallied() as tally:
+        run.backward("loss")
+    assert (element.asked, tally.rows()) == ([], ())

@@ -15,7 +15,7 @@ from tests.exact import same_runs
 from topos import Network, Numerics, Run, Symbol, Tape, Tensor, Value
 from topos.engine import source_text
 from topos.engine.arena import Allocator
-from topos.engine.fast_tensor import FastTensor
+from topos.engine.scan_tensor import Choices, ScanTensor
 from topos.graph import replay
 from topos.op import Source
 
@@ -24,11 +24,12 @@ def node_by_node(network: Network, results: list[Symbol]) -> Run:
     """Returns a run of the fast kernels in which every value has memory of its own."""
     columns, order = network.columns, range(network.length)
     values: dict[int, Tensor] = {}
+    choices = Choices(Numerics.FAST)
     for index in order:
         source = columns.forms[index].operation
         if isinstance(source, Source):
             assert source.payload is not None
-            values[index] = FastTensor.wrap(source.payload, source.type.element)
+            values[index] = ScanTensor.within(source.payload, source.type.element, choices)
     replay(columns, order, values)
     return Run(network, {symbol.position: values[symbol.position] for symbol in results}, None)
 

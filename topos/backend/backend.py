@@ -9,9 +9,9 @@ from typing import ClassVar, cast
 
 from topos.backend import poison, tally
 from topos.backend.coverage import NOT_COVERED, Coverage
-from topos.backend.formula import Formula
+from topos.backend.formula import Formula, demand_formula
 from topos.backend.offer import Declined, Implementer, Kernel
-from topos.backend.precision import Precision
+from topos.backend.precision import Precision, demand_precision
 from topos.backend.status import Status
 from topos.backend.task import Task, demand_task, precision_of
 
@@ -36,11 +36,19 @@ class Backend(Enum):
     ALL: ClassVar[tuple[Backend, ...]]
 
     def coverage(self, formula: Formula) -> Coverage:
-        """Returns the terms under which this backend may serve `formula`, here or elsewhere."""
+        """Returns the terms under which this backend may serve `formula`, here or elsewhere.
+
+        Raises `ArgumentError` where `formula` is no `Formula`.
+        """
+        demand_formula(formula)
         return self._implementer().COVERAGE.get(formula, NOT_COVERED)
 
     def serves(self, formula: Formula, precision: Precision) -> bool:
-        """Returns whether this backend has a kernel for `formula` at `precision`."""
+        """Returns whether this backend has a kernel for `formula` at `precision`.
+
+        Raises `ArgumentError` where `formula` is no `Formula` or `precision` no `Precision`.
+        """
+        demand_precision(precision)
         return precision in self.coverage(formula).precisions
 
     def compiled(self) -> bool:

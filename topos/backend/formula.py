@@ -5,12 +5,13 @@ from __future__ import annotations
 from enum import Enum
 from typing import TYPE_CHECKING, Final
 
-from topos.backend.precision import Precision
+from topos.backend.precision import Precision, demand_precision
+from topos.errors import ArgumentError
 
 if TYPE_CHECKING:
     from topos.backend.backend import Backend
 
-__all__ = ["MAPS", "Formula"]
+__all__ = ["MAPS", "Formula", "demand_formula"]
 
 
 class Formula(Enum):
@@ -53,8 +54,10 @@ class Formula(Enum):
         """Returns the backends that a task is offered to, in order; then the oracle serves.
 
         The answer is the same in every install: a backend that is not ready declines. Emission
-        takes plans, not tasks, so no chain has it.
+        takes plans, not tasks, so no chain has it. Raises `ArgumentError` where `precision` is no
+        `Precision`.
         """
+        demand_precision(precision)
         # Backends know formulas, and a formula finds them when it is asked.
         from topos.backend.chain import chain
 
@@ -74,3 +77,10 @@ MAPS: Final = (
     Formula.COS,
     Formula.ERF,
 )
+
+
+def demand_formula(formula: object) -> None:
+    """Raises `ArgumentError` where `formula` is no `Formula`: a name of one is none."""
+    if not isinstance(formula, Formula):
+        choices = ", ".join(f"Formula.{member.name}" for member in Formula)
+        raise ArgumentError(f"a formula is one of {choices}, got {formula!r}")

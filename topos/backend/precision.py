@@ -7,7 +7,9 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["Precision"]
+from topos.errors import ArgumentError
+
+__all__ = ["Precision", "demand_precision"]
 
 
 class Precision(Enum):
@@ -32,3 +34,10 @@ class Precision(Enum):
             case "bfloat16":
                 return cls.BF16
         return None
+
+
+def demand_precision(precision: object) -> None:
+    """Raises `ArgumentError` where `precision` is no `Precision`: a name of one is none."""
+    if not isinstance(precision, Precision):
+        choices = ", ".join(f"Precision.{member.name}" for member in Precision)
+        raise ArgumentError(f"a precision is one of {choices}, got {precision!r}")

@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from topos.backend.formula import MAPS, Formula
+from topos.backend.formula import MAPS, Formula, demand_formula
 from topos.backend.precision import Precision
 from topos.errors import ArgumentError
 from topos.payload import Element, TensorType
@@ -104,7 +104,8 @@ Task = GemmTask | MapTask | ReduceTask | BatchNormTask
 
 
 def demand_task(formula: Formula, task: Task) -> None:
-    """Raises `ArgumentError` where `task` is not one of `formula`."""
+    """Raises `ArgumentError` where `task` is not one of `formula`, which is a `Formula`."""
+    demand_formula(formula)
     match task:
         case GemmTask():
             fits = formula is Formula.GEMM

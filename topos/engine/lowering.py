@@ -75,7 +75,9 @@ class _Lowering:
     rooms: list[tuple[Shape, np.dtype[Any]]] = field(default_factory=list)
     reused: dict[int, int] = field(default_factory=dict)
     live: list[int] = field(default_factory=list)
+    beside: list[int] = field(default_factory=list)
     held: int = 0
+    outside: int = 0
     dying: dict[int, list[Storage]] = field(default_factory=dict)
     passing: dict[int, list[tuple[str, int]]] = field(default_factory=dict)
 
@@ -104,6 +106,7 @@ class _Lowering:
             self.rooms,
             self.reused,
             self.live,
+            self.beside,
         )
 
     def _source(self, index: int) -> Value:
@@ -210,6 +213,7 @@ class _Lowering:
             length = self._bytes(target)
             self._pass(slot, self.sharing.deaths[self.sharing.roots[target]], length)
             self.held += length
+            self.outside += length
         self._emit(function, arguments, None, slots, step)
 
     def _allocated(self, index: int, death: int) -> Storage:
@@ -219,13 +223,13 @@ class _Lowering:
         if death < len(self.steps):
             storage = Storage(None, self.allocator.allocate(length), length, death)
         else:
+            self.outside += length
             name = self.names.numbered("r")
             storage = Storage(name, 0, length, death)
             arguments = (self.names.literal(type.shape), self.names.dtype(type.element.dtype))
             self.rooms.append((type.shape, type.element.dtype))
             call = Instruction(self.names.plain(np.empty), arguments, None, (name,), (), ())
-            self.instructions.append(call)
-            self.live.append(self.held)
+            self._append(call)
         self.dying.setdefault(death, []).append(storage)
         return storage
 
@@ -252,7 +256,9 @@ class _Lowering:
         gone = self.passing.pop(position, ())
         if not gone:
             return
-        self.held -= sum(length for _, length in gone)
+        freed = sum(length for _, length in gone)
+        self.held -= freed
+        self.outside -= freed
         last = self.instructions[-1]
         released = (*last.released, *(slot for slot, _ in gone))
         self.instructions[-1] = last._replace(released=released)
@@ -265,8 +271,12 @@ class _Lowering:
         targets: tuple[str, ...],
         step: Step,
     ) -> None:
-        self.instructions.append(Instruction(function, arguments, out, targets, (), step.targets))
+        self._append(Instruction(function, arguments, out, targets, (), step.targets))
+
+    def _append(self, instruction: Instruction) -> None:
+        self.instructions.append(instruction)
         self.live.append(self.held)
+        self.beside.append(self.outside)
 
     def _bytes(self, index: int) -> int:
         type = self.columns.forms[index].type

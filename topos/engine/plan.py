@@ -13,6 +13,7 @@ from topos.engine.liveness import closure, retained
 from topos.engine.memory import Memory
 from topos.engine.numerics import Numerics
 from topos.engine.run import Run
+from topos.engine.scan_tensor import Choices
 from topos.engine.schedule import Schedule
 from topos.engine.signature import Port, Signature
 from topos.engine.sources import source_payloads
@@ -64,9 +65,9 @@ class Plan:
             for index, array in zip(self._kept, arrays, strict=True)
         }
         if not self.backward:
-            return Run(self.network, values, None, self.numerics)
+            return Run(self.network, values, None)
         results = {index: values[index] for index in self._results}
-        return Run(self.network, results, values, self.numerics)
+        return Run(self.network, results, values, self._choices)
 
     def arguments(
         self, parameters: Parameters | None = None, feeds: Feeds | None = None
@@ -183,6 +184,10 @@ class Plan:
         columns, order, kept = self.network.columns, self.order, self._kept
         fused = fused_steps(columns, order, kept, self.numerics)
         return Schedule(columns, order, kept, self.numerics, fused)
+
+    @cached_property
+    def _choices(self) -> Choices:
+        return Choices(self.numerics)
 
     @cached_property
     def _returns_views(self) -> bool:

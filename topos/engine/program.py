@@ -48,7 +48,8 @@ class Program(NamedTuple):
     `rooms` the arrays that `empty` makes for them. `reused` holds, for a
     node that is written over an operand, that operand. `live` is what the
     program holds while each instruction runs, in bytes: its arena's part, its results so far and
-    what kernels allocate, but neither sources nor constants.
+    what kernels allocate, but neither sources nor constants. `beside` is that without the arena's
+    part.
     """
 
     instructions: list[Instruction]
@@ -62,3 +63,4 @@ class Program(NamedTuple):
     rooms: list[tuple[Shape, np.dtype[Any]]]
     reused: dict[int, int]
     live: list[int]
+    beside: list[int]

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Never
 
-from topos.engine.fast_tensor import FastTensor
-from topos.engine.numerics import Numerics
+from topos.engine.scan_tensor import Choices, ScanTensor
 from topos.errors import PostureError, ReadError
 from topos.graph import Adjoints, Field, Network, Symbol, reverse
 from topos.graph.adjoints import demand_differentiable
@@ -20,21 +19,21 @@ __all__ = ["Run"]
 class Run:
     """The readable values of one forward run.
 
-    `retained` holds what the derivative rules read, where the entry declared a backward; a scan
-    computes with the `numerics` that the run had.
+    `retained` holds what the derivative rules read, where the entry declared a backward. A scan of
+    a plan's run computes as `choices` say, which are the plan's; any other is the oracle's.
     """
 
-    __slots__ = ("_network", "_numerics", "_retained", "_values")
+    __slots__ = ("_choices", "_network", "_retained", "_values")
 
     def __init__(
         self,
         network: Network,
         values: Mapping[int, Tensor],
         retained: Mapping[int, Tensor] | None,
-        numerics: Numerics = Numerics.EXACT,
+        choices: Choices | None = None,
     ) -> None:
         self._network, self._values, self._retained = network, values, retained
-        self._numerics = numerics
+        self._choices = choices
 
     def of(self, reference: Symbol | str) -> Tensor:
         """Returns the value of a declared root or observe; raises `ReadError` for another."""
@@ -55,8 +54,9 @@ class Run:
         """Returns the gradients of the rank-0 `target` by the engine's reverse scan.
 
         The field has an entry for each floating node up to `target` and each floating source:
-        zeros where the target does not depend on it. Raises `PostureError` where the run kept
-        nothing to scan.
+        zeros where the target does not depend on it. A scan of a plan's run offers its products,
+        maps and reductions to the element, then to the backends, and counts them in the open
+        tallies. Raises `PostureError` where the run kept nothing to scan.
         """
         if self._retained is None:
             raise PostureError(
@@ -101,10 +101,10 @@ class Run:
         return self._own(held)
 
     def _own(self, value: Tensor) -> Tensor:
-        """Returns `value` as a reading that computes with the numerics of this run."""
-        if self._numerics is Numerics.EXACT:
+        """Returns `value` as a reading that computes as this run did."""
+        if self._choices is None:
             return value
-        return FastTensor.wrap(value.numpy(), value.element)
+        return ScanTensor.within(value.numpy(), value.element, self._choices)
 
     def __repr__(self) -> str:
         labels = self._network.columns.labels

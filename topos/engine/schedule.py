@@ -80,7 +80,8 @@ class Schedule:
 
     def memory(self) -> Memory:
         """Returns what a run holds, in bytes."""
-        return Memory(tuple(self.program.live), self.program.arena)
+        program = self.program
+        return Memory(tuple(program.live), program.arena, tuple(program.beside))
 
     def _quickly(self, payloads: Mapping[int, Array]) -> list[Array]:
         with np.errstate(all="ignore"):
