@@ -11,7 +11,7 @@ import pytest
 from tests.exact import exactly, holds, same
 from tests.neural.training import WEIGHTS, batches, changed, regression, same_fields, trained
 from topos import Element, Network, Tape, Tensor, bf16, bool_, f16, f32, f64, i32, i64
-from topos.errors import ArgumentError, FeedError
+from topos.errors import ArgumentError, FeedError, SymbolError
 from topos.neural import Linear, Mlp, Sequential, init, named_parameters
 from topos.neural.adam import Adam
 from topos.neural.checkpoint import load, named, save
@@ -115,6 +115,18 @@ def test_a_recorded_step_reads_what_the_host_loop_wrote(tmp_path: Path) -> None:
     slots = ("first_moment", "second_moment")
     expected = [f"optimizer/{slot}/encoder.weights" for slot in slots]
     assert held == ("encoder.weights", "optimizer/count", *expected)
+
+
+def test_a_state_of_another_recording_is_refused(tmp_path: Path) -> None:
+    network, path = regression(), tmp_path / "run.safetensors"
+    parameters, foreign = network.parameters(), Adam().start(regression().parameters())
+    message = "the state's slot 'first_moment' belongs to another recording"
+    with pytest.raises(SymbolError, match=exactly(message)):
+        save(path, parameters, network, state=foreign)
+    assert not path.exists()
+    save(path, parameters, network, state=Adam().start(parameters))
+    with pytest.raises(SymbolError, match=exactly(message)):
+        load(path, parameters, network, state=foreign)
 
 
 def test_everything_that_does_not_fit_is_listed_at_once(tmp_path: Path) -> None:

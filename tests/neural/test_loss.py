@@ -5,10 +5,11 @@ from __future__ import annotations
 import math
 
 import numpy as np
+import pytest
 
 from tests.exact import holds, same
-from topos import Tape, Tensor, f32, f64, i32, i64
-from topos.neural import bce_with_logits, cross_entropy, mse
+from topos import Element, Tape, Tensor, bf16, f16, f32, f64, i32, i64
+from topos.neural import bce_with_logits, cross_entropy, layer_norm, mse, rms_norm
 
 MINUS = -math.inf
 
@@ -59,3 +60,26 @@ def test_large_logits_do_not_overflow() -> None:
 
 def test_mse_is_the_mean_of_squares() -> None:
     assert mse(Tensor([1.0, 5.0]), Tensor([0.0, 2.0])).item() == 5.0
+
+
+@pytest.mark.parametrize("element", [f16, bf16], ids=str)
+def test_16_bits_reduce_in_the_wide_element_and_round_once(element: Element) -> None:
+    # The sums here are beyond f16, and so is a single square of 1000.
+    large = Tensor(np.tile([1000.0, -1000.0], (64, 1)), f64).convert(element)
+    labels, blank = Tensor([1] * 64, i64), Tensor(0.0, element)
+    scale, shift = blank.broadcast((2,)) + 1.0, blank.broadcast((2,))
+    near = large * 0.125
+    other = blank.broadcast((64, 2))
+    pairs = [
+        (cross_entropy(large, labels), cross_entropy(_raised(large), labels)),
+        (mse(near, other), mse(_raised(near), _raised(other))),
+        (layer_norm(large, scale, shift), layer_norm(*map(_raised, (large, scale, shift)))),
+        (rms_norm(large, scale), rms_norm(*map(_raised, (large, scale)))),
+    ]
+    for own, wide in pairs:
+        assert same(own, wide.convert(element))
+        assert np.isfinite(own.convert(f32).numpy()).all()
+
+
+def _raised(value: Tensor) -> Tensor:
+    return value.convert(f32)

@@ -141,8 +141,12 @@ def test_two_steps_of_one_tape_have_states_of_their_own() -> None:
     one = record_step(tape, "loss", ["first"], Adam(), name="one")
     two = record_step(tape, "loss", ["bias"], Adam(), name="two")
     assert not {*one.following} & {*two.following}
-    with pytest.raises(SymbolError, match=exactly("the name 'one/count' is already taken")):
-        record_step(tape, "loss", ["bias"], Adam(), name="one")
+    tape.input(1.0, name="three/second_moment/bias")
+    before = repr(tape), dict(tape.columns.names)
+    for name, taken in (("one", "one/count"), ("three", "three/second_moment/bias")):
+        with pytest.raises(SymbolError, match=exactly(f"the name {taken!r} is already taken")):
+            record_step(tape, "loss", ["bias"], Adam(), name=name)
+    assert (repr(tape), tape.columns.names) == before
 
 
 def test_parameters_without_names_train_too() -> None:
@@ -167,3 +171,15 @@ def test_a_step_of_nothing_is_told() -> None:
         ArgumentError, match=exactly("record_step needs one parameter or more, got none")
     ):
         record_step(tape, "loss", [], Adam())
+
+
+def test_only_parameters_train() -> None:
+    tape = regression().into_tape()
+    before = repr(tape), dict(tape.columns.names)
+    for name in ("x", "loss"):
+        at = tape.position(name)
+        kind, title = tape.columns.forms[at].operation.name, tape.columns.title(at)
+        message = f"record_step trains parameters, got the {kind} {title}"
+        with pytest.raises(SymbolError, match=exactly(message)):
+            record_step(tape, "loss", ["first", name], Adam())
+    assert (repr(tape), tape.columns.names) == before

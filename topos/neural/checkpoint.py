@@ -7,7 +7,7 @@ from os import PathLike, fspath
 from typing import NamedTuple
 
 from topos import Parameters, Symbol, Tensor, TensorType
-from topos.errors import ArgumentError, FeedError
+from topos.errors import ArgumentError, FeedError, SymbolError
 from topos.neural.matching import Match, Names, Place, Rename, Report, matched, named, places_of
 from topos.neural.optimizer import OptimizerState, Slot
 from topos.neural.tensor_file import TensorFile, opened, write_tensors
@@ -40,11 +40,12 @@ def save(
     The state is `optimizer/count` and `optimizer/<slot>/<name>`, as a recorded step names it. A
     parameter of several names is written once, under the first. The file is replaced whole: where
     saving fails or the process dies, the old one stands. Equal contents make equal files. Raises
-    `OSError` where the file cannot be written.
+    `SymbolError` for a state of another recording, `OSError` where the file cannot be written.
     """
     text = dict(metadata or {})
     if not all(isinstance(part, str) for pair in text.items() for part in pair):
         raise ArgumentError(f"metadata needs names and values of text, got {text!r}")
+    _demand_beside(parameters, state)
     first: dict[Place, str] = {}
     for name, place in places_of(names, state).items():
         first.setdefault(place, name)
@@ -68,8 +69,10 @@ def load(
     unexpected, or of another shape or element; with `partial` the first two are only reported,
     and what is missing keeps its payload. Of several names of one parameter a file may hold any;
     where it holds more, they have to agree. Raises `FeedError` for a damaged file, `OSError` for
-    one that cannot be opened, `UnavailableError` without the package safetensors.
+    one that cannot be opened, `UnavailableError` without the package safetensors, `SymbolError` for
+    a state of another recording.
     """
+    _demand_beside(parameters, state)
     places = places_of(names, state)
     wanted = {name: _held(parameters, state, place).type for name, place in places.items()}
     with opened(path) as file:
@@ -112,6 +115,13 @@ def _demand_none(path: str | PathLike[str], match: Match, faults: list[str], par
         loud += [f"unexpected {', '.join(report.unexpected)}"] if report.unexpected else []
     if loud or faults:
         raise FeedError(f"{fspath(path)} does not fit: {'; '.join([*loud, *faults])}")
+
+
+def _demand_beside(parameters: Parameters, state: OptimizerState | None) -> None:
+    """Raises `SymbolError` where the state is not beside these parameters."""
+    for name, slot in ({} if state is None else state.slots).items():
+        if slot._columns.origin != parameters._columns.origin:
+            raise SymbolError(f"the state's slot {name!r} belongs to another recording")
 
 
 def _held(parameters: Parameters, state: OptimizerState | None, place: Place) -> Tensor:

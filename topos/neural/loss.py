@@ -7,6 +7,7 @@ import math
 from topos import Recordable, absolute, i32, i64, mean, relu
 from topos.errors import ElementError, ShapeError
 from topos.neural.formula import R, demand_floating
+from topos.neural.wide import in_element, wide
 
 __all__ = ["bce_with_logits", "cross_entropy", "mse"]
 
@@ -17,18 +18,21 @@ def cross_entropy(logits: R, targets: R) -> R:
     `logits` are `[..., classes]`. `targets` are integer labels `[...]`, or shares of each class
     `[..., classes]` in the element of the logits. A share of zero adds zero, even where the logit
     is minus infinity; a label that is no class adds zero too, and still counts as a sample.
+    The mean is taken in the wide element, and rounded once.
     """
     demand_floating("cross_entropy", logits)
     if not logits.shape or 0 in logits.shape:
         raise ShapeError(f"cross_entropy needs [..., classes], none empty, got {logits.shape}")
-    likelihoods = logits.log_softmax(-1)
+    likelihoods = in_element(logits, wide(logits.element)).log_softmax(-1)
     if targets.element in (i32, i64):
         taken = _labelled(likelihoods, targets)
     else:
         _demand_alike("cross_entropy", logits, targets)
         # A product of zero and minus infinity would be no number, in the value and the gradient.
-        taken = targets * targets.equal(0.0).select(0.0, likelihoods)
-    return -taken.sum() / float(math.prod(logits.shape[:-1]))
+        shares = in_element(targets, likelihoods.element)
+        taken = shares * shares.equal(0.0).select(0.0, likelihoods)
+    loss = -taken.sum() / float(math.prod(logits.shape[:-1]))
+    return in_element(loss, logits.element)
 
 
 def _labelled(likelihoods: R, labels: R) -> R:
@@ -45,10 +49,14 @@ def _labelled(likelihoods: R, labels: R) -> R:
 
 
 def mse(predictions: R, targets: R) -> R:
-    """Returns the mean of the squared differences of two values of one shape."""
+    """Returns the mean of the squared differences of two values of one shape.
+
+    It is taken in the wide element, and rounded once.
+    """
     _demand_alike("mse", predictions, targets)
-    difference = predictions - targets
-    return mean(difference * difference)
+    element = wide(predictions.element)
+    difference = in_element(predictions, element) - in_element(targets, element)
+    return in_element(mean(difference * difference), predictions.element)
 
 
 def bce_with_logits(logits: R, targets: R) -> R:

@@ -8,6 +8,7 @@ from topos.neural import init
 from topos.neural.formula import R, count, demand_features, positive, spread
 from topos.neural.init import Initializer
 from topos.neural.module import Visitor
+from topos.neural.wide import in_element, wide
 
 __all__ = ["LayerNorm", "RmsNorm", "layer_norm", "rms_norm"]
 
@@ -16,23 +17,26 @@ def layer_norm(value: R, scale: R, shift: R, *, epsilon: float = 1e-5) -> R:
     """Returns `scale * (x - mean) / sqrt(variance + epsilon) + shift` over the last axis.
 
     `[..., features]`, with scale and shift `[features]`; the variance is the biased one
-    (Ba, Kiros & Hinton, 2016).
+    (Ba, Kiros & Hinton, 2016). What scale multiplies is computed in the wide element.
     """
     _demand_learned("layer_norm", value, scale, shift)
-    centred = value - _along(mean(value, -1), value)
+    own = in_element(value, wide(value.element))
+    centred = own - _along(mean(own, -1), own)
     deviation = (mean(centred * centred, -1) + epsilon).sqrt()
-    normalized = centred / _along(deviation, value)
+    normalized = in_element(centred / _along(deviation, own), value.element)
     return spread(scale, value.shape, -1) * normalized + spread(shift, value.shape, -1)
 
 
 def rms_norm(value: R, scale: R, *, epsilon: float = 1e-6) -> R:
     """Returns `scale * x / sqrt(mean(x * x) + epsilon)` over the last axis.
 
-    `[..., features]`, with the scale `[features]` (Zhang & Sennrich, 2019).
+    `[..., features]`, with the scale `[features]` (Zhang & Sennrich, 2019). What it multiplies is
+    computed in the wide element.
     """
     _demand_learned("rms_norm", value, scale)
-    root = (mean(value * value, -1) + epsilon).sqrt()
-    return spread(scale, value.shape, -1) * (value / _along(root, value))
+    own = in_element(value, wide(value.element))
+    root = (mean(own * own, -1) + epsilon).sqrt()
+    return spread(scale, value.shape, -1) * in_element(own / _along(root, own), value.element)
 
 
 def _along(statistic: R, value: R) -> R:

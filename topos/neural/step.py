@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from topos import Adjoints, Parameters, Run, Signature, Symbol, Tape, Tensor, Value, i32
-from topos.errors import ArgumentError
+from topos.errors import ArgumentError, SymbolError
 from topos.neural.matching import Names, named
 from topos.neural.optimizer import Optimizer, OptimizerState, Progress, Slot, advance
 from topos.neural.wide import zeros
@@ -98,10 +98,12 @@ def record_step(
     over `roots()` emits as (parameters, state, batch) -> (parameters, state, loss), where what
     follows `w` is named `next/w`. The bits are those of `Optimizer.step` by the same gradients.
     Two steps of one tape need two names.
+    Raises `SymbolError`, the tape as it was, where what trains is no parameter or a name is taken.
     """
     trained = sorted({tape.position(each): each for each in parameters}.items())
     if not trained:
         raise ArgumentError("record_step needs one parameter or more, got none")
+    _demand_recordable(tape, [at for at, _ in trained], optimizer, name)
     adjoints = tape.differentiate(loss, [each for _, each in trained])
     symbols = adjoints.wrt()
     weights = {at: tape.value(at) for at in symbols}
@@ -117,6 +119,22 @@ def record_step(
     kept = {slot: {at: own.symbol for at, own in held.items()} for slot, held in slots.items()}
     target = loss.symbol if isinstance(loss, Value) else tape.value(loss).symbol
     return RecordedStep(name, target, adjoints, symbols, count.symbol, kept, following)
+
+
+def _demand_recordable(
+    tape: Tape, positions: Iterable[int], optimizer: Optimizer, name: str
+) -> None:
+    """Raises `SymbolError` where what trains is no parameter, or a name of the state is taken."""
+    columns, wanted = tape.columns, [f"{name}/count"]
+    for at in positions:
+        kind = columns.forms[at].operation.name
+        if kind != "parameter":
+            raise SymbolError(f"record_step trains parameters, got the {kind} {columns.title(at)}")
+        if at in columns.labels:
+            wanted += [f"{name}/{slot}/{columns.labels[at]}" for slot in optimizer.slots]
+    for each in wanted:
+        if each in columns.names:
+            raise SymbolError(f"the name {each!r} is already taken")
 
 
 def _slot(tape: Tape, name: str, weights: Mapping[Symbol, Value]) -> dict[Symbol, Value]:
