@@ -195,68 +195,6 @@ __all__ = [
 
 _SURFACES: Final = frozenset({"compiler", "errors", "model", "reference", "runtimes"})
 _ENGINE: Final = frozenset({"BoundEntry", "Entry", "Numerics", "Plan", "Run", "Signature"})
-_NEURAL: Final = frozenset(
-    {
-        "Activation",
-        "Adam",
-        "AdamW",
-        "AveragePool",
-        "BatchNorm",
-        "Cache",
-        "Clipped",
-        "Conv2d",
-        "Dropout",
-        "Embedding",
-        "Flatten",
-        "Initializer",
-        "LayerNorm",
-        "Linear",
-        "Lion",
-        "MaxPool",
-        "Mlp",
-        "Module",
-        "MultiHeadAttention",
-        "Normalization",
-        "Optimizer",
-        "OptimizerState",
-        "Path",
-        "RecordedStep",
-        "RmsNorm",
-        "RunningStatistics",
-        "Segment",
-        "Sequential",
-        "Sgd",
-        "Visitor",
-        "affine",
-        "average_pool",
-        "batch_norm",
-        "batch_norm_inference",
-        "bce_with_logits",
-        "cache_step",
-        "causal_mask",
-        "checkpoint",
-        "clip_by_global_norm",
-        "conv2d",
-        "cross_entropy",
-        "every_parameter",
-        "global_norm",
-        "init",
-        "label",
-        "layer_norm",
-        "matrices",
-        "max_pool",
-        "merge_heads",
-        "mse",
-        "named_parameters",
-        "parameters",
-        "record_step",
-        "rms_norm",
-        "rotary_embedding",
-        "scaled_dot_product",
-        "schedule",
-        "split_heads",
-    }
-)
 
 
 def __getattr__(name: str) -> Any:
@@ -267,6 +205,7 @@ def __getattr__(name: str) -> Any:
         return import_module("topos.backend").Backend
     if name in _ENGINE:
         return getattr(import_module("topos.engine"), name)
-    if name in _NEURAL:
+    # Of the public names, those that are neither here nor above are the model surface's.
+    if name in __all__:
         return getattr(import_module("topos.neural"), name)
     raise AttributeError(f"topos has no attribute {name!r}")

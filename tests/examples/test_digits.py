@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.examples.commands import run
+from tests.examples.tables import row
 from topos import runtimes
 
 pytest.importorskip("sklearn")
@@ -101,19 +102,3 @@ def test_a_module_that_cannot_be_written_stops_the_demo_before_it_trains(tmp_pat
     assert done.returncode == 1
     assert done.stderr.startswith("file/digits.mlir cannot be written: ")
     assert done.stdout == ""
-
-
-def row(output: str, runtime: str) -> list[str]:
-    """Returns the cells of a runtime's row, their wrapped lines joined."""
-    lines = [
-        [cell.strip() for cell in line.split("│")[1:-1]]
-        for line in output.splitlines()
-        if line.startswith("│")
-    ]
-    start = next(place for place, cells in enumerate(lines) if cells[0] == runtime)
-    cells = lines[start][1:]
-    for more in lines[start + 1 :]:
-        if more[0]:
-            break
-        cells = [f"{left} {right}".strip() for left, right in zip(cells, more[1:], strict=True)]
-    return cells

@@ -15,13 +15,14 @@ import numpy as np
 import numpy.typing as npt
 
 from topos.backend.coverage import Coverage
+from topos.backend.device import too_small, trial
 from topos.backend.dispatch import Dispatch
 from topos.backend.fidelity import Fidelity
 from topos.backend.formula import Formula
 from topos.backend.offer import Declined, Kernel
 from topos.backend.precision import Precision
 from topos.backend.status import Status
-from topos.backend.task import GemmTask, MapTask, Task
+from topos.backend.task import Task
 
 __all__ = ["COVERAGE", "FEWEST", "FEWEST_FLOPS", "absence", "offer", "status"]
 
@@ -69,11 +70,9 @@ def status() -> Status:
 
 def offer(formula: Formula, task: Task, exact: bool) -> Kernel | Declined:
     """Returns a kernel that copies to the device and back, for tasks that are worth it."""
-    match task:
-        case GemmTask(flops=flops) if flops < FEWEST_FLOPS:
-            return Declined(f"a product needs {FEWEST_FLOPS} flops or more, got {flops}")
-        case MapTask(size=size) if size < FEWEST:
-            return Declined(f"a map needs {FEWEST} elements or more, got {size}")
+    declined = too_small(task, FEWEST_FLOPS, FEWEST)
+    if declined is not None:
+        return declined
     refusal = _refusal()
     if refusal is not None:
         return Declined(refusal)
@@ -96,9 +95,5 @@ def _mlx() -> Any:
 
 @cache
 def _refusal() -> str | None:
-    try:
-        square = np.ones((8, 8), np.float32)
-        computed = _computed(_mlx().matmul, square, square)
-    except Exception as error:  # A foreign driver may raise anything.
-        return f"the device failed its trial: {type(error).__name__}: {error}"
-    return None if (computed == 8.0).all() else "the device failed its trial by a wrong product"
+    # The module itself may fail to load, which is then the reason.
+    return trial(lambda left, right: _computed(_mlx().matmul, left, right))

@@ -16,7 +16,6 @@ from topos.payload.kernels.pairs import Constant
 __all__ = [
     "EULER",
     "HALF_LN_TWO_PI",
-    "HALF_PI",
     "LN_PI",
     "LN_TWO",
     "PI",
@@ -46,7 +45,6 @@ def bernoulli(index: int) -> Fraction:
 
 
 PI: Final = pair_of("3.14159265358979323846264338327950288419717")
-HALF_PI: Final = pair_of("1.57079632679489661923132169163975144209858")
 LN_TWO: Final = pair_of("0.693147180559945309417232121458176568075500")
 LN_PI: Final = pair_of("1.14472988584940017414342735135305871164729")
 HALF_LN_TWO_PI: Final = pair_of("0.918938533204672741780329736405617639861397")
