@@ -4,7 +4,7 @@
 PYTHON ?= python3
 VENV ?= .venv
 EXTRAS ?= xla,examples
-TEST_EXTRAS := dev,xla,iree,numba,examples
+TEST_EXTRAS := dev,xla,iree,numba,serve,examples
 
 BIN := $(VENV)/bin
 TEST_STAMP := $(VENV)/.installed-$(TEST_EXTRAS)
