@@ -6,6 +6,7 @@ from typing import Self
 
 __all__ = [
     "ArgumentError",
+    "BundleError",
     "CompileError",
     "CrashError",
     "ElementError",
@@ -127,6 +128,10 @@ class ExecutionError(ToposError, RuntimeError):
 
 class CrashError(ExecutionError):
     """A runtime process that died, hung or was interrupted."""
+
+
+class BundleError(ToposError, ValueError):
+    """A bundle that is incomplete, altered, or whose parts do not fit each other."""
 
 
 class FlushedSubnormalsError(ToposError, ArithmeticError):
