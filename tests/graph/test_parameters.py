@@ -139,3 +139,35 @@ def test_pickled_parameters_serve_the_network() -> None:
     assert holds(network.forward(twin).of("loss"), 7.0, f32)
     copy = pickle.loads(pickle.dumps(network))
     assert holds(copy.forward(twin).of("loss"), 7.0, f32)
+
+
+def declared() -> Network:
+    tape = Tape()
+    weights = tape.parameter(shape=(2,), name="weights")
+    (weights * tape.parameter([3.0, 4.0], name="scale")).named("scaled")
+    return tape.into_network()
+
+
+def test_a_parameter_declared_by_its_shape_takes_its_payload_later() -> None:
+    network = declared()
+    state = network.parameters({"weights": Tensor([1.0, 2.0])})
+    assert holds(network.forward(state).of("scaled"), [3.0, 8.0], f32)
+    other = network.parameters({"weights": Tensor([1.0, 2.0]), "scale": Tensor([0.5, 0.5])})
+    run = network.entry(["scaled"]).lower().forward(other)
+    assert holds(run.of("scaled"), [0.5, 1.0], f32)
+    assert pickle.loads(pickle.dumps(network)).describe() == network.describe()
+
+
+def test_a_parameter_without_a_payload_is_told() -> None:
+    network = declared()
+    with pytest.raises(FeedError, match=exactly("%0 'weights' needs a payload of f32[2], got none")):
+        network.parameters()
+    with pytest.raises(
+        FeedError,
+        match=exactly("%0 'weights' was recorded by its shape alone: bring parameters"),
+    ):
+        network.forward()
+    with pytest.raises(FeedError, match=exactly("%0 'weights' needs f32[2], got f32[3]")):
+        network.parameters({"weights": Tensor([1.0, 2.0, 3.0])})
+    with pytest.raises(FeedError, match=exactly("%2 'scaled' is no parameter and takes no payload")):
+        network.parameters({"weights": Tensor([1.0, 2.0]), "scaled": Tensor([1.0, 2.0])})

@@ -133,10 +133,10 @@ def test_an_input_has_a_default_or_a_shape() -> None:
     assert tape.input(shape=(2, 3)).shape == (2, 3)
     assert tape.input(shape=()).shape == ()
     with pytest.raises(
-        ShapeError, match=exactly("an input takes a default payload or a shape, got both")
+        ShapeError, match=exactly("input needs a payload or a shape, got both")
     ):
         tape.input(1.0, shape=())
     with pytest.raises(
-        ShapeError, match=exactly("an input takes a default payload or a shape, got neither")
+        ShapeError, match=exactly("input needs a payload or a shape, got neither")
     ):
         tape.input()

@@ -28,7 +28,10 @@ class Model(NamedTuple):
 
 def drawn(*shape: int, seed: int = 0, scale: float = 1.0) -> Array:
     """Returns normal f32 numbers of a fixed seed."""
-    return (scale * np.random.default_rng(seed).standard_normal(shape)).astype(np.float32)
+    # Drawn as they are kept: numbers of f64 in between would be the peak of what memory measures.
+    array = np.random.default_rng(seed).standard_normal(shape, np.float32)
+    array *= np.float32(scale)
+    return array
 
 
 def weights_of(widths: tuple[int, ...]) -> list[Array]:
@@ -59,17 +62,20 @@ def one_hot() -> Array:
     return np.eye(CLASSES, dtype=np.float32)[np.arange(BATCH) * 7 % CLASSES]
 
 
-def perceptron(*, adam: bool, fed: bool = False) -> Model:
-    """Records the perceptron's loss and the step of its parameters, or of inputs in their place.
+def perceptron(*, adam: bool, declared: bool = False, widths: tuple[int, ...] = WIDTHS) -> Model:
+    """Records the perceptron's loss and the step of its parameters.
 
-    A recording keeps the first payload of each parameter, and none of an input.
+    A recording keeps the first payload of each parameter that is not `declared` by its shape alone.
     """
     tape = Tape()
-    arrays = weights_of(WIDTHS)
-    parameters = [
-        tape.input(shape=array.shape) if fed else tape.parameter(array) for array in arrays
-    ]
-    value = tape.input(shape=(BATCH, WIDTHS[0]), name="x")
+    if declared:
+        shapes = [
+            shape for inner, outer in pairwise(widths) for shape in ((inner, outer), (outer,))
+        ]
+        parameters = [tape.parameter(shape=shape) for shape in shapes]
+    else:
+        parameters = [tape.parameter(array) for array in weights_of(widths)]
+    value = tape.input(shape=(BATCH, widths[0]), name="x")
     for weight, bias in zip(parameters[::2], parameters[1::2], strict=True):
         value = dense(value, weight, bias)
         if bias is not parameters[-1]:

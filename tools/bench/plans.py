@@ -10,7 +10,7 @@ import os
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
@@ -19,7 +19,7 @@ import plan_models as models
 import plan_rivals as rivals
 from timing import Figures, interleaved
 
-from topos import Numerics
+from topos import Numerics, Tensor, f32
 
 ROUNDS: Final = 31
 IN_A_ROW: Final = 5
@@ -93,10 +93,19 @@ WORKLOADS: Final = {
 }
 
 
-def stepper(model: models.Model, posture: Numerics, x: models.Array | None) -> Step:
-    """Returns the step of a plan of `model`, which carries its parameters from run to run."""
+def stepper(
+    model: models.Model,
+    posture: Numerics,
+    x: models.Array | None,
+    weights: Iterable[models.Array] = (),
+) -> Step:
+    """Returns the step of a plan of `model`, which carries its parameters from run to run.
+
+    `weights` are the first of a model that declares its parameters.
+    """
     plan = model.network.entry([model.result, *model.updates.values()], numerics=posture).lower()
-    state = model.network.parameters()
+    first = zip(model.updates, weights, strict=False)
+    state = model.network.parameters({own: Tensor.wrap(array, f32) for own, array in first})
     feeds = {} if x is None else {"x": x}
 
     def step() -> models.Array:
@@ -104,21 +113,6 @@ def stepper(model: models.Model, posture: Numerics, x: models.Array | None) -> S
         run = plan.forward(state, feeds)
         if model.updates:
             state = state.with_payloads({own: run.of(new) for own, new in model.updates.items()})
-        return run.of(model.result).numpy()
-
-    return step
-
-
-def feeder(model: models.Model, x: models.Array) -> Step:
-    """Returns the step of a plan whose weights are inputs: each run is fed what the last made."""
-    plan = model.network.entry([model.result, *model.updates.values()]).lower()
-    weights = models.weights_of(models.WIDTHS)
-    feeds = {plan.network.symbol("x"): x, **dict(zip(model.updates, weights, strict=True))}
-    del weights
-
-    def step() -> models.Array:
-        run = plan.forward(None, feeds)
-        feeds.update({own: run.of(new) for own, new in model.updates.items()})
         return run.of(model.result).numpy()
 
     return step
@@ -173,14 +167,15 @@ def peak_of(name: str, who: str) -> int:
     work = WORKLOADS[name]
     x = models.drawn(*work.shape, seed=9)
     # What a process loads or sets aside once, whatever it runs: modules, the library's buffer.
-    small = models.attention(8, 2, tokens=8)
-    stepper(small, Numerics.FAST, models.drawn(8, 8))()
+    small = models.perceptron(adam=False, widths=(8, 8, models.CLASSES))
+    stepper(small, Numerics.FAST, models.drawn(models.BATCH, 8))()
     np.ones((64, 64), np.float32) @ np.ones((64, 64), np.float32)
     before = high_water()
     if who == "numpy":
         step = work.rival(x)
-    elif who == "fed":
-        step = feeder(models.perceptron(adam=False, fed=True), x)
+    elif who == "declared":
+        model = models.perceptron(adam=False, declared=True)
+        step = stepper(model, Numerics.FAST, x, models.weights_of(models.WIDTHS))
     else:
         step = stepper(work.model(), Numerics(who), x)
     for _ in range(STEPS):
@@ -199,8 +194,8 @@ def memory() -> None:
     """Prints the peak of the training steps beyond the import, each in a process of its own."""
     print("\n| peak memory beyond the import, kB        |    numpy |     fast |    ratio |")
     for name, who, note in (
-        ("mlp", "fast", ""),
-        ("mlp", "fed", ", weights fed"),
+        ("mlp", "declared", ""),
+        ("mlp", "fast", ", first weights kept"),
         ("cnn", "fast", ""),
     ):
         by_hand, ours = (_peak(name, each) for each in ("numpy", who))

@@ -51,7 +51,9 @@ def source_payloads(
             payloads[index] = _input(columns, index, source, fed)
         elif isinstance(source, Leaf) or parameters is None:
             # A constant, or the initial state, which is recorded with the parameter.
-            assert source.payload is not None
+            if source.payload is None:
+                title = columns.title(index)
+                raise FeedError(f"{title} was recorded by its shape alone: bring parameters")
             payloads[index] = source.payload
         else:
             payloads[index] = _parameter(columns, index, parameters)

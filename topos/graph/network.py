@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy.typing as npt
 
-from topos.errors import PhaseError, SymbolError
+from topos.errors import FeedError, PhaseError, SymbolError
 from topos.graph.columns import Columns
+from topos.graph.field import demand_type
 from topos.graph.node import Node, node_at
 from topos.graph.parameters import Parameters
 from topos.graph.symbol import Symbol
@@ -37,15 +38,27 @@ class Network:
         self.columns, self.length = columns, length
         self._element, self._reopened = element, False
 
-    def parameters(self) -> Parameters:
-        """Returns the initial state: the payload each parameter was recorded with."""
-        payloads = {}
-        for index in self.columns.sources(Parameter, self.length):
-            source = self.columns.forms[index].operation
+    def parameters(self, payloads: Mapping[Reference, Tensor] | None = None) -> Parameters:
+        """Returns the initial state: `payloads`, and what the other parameters were recorded with.
+
+        Raises `FeedError` where a payload is for no parameter or of another type, and where a
+        parameter that was recorded by its shape alone is given none.
+        """
+        columns, state = self.columns, {}
+        given = {self.symbol(key).position: own for key, own in (payloads or {}).items()}
+        for index in columns.sources(Parameter, self.length):
+            source = columns.forms[index].operation
             assert isinstance(source, Parameter)
-            assert source.payload is not None
-            payloads[index] = Tensor.wrap(source.payload, source.type.element)
-        return Parameters(self.columns, payloads)
+            if index in given:
+                state[index] = given.pop(index)
+                demand_type(columns, index, state[index])
+            elif source.payload is not None:
+                state[index] = Tensor.wrap(source.payload, source.type.element)
+            else:
+                raise FeedError(f"{columns.title(index)} needs a payload of {source.type}, got none")
+        for index in given:
+            raise FeedError(f"{columns.title(index)} is no parameter and takes no payload")
+        return Parameters(columns, state)
 
     def entry(
         self,

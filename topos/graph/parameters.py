@@ -43,7 +43,6 @@ class Parameters(Field):
 
     def carried(self, network: Network) -> Parameters:
         """Returns this state for a network that grew from this one; new parameters are initial."""
-        initial = network.parameters()
-        if initial._columns.origin != self._columns.origin:
+        if network.columns.origin != self._columns.origin:
             raise SymbolError("parameters carry only to a network of the same recording")
-        return initial._with({**initial._payloads, **self._payloads})
+        return network.parameters(dict(self.items()))

@@ -73,10 +73,19 @@ class Tape:
         return tape
 
     def parameter(
-        self, payload: Payload, *, name: str | None = None, element: Element | None = None
+        self,
+        payload: Payload | None = None,
+        *,
+        shape: Sequence[int] | None = None,
+        name: str | None = None,
+        element: Element | None = None,
     ) -> Value:
-        """Records a parameter whose initial state is `payload`."""
-        return self._source(Parameter, payload, name, element)
+        """Records a parameter: with its initial state `payload`, which the recording keeps.
+
+        By `shape` alone it has no initial state, and `Network.parameters` takes one: weights that
+        come from a file are then held once.
+        """
+        return self._declared(Parameter, payload, shape, name, element)
 
     def leaf(
         self, payload: Payload, *, name: str | None = None, element: Element | None = None
@@ -93,16 +102,7 @@ class Tape:
         element: Element | None = None,
     ) -> Value:
         """Records an input: with a default `payload`, or by `shape` alone, to be fed each run."""
-        if payload is not None and shape is not None:
-            raise ShapeError("an input takes a default payload or a shape, got both")
-        if payload is not None:
-            return self._source(Input, payload, name, element)
-        if shape is None:
-            raise ShapeError("an input takes a default payload or a shape, got neither")
-        if element is not None:
-            _demand_element(element)
-        declared = TensorType(shape_of(shape), element or self.element)
-        return self._append_source(Input(declared, None), name)
+        return self._declared(Input, payload, shape, name, element)
 
     def value(self, reference: Symbol | str) -> Value:
         """Returns the value that a symbol or a name of this recording stands for."""
@@ -201,6 +201,26 @@ class Tape:
         if reference._tape is not self:
             raise SymbolError("the value belongs to another tape")
         return reference._index
+
+    def _declared(
+        self,
+        kind: type[Source],
+        payload: Payload | None,
+        shape: Sequence[int] | None,
+        name: str | None,
+        element: Element | None,
+    ) -> Value:
+        """Records a source with a payload, or by its shape alone."""
+        if (payload is None) == (shape is None):
+            got = "neither" if shape is None else "both"
+            raise ShapeError(f"{kind.name} needs a payload or a shape, got {got}")
+        if payload is not None:
+            return self._source(kind, payload, name, element)
+        assert shape is not None
+        if element is not None:
+            _demand_element(element)
+        declared = TensorType(shape_of(shape), element or self.element)
+        return self._append_source(kind(declared, None), name)
 
     def _source(
         self, kind: type[Source], payload: Payload, name: str | None, element: Element | None
