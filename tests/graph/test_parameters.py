@@ -160,7 +160,8 @@ def test_a_parameter_declared_by_its_shape_takes_its_payload_later() -> None:
 
 def test_a_parameter_without_a_payload_is_told() -> None:
     network = declared()
-    with pytest.raises(FeedError, match=exactly("%0 'weights' needs a payload of f32[2], got none")):
+    missing = "%0 'weights' needs a payload of f32[2], got none"
+    with pytest.raises(FeedError, match=exactly(missing)):
         network.parameters()
     with pytest.raises(
         FeedError,
@@ -169,5 +170,6 @@ def test_a_parameter_without_a_payload_is_told() -> None:
         network.forward()
     with pytest.raises(FeedError, match=exactly("%0 'weights' needs f32[2], got f32[3]")):
         network.parameters({"weights": Tensor([1.0, 2.0, 3.0])})
-    with pytest.raises(FeedError, match=exactly("%2 'scaled' is no parameter and takes no payload")):
+    strange = "%2 'scaled' is no parameter and takes no payload"
+    with pytest.raises(FeedError, match=exactly(strange)):
         network.parameters({"weights": Tensor([1.0, 2.0]), "scaled": Tensor([1.0, 2.0])})

@@ -132,11 +132,7 @@ def test_an_input_has_a_default_or_a_shape() -> None:
     assert tape.input(2.0).shape == ()
     assert tape.input(shape=(2, 3)).shape == (2, 3)
     assert tape.input(shape=()).shape == ()
-    with pytest.raises(
-        ShapeError, match=exactly("input needs a payload or a shape, got both")
-    ):
+    with pytest.raises(ShapeError, match=exactly("input needs a payload or a shape, got both")):
         tape.input(1.0, shape=())
-    with pytest.raises(
-        ShapeError, match=exactly("input needs a payload or a shape, got neither")
-    ):
+    with pytest.raises(ShapeError, match=exactly("input needs a payload or a shape, got neither")):
         tape.input()

@@ -21,6 +21,7 @@ from topos.graph import Network, Symbol
 from topos.graph.network import Feeds
 from topos.graph.parameters import Parameters
 from topos.op import Array, Input, Leaf, Parameter
+from topos.payload import Element
 from topos.reading import Tensor
 
 if TYPE_CHECKING:
@@ -59,10 +60,10 @@ class Plan:
         brought = self._brought
         payloads = source_payloads(self.network, brought, parameters, feeds or {}, copy=copy)
         arrays = self._schedule.run(payloads)
-        forms = self.network.columns.forms
+        wrap = Tensor.wrap
         values = {
-            index: Tensor.wrap(array, forms[index].type.element)
-            for index, array in zip(self._kept, arrays, strict=True)
+            index: wrap(array, element)
+            for (index, element), array in zip(self._answered, arrays, strict=True)
         }
         if not self.backward:
             return Run(self.network, values, None)
@@ -178,6 +179,12 @@ class Plan:
     def _kept(self) -> list[int]:
         """What a run answers: the results, then what a scan reads beyond them."""
         return [*self._results, *self._retained]
+
+    @cached_property
+    def _answered(self) -> list[tuple[int, Element]]:
+        """What a run answers, with the element of each."""
+        forms = self.network.columns.forms
+        return [(index, forms[index].type.element) for index in self._kept]
 
     @cached_property
     def _schedule(self) -> Schedule:

@@ -55,7 +55,8 @@ class Network:
             elif source.payload is not None:
                 state[index] = Tensor.wrap(source.payload, source.type.element)
             else:
-                raise FeedError(f"{columns.title(index)} needs a payload of {source.type}, got none")
+                title = columns.title(index)
+                raise FeedError(f"{title} needs a payload of {source.type}, got none")
         for index in given:
             raise FeedError(f"{columns.title(index)} is no parameter and takes no payload")
         return Parameters(columns, state)

@@ -37,7 +37,8 @@ class Tensor(Recordable):
         """Returns a tensor that shares `array`, which nobody may write to from here on."""
         tensor = cls.__new__(cls)
         view = np.asarray(array).view()
-        view.setflags(write=False)
+        # Its first argument is `write`, whose name would take longer to pass than the call.
+        view.setflags(False)
         tensor._array, tensor._element = view, element
         return tensor
 
