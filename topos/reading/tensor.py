@@ -37,8 +37,7 @@ class Tensor(Recordable):
         """Returns a tensor that shares `array`, which nobody may write to from here on."""
         tensor = cls.__new__(cls)
         view = np.asarray(array).view()
-        # Its first argument is `write`, whose name would take longer to pass than the call.
-        view.setflags(False)
+        view.setflags(write=False)
         tensor._array, tensor._element = view, element
         return tensor
 
