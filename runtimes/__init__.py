@@ -6,15 +6,31 @@ from importlib import import_module
 from pkgutil import iter_modules
 
 from topos.errors import UnavailableError
-from topos.runtimes._runtime import ArrayType, Executable, ModuleSignature, Runtime, Status
+from topos.runtimes._placed import aligned
+from topos.runtimes._runtime import (
+    ArrayType,
+    Executable,
+    ExecutableCost,
+    ExecutableMemory,
+    Loop,
+    ModuleSignature,
+    Placed,
+    Runtime,
+    Status,
+)
 from topos.runtimes._texts import census, printed, verify
 
 __all__ = [
     "ArrayType",
     "Executable",
+    "ExecutableCost",
+    "ExecutableMemory",
+    "Loop",
     "ModuleSignature",
+    "Placed",
     "Runtime",
     "Status",
+    "aligned",
     "census",
     "load",
     "names",

@@ -2,17 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 from topos.engine import Numerics, Plan, Run
+from topos.engine.signature import Port
+from topos.engine.sources import source_payloads
+from topos.errors import ArgumentError
+from topos.graph import Symbol
 from topos.graph.network import Feeds
 from topos.graph.parameters import Parameters
 from topos.reading import Tensor
 from topos.runtimes import load
 from topos.runtimes._runtime import Executable
+from topos.runtimes._signature import Array
 
-__all__ = ["CompiledPlan", "compile_plan"]
+__all__ = ["BoundPlan", "CompiledPlan", "PlanLoop", "compile_plan"]
+
+Reference = Symbol | str
+# A mapping is invariant in its keys, so each way to spell a symbol is named.
+Following = (
+    Mapping[Symbol, Symbol]
+    | Mapping[str, str]
+    | Mapping[str, Symbol]
+    | Mapping[Symbol, str]
+    | Mapping[Reference, Reference]
+)
 
 
 class CompiledPlan:
@@ -25,20 +41,144 @@ class CompiledPlan:
     def forward(self, parameters: Parameters | None = None, feeds: Feeds | None = None) -> Run:
         """Returns a run of the compiled module; `parameters` default to the initial state."""
         arrays = self.executable(*self.plan.arguments(parameters, feeds))
-        values = {
-            port.symbol.position: Tensor.wrap(array, port.type.element)
-            for port, array in zip(self._results, arrays, strict=True)
-        }
-        return Run(self.plan.network, values, None)
+        return _run(self.plan, self._results, arrays)
+
+    def bind(self, parameters: Parameters | None = None) -> BoundPlan:
+        """Returns this plan with its parameters held by the runtime, which then takes feeds alone.
+
+        `parameters` default to the initial state.
+        """
+        return BoundPlan(self, parameters)
+
+    def loop(self, following: Following, parameters: Parameters | None = None) -> PlanLoop:
+        """Returns this plan as a step whose parameters stay in the runtime.
+
+        `following` maps parameters to the roots that are their next values: `following` of a
+        recorded step. Parameters that nothing follows are bound. `parameters` are the first
+        state, by default the initial one. Raises `ArgumentError` for what is no parameter, and
+        where its next value is no root or has another type.
+        """
+        return PlanLoop(self, following, parameters)
 
     def __repr__(self) -> str:
         return f"CompiledPlan({self.runtime}, {self.plan.signature()})"
 
 
+class BoundPlan:
+    """A compiled plan whose parameters the runtime holds; any number of threads may share it."""
+
+    def __init__(self, compiled: CompiledPlan, parameters: Parameters | None) -> None:
+        plan, signature = compiled.plan, compiled.plan.signature()
+        held = _arrays(plan, signature.parameters, parameters, {})
+        self.plan, self.runtime = plan, compiled.runtime
+        self.executable = compiled.executable.bind(dict(enumerate(held)))
+        self._inputs, self._results = signature.inputs, signature.results
+
+    def forward(self, feeds: Feeds | None = None) -> Run:
+        """Returns a run of the compiled module with the bound parameters."""
+        arrays = self.executable(*_arrays(self.plan, self._inputs, None, feeds or {}))
+        return _run(self.plan, self._results, arrays)
+
+    def __repr__(self) -> str:
+        return f"BoundPlan({self.runtime}, {self.plan.signature()})"
+
+
+class PlanLoop:
+    """A compiled step whose parameters the runtime keeps from one call to the next.
+
+    One call runs at a time. Where one fails, the state is lost, and every later use says so.
+    """
+
+    def __init__(
+        self,
+        compiled: CompiledPlan,
+        following: Following,
+        parameters: Parameters | None,
+    ) -> None:
+        plan, signature = compiled.plan, compiled.plan.signature()
+        after = _following(plan, following)
+        ports = signature.parameters
+        arrays = _arrays(plan, ports, parameters, {})
+        fixed = {at: array for at, array in enumerate(arrays) if ports[at].symbol not in after}
+        state = [array for at, array in enumerate(arrays) if at not in fixed]
+        self.plan, self.runtime = plan, compiled.runtime
+        # The carried parameters come first once the others are bound, and the inputs last.
+        self._carried = [port.symbol for port in ports if port.symbol in after]
+        places = {port.symbol: place for place, port in enumerate(signature.results)}
+        taken = [places[after[symbol]] for symbol in self._carried]
+        whole = compiled.executable.bind(fixed) if fixed else compiled.executable
+        self._loop = whole.loop(dict(enumerate(taken)), dict(enumerate(state)))
+        self._inputs = signature.inputs
+        self._results = [each for at, each in enumerate(signature.results) if at not in taken]
+        self._first = parameters
+        # A parameter that the step does not read is no argument: its next value is a result.
+        self._unread = {at: new for at, new in after.items() if at not in self._carried}
+        self._latest: dict[Reference, Tensor] = {}
+
+    def forward(self, feeds: Feeds | None = None) -> Run:
+        """Runs one step, and returns a run of the results that are no next values."""
+        arrays = self._loop(*_arrays(self.plan, self._inputs, None, feeds or {}))
+        run = _run(self.plan, self._results, arrays)
+        self._latest = {at: run.of(new) for at, new in self._unread.items()}
+        return run
+
+    def parameters(self) -> Parameters:
+        """Returns copies of all parameters as the last step left them."""
+        network, state = self.plan.network, dict(self._latest)
+        for place, array in self._loop.state().items():
+            symbol = self._carried[place]
+            element = network.columns.forms[symbol.position].type.element
+            state[symbol] = Tensor.wrap(array, element)
+        before = network.parameters() if self._first is None else self._first
+        return before.with_payloads(state)
+
+    def __repr__(self) -> str:
+        return f"PlanLoop({self.runtime}, {self.plan.signature()})"
+
+
 def compile_plan(
-    plan: Plan, runtime: str, numerics: Numerics, options: Mapping[str, Any] | None
+    plan: Plan,
+    runtime: str,
+    numerics: Numerics,
+    options: Mapping[str, Any] | None,
+    cache: Path | None = None,
 ) -> CompiledPlan:
     """Returns `plan` emitted and compiled by the runtime called `runtime`."""
     adapter = load(runtime)
-    executable = adapter.compile(plan.emit_stablehlo(), numerics=numerics, options=options)
+    text = plan.emit_stablehlo()
+    executable = adapter.compile(text, numerics=numerics, options=options, cache=cache)
     return CompiledPlan(plan, runtime, executable)
+
+
+def _arrays(
+    plan: Plan, ports: Sequence[Port], parameters: Parameters | None, feeds: Feeds
+) -> list[Array]:
+    """Returns what those arguments are, in their order, each checked."""
+    positions = [port.symbol.position for port in ports]
+    payloads = source_payloads(plan.network, positions, parameters, feeds, copy=False)
+    return [payloads[position] for position in positions]
+
+
+def _run(plan: Plan, results: Iterable[Port], arrays: Iterable[Array]) -> Run:
+    values = {
+        port.symbol.position: Tensor.wrap(array, port.type.element)
+        for port, array in zip(results, arrays, strict=True)
+    }
+    return Run(plan.network, values, None)
+
+
+def _following(plan: Plan, following: Following) -> dict[Symbol, Symbol]:
+    """Returns `following` by symbols, checked against what the plan answers."""
+    network, columns = plan.network, plan.network.columns
+    after = {network.symbol(at): network.symbol(new) for at, new in following.items()}
+    results = {port.symbol for port in plan.signature().results}
+    for at, new in after.items():
+        title = columns.title(at.position)
+        if columns.forms[at.position].operation.name != "parameter":
+            raise ArgumentError(f"a loop carries parameters, got {title}")
+        if new not in results:
+            wanted = columns.title(new.position)
+            raise ArgumentError(f"a loop needs {wanted}, the next {title}, among the roots")
+    if len({*after.values()}) < len(after):
+        raise ArgumentError("a loop needs a next value of its own for each parameter")
+    return after

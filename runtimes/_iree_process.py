@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import json
 import re
 import signal
 import subprocess
 from collections.abc import Callable, Sequence
-from typing import Final
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Final, NamedTuple
 
 from topos.errors import CompileError, CrashError, UnsupportedError
 
-__all__ = ["compiled"]
+__all__ = ["STATISTICS", "Compiled", "compiled"]
 
 FIXED: Final = (
     "--iree-input-type=stablehlo",
@@ -18,14 +21,26 @@ FIXED: Final = (
     "--iree-hal-target-backends=llvm-cpu",
     "--mlir-print-op-on-diagnostic=false",
 )
+# The flag that names the file of figures, without its dashes.
+STATISTICS: Final = "iree-scheduling-dump-statistics-file"
 ILLEGAL: Final = re.compile(r"failed to legalize operation '([\w.]+)'")
 UNLINKED: Final = re.compile(r"undefined symbol: (\w+)")
 
 
+class Compiled(NamedTuple):
+    """A binary, and the bytes that a call allocates for results and what lies between.
+
+    `transient` is None where the compiler does not tell.
+    """
+
+    binary: bytes
+    transient: int | None
+
+
 def compiled(
     find_tool: Callable[[str], str], code: bytes, flags: Sequence[str], seconds: float
-) -> bytes:
-    """Returns the binary of the module `code`, or raises the compiler's refusal.
+) -> Compiled:
+    """Returns the module `code` compiled, or raises the compiler's refusal.
 
     `find_tool` is IREE's own: its `compile_str` would wait for ever.
     Raises `UnsupportedError` where the compiler names what it lacks and `CrashError` where it
@@ -33,21 +48,34 @@ def compiled(
     `CompileError`.
     """
     try:
-        linker = f"--iree-llvmcpu-embedded-linker-path={find_tool('iree-lld')}"
-        program = [find_tool("iree-compile"), "-", *FIXED, linker, *flags]
-        done = subprocess.run(
-            program, input=code, capture_output=True, check=False, timeout=seconds
-        )
+        with TemporaryDirectory(prefix="topos-iree-") as folder:
+            figures = Path(folder, "statistics.json")
+            linker = f"--iree-llvmcpu-embedded-linker-path={find_tool('iree-lld')}"
+            told = (f"--{STATISTICS}={figures}", "--iree-scheduling-dump-statistics-format=json")
+            program = [find_tool("iree-compile"), "-", *FIXED, linker, *told, *flags]
+            done = subprocess.run(
+                program, input=code, capture_output=True, check=False, timeout=seconds
+            )
+            transient = _transient(figures)
     except subprocess.TimeoutExpired:
         raise CrashError(f"iree's compiler was stopped after {seconds:g} seconds") from None
-    # A missing tool, too few file descriptors, or a flag with a zero byte.
+    # A missing tool, no folder for temporary files, or a flag with a zero byte.
     except (OSError, ValueError) as error:
         raise CompileError(f"iree's compiler cannot start: {error}") from error
     if done.returncode < 0:
         raise CrashError(f"iree's compiler died of {signal.Signals(-done.returncode).name}")
     if done.returncode:
         raise _refusal(done.stderr.decode(errors="replace"), done.returncode)
-    return done.stdout
+    return Compiled(done.stdout, transient)
+
+
+def _transient(figures: Path) -> int | None:
+    """Returns the compiler's own figure; a version that tells none, or another way, has none."""
+    try:
+        told = json.loads(figures.read_bytes())
+        return int(told["stream-aggregate"]["execution"]["transient-memory-size"])
+    except (OSError, ValueError, LookupError, TypeError):
+        return None
 
 
 def _refusal(report: str, status: int) -> CompileError | UnsupportedError:

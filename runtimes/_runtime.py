@@ -4,44 +4,56 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
-from typing import Any, ClassVar, Final, NamedTuple
+from pathlib import Path
+from typing import Any, ClassVar, NamedTuple
 
-import numpy as np
 import numpy.typing as npt
 
 from topos.backend import Status
 from topos.engine import Numerics
-from topos.errors import ArgumentError, ExecutionError
-from topos.payload import Shape
+from topos.errors import ArgumentError, UnsupportedError
+from topos.runtimes._loop import Loop
+from topos.runtimes._placed import HOST, Placed, placed_on_host, residents
+from topos.runtimes._signature import (
+    ArrayType,
+    ModuleSignature,
+    fitting,
+    require_count,
+    require_results,
+)
 
-__all__ = ["ArrayType", "Executable", "ModuleSignature", "Runtime", "Status", "requested"]
+__all__ = [
+    "ArrayType",
+    "BoundExecutable",
+    "Executable",
+    "ExecutableCost",
+    "ExecutableMemory",
+    "Loop",
+    "ModuleSignature",
+    "Placed",
+    "Runtime",
+    "Status",
+    "requested",
+]
 
 Array = npt.NDArray[Any]
 
-ORDERS: Final = {"<": "little", ">": "big"}
+
+class ExecutableMemory(NamedTuple):
+    """The bytes that an executable needs: its arguments and results, the rest while it runs."""
+
+    arguments: int
+    results: int
+    temporaries: int
+    code: int
 
 
-class ArrayType(NamedTuple):
-    """The shape and the numpy dtype of one argument or result of an executable."""
+class ExecutableCost(NamedTuple):
+    """What one call costs by the compiler's own count; a loop's body may count once."""
 
-    shape: Shape
-    dtype: np.dtype[Any]
-
-    def __str__(self) -> str:
-        # numpy gives both byte orders of an element one name.
-        order = "" if self.dtype.isnative else f"{ORDERS[self.dtype.byteorder]}-endian "
-        return f"{order}{self.dtype.name}[{', '.join(map(str, self.shape))}]"
-
-
-class ModuleSignature(NamedTuple):
-    """The argument and result types of a module's `@main`."""
-
-    arguments: tuple[ArrayType, ...]
-    results: tuple[ArrayType, ...]
-
-    def __str__(self) -> str:
-        arguments, results = (", ".join(map(str, types)) for types in self)
-        return f"({arguments}) -> ({results})"
+    flops: float
+    bytes_accessed: float
+    transcendentals: float
 
 
 class Executable(ABC):
@@ -55,21 +67,17 @@ class Executable(ABC):
 
         Raises `ArgumentError` where count, shape or dtype are not those of `signature`, before
         the runtime sees anything: some accept whatever has the right number of bytes. Results
-        that are not those of `signature` raise `ExecutionError`.
+        that are not those of `signature` raise `ExecutionError`. The arguments are the caller's
+        to change once the call returns.
         """
         expected = self.signature.arguments
-        if len(arguments) != len(expected):
-            raise ArgumentError(f"the module takes {len(expected)} arguments, got {len(arguments)}")
+        require_count(len(arguments), len(expected))
         arrays = [
-            _array(position, argument, wanted)
+            fitting(position, argument, wanted)
             for position, (argument, wanted) in enumerate(zip(arguments, expected, strict=True))
         ]
-        for position, (array, wanted) in enumerate(zip(arrays, expected, strict=True)):
-            if array.shape != wanted.shape or array.dtype != wanted.dtype:
-                got = ArrayType(array.shape, array.dtype)
-                raise ArgumentError(f"argument {position} must be {wanted}, got {got}")
         results = self.execute(arrays)
-        _require_results(results, self.signature.results)
+        require_results(results, self.signature.results)
         return results
 
     def __repr__(self) -> str:
@@ -78,6 +86,68 @@ class Executable(ABC):
     @abstractmethod
     def execute(self, arguments: list[Array]) -> tuple[Array, ...]:
         """Returns the results for arguments that already fit `signature`."""
+
+    def bind(self, resident: Mapping[int, npt.ArrayLike | Placed]) -> Executable:
+        """Returns this module with the arguments at those positions held from now on.
+
+        The signature of the result has the remaining arguments in order. An array may be changed
+        afterwards without any effect; one placed by `Runtime.place` is shared, not copied. Raises
+        `ArgumentError` for a position that is none and for an array that does not fit.
+        """
+        return BoundExecutable(self, residents(self.signature, resident, placed_on_host, HOST))
+
+    def loop(self, carried: Mapping[int, int], state: Mapping[int, npt.ArrayLike]) -> Loop:
+        """Returns the module as a step over a state that the runtime keeps between calls.
+
+        `carried` maps the position of an argument to that of the result which is its next value,
+        `state` the same arguments to their first values, which may be changed afterwards. Raises
+        `ArgumentError` where the types of the two differ or a position is missing.
+        """
+        return Loop(self, carried, state)
+
+    def memory(self) -> ExecutableMemory | None:
+        """Returns the bytes that a call needs, or None where the runtime cannot tell."""
+        return None
+
+    def cost(self) -> ExecutableCost | None:
+        """Returns the work of a call, or None where the runtime cannot tell."""
+        return None
+
+    def serialize(self) -> bytes:
+        """Returns the compiled module for `Runtime.deserialize` on a machine of the same kind.
+
+        Raises `UnsupportedError` where the runtime has no such form.
+        """
+        raise UnsupportedError(f"serialize needs a compiled form, got {type(self).__name__}")
+
+
+class BoundExecutable(Executable):
+    """An executable some of whose arguments are held already."""
+
+    def __init__(self, whole: Executable, resident: Mapping[int, Placed]) -> None:
+        arguments = whole.signature.arguments
+        self._free = [place for place in range(len(arguments)) if place not in resident]
+        kept = tuple(arguments[place] for place in self._free)
+        super().__init__(ModuleSignature(kept, whole.signature.results))
+        self._whole = whole
+        self._arguments: list[Any] = [
+            resident[place].held if place in resident else None for place in range(len(arguments))
+        ]
+
+    def execute(self, arguments: list[Array]) -> tuple[Array, ...]:
+        """Returns the results of the whole module."""
+        everything = [*self._arguments]
+        for place, argument in zip(self._free, arguments, strict=True):
+            everything[place] = argument
+        return self._whole.execute(everything)
+
+    def memory(self) -> ExecutableMemory | None:
+        """Returns what the whole module needs."""
+        return self._whole.memory()
+
+    def cost(self) -> ExecutableCost | None:
+        """Returns what the whole module costs."""
+        return self._whole.cost()
 
 
 class Runtime(ABC):
@@ -96,13 +166,35 @@ class Runtime(ABC):
         *,
         numerics: Numerics | str = Numerics.FAST,
         options: Mapping[str, Any] | None = None,
+        cache: Path | None = None,
     ) -> Executable:
         """Returns `text` compiled.
 
+        `cache` is a folder that keeps compiled modules between processes, by default the one that
+        TOPOS_COMPILE_CACHE names, if it does; a runtime with nothing to keep leaves it alone.
         Raises `UnavailableError` where `status()` is not ready, `ParseError`, `VerifyError` or
         `CompileError` where the text is refused, `UnsupportedError` where it names what this
         runtime lacks.
         """
+
+    def place(self, array: npt.ArrayLike, *, options: Mapping[str, Any] | None = None) -> Placed:
+        """Returns `array` held where this runtime keeps bound arguments, for any executables.
+
+        It is taken over without a copy where it is C-contiguous, at a multiple of 64 bytes, and
+        neither it nor an array that it views is writable; `topos.runtimes.aligned` makes such
+        arrays. `options` are those of `compile` that say where.
+        """
+        return placed_on_host(array)
+
+    def deserialize(self, data: bytes, *, options: Mapping[str, Any] | None = None) -> Executable:
+        """Returns the executable that `Executable.serialize` gave as `data`.
+
+        `options` are those of `compile` that say where it runs, bound arguments not among it.
+        The data is machine code: take it only from where you would take a program. Raises
+        `CompileError` for data of another version, machine or runtime, or that is damaged, and
+        `UnsupportedError` where the runtime has no such form.
+        """
+        raise UnsupportedError(f"the {self.name} runtime has no compiled form to load")
 
 
 def requested(text: str, options: Mapping[str, Any] | None) -> dict[str, Any]:
@@ -117,22 +209,3 @@ def requested(text: str, options: Mapping[str, Any] | None) -> dict[str, Any]:
     if not isinstance(options, Mapping) or not all(isinstance(name, str) for name in options):
         raise ArgumentError(f"options need a mapping of names to values, got {options!r}")
     return dict(options)
-
-
-def _array(position: int, argument: npt.ArrayLike, wanted: ArrayType) -> Array:
-    try:
-        return np.asarray(argument)
-    # An argument's own `__array__` may raise anything.
-    except Exception as error:
-        raise ArgumentError(
-            f"argument {position} must be {wanted}, got {type(argument).__name__}: {error}"
-        ) from error
-
-
-def _require_results(results: tuple[Array, ...], expected: tuple[ArrayType, ...]) -> None:
-    if len(results) != len(expected):
-        raise ExecutionError(f"the module has {len(expected)} results, and {len(results)} came")
-    for position, (array, wanted) in enumerate(zip(results, expected, strict=True)):
-        if array.shape != wanted.shape or array.dtype != wanted.dtype:
-            came = ArrayType(array.shape, array.dtype)
-            raise ExecutionError(f"result {position} must be {wanted}, and {came} came")

@@ -3,43 +3,52 @@
 from __future__ import annotations
 
 import platform
-import threading
-from collections.abc import Callable, Mapping
-from typing import Any, Final, NoReturn
+from collections.abc import Mapping
+from contextlib import suppress
+from pathlib import Path
+from typing import Any, Final
 
 import numpy as np
 import numpy.typing as npt
 
 from topos.engine import Numerics
-from topos.errors import CompileError, ExecutionError
+from topos.errors import CompileError
 from topos.runtimes._admission import admit
-from topos.runtimes._iree_process import compiled
+from topos.runtimes._compile_cache import cache_at, entry_key
+from topos.runtimes._iree_bounds import keep_inside
+from topos.runtimes._iree_device import DEVICES, device_of
+from topos.runtimes._iree_executable import NAME, Binary, IreeExecutable, restored
+from topos.runtimes._iree_process import STATISTICS, compiled
 from topos.runtimes._mlir import bytecode, parse, signature, unalias
 from topos.runtimes._packages import imported, installed
-from topos.runtimes._runtime import Executable, ModuleSignature, Runtime, Status, requested
+from topos.runtimes._placed import Placed, placed_on_host
+from topos.runtimes._runtime import Runtime, Status, requested
 
 __all__ = ["RUNTIME", "Iree"]
-
-Array = npt.NDArray[Any]
 
 PACKAGES: Final = {"iree.compiler": "iree-base-compiler", "iree.runtime": "iree-base-runtime"}
 # By default f64 is quietly computed and returned as f32.
 KEEP_DOUBLES: Final = "--iree-input-demote-f64-to-f32=false"
 HOST: Final = ("--iree-llvmcpu-target-cpu=host",)
-OUTPUTS: Final = frozenset({"o", "output"})
+# Flags that say where the compiler writes.
+OUTPUTS: Final = frozenset({"o", "output", STATISTICS})
+DEVICE: Final = "device"
+TIMEOUT: Final = "timeout"
 DEFAULT_SECONDS: Final = 600.0
 LONGEST_SECONDS: Final = 1e6
+# Of what is done to a module before IREE sees it: one more with every change to that.
+REVISION: Final = 1
 
 
 class Iree(Runtime):
-    """IREE's llvm-cpu backend on its synchronous device.
+    """IREE's llvm-cpu backend; safe to compile and to call from several threads.
 
     Arithmetic flushes subnormal numbers to zero, whatever the numerics. `EXACT` compiles for a
     processor without fused multiply-add, which IREE otherwise uses wherever it can; on machines
     other than x86-64 there is no such choice, and a product may stay fused with a sum.
     """
 
-    name = "iree"
+    name = NAME
 
     def status(self) -> Status:
         """Returns whether IREE's compiler and runtime are installed, with their versions."""
@@ -51,76 +60,92 @@ class Iree(Runtime):
         *,
         numerics: Numerics | str = Numerics.FAST,
         options: Mapping[str, Any] | None = None,
-    ) -> Executable:
+        cache: Path | None = None,
+    ) -> IreeExecutable:
         """Returns `text` compiled; `options` are flags of iree-compile, named without dashes.
 
-        The option `timeout` is the seconds that the compiler may take before it is stopped with
-        `CompileError`; it is 600 where absent. Raises `ParseError`, `VerifyError` or
-        `CompileError` with the diagnostic, and `UnsupportedError` for an operation that IREE
-        names as one it does not take.
+        Two options are no flags: `device` is `local-sync`, which runs a call in the calling
+        thread and is the default, or `local-task`, which runs it on a thread a core; `timeout` is
+        the seconds that the compiler may take before it is stopped with `CrashError`, 600 where
+        absent. Indices of gathers and slices are clamped and scatters drop what lies outside, as
+        StableHLO says, in whatever text. A flag that names a file is cached by that name.
+        Raises `ParseError`, `VerifyError` or `CompileError` with the diagnostic, and
+        `UnsupportedError` for an operation that IREE names as one it does not take.
         """
         chosen = requested(text, options)
-        flags = [
-            KEEP_DOUBLES,
-            *(_exact_target() if Numerics.of(numerics) is Numerics.EXACT else HOST),
-        ]
-        seconds = _seconds(chosen.pop("timeout", DEFAULT_SECONDS))
-        flags += [f"--{name}={value}" for name, value in _plain(chosen).items()]
-        with imported(self.status()):
-            from iree.compiler import ir
-            from iree.compiler.tools.binaries import find_tool
+        device_name = _device_name(chosen.pop(DEVICE, None))
+        seconds = _seconds(chosen.pop(TIMEOUT, DEFAULT_SECONDS))
+        flags = _flags(numerics, chosen)
+        kept, versions = cache_at(cache), self._versions()
+        if kept is None:
+            return IreeExecutable.on(device_name, _built(text, flags, seconds, versions))
+        settings = {"flags": flags, "revision": REVISION}
+        key = entry_key(self.name, text.encode(errors="surrogatepass"), settings, versions)
+        # The key tells the versions and the machine apart; what IREE still cannot load is a miss.
+        with suppress(CompileError):
+            return IreeExecutable.on(device_name, restored(kept.get(key) or b"", versions))
+        binary = _built(text, flags, seconds, versions)
+        executable = IreeExecutable.on(device_name, binary)
+        kept.put(key, binary.packed())
+        return executable
 
-            load = _loader()
-        with ir.Context():
-            module = parse(ir, text)
-            admit(ir, module)
-            unalias(ir, module)
-            types, code = signature(ir, module), bytecode(module)
-        return IreeExecutable(types, load(compiled(find_tool, code, flags, seconds)))
+    def place(self, array: npt.ArrayLike, *, options: Mapping[str, Any] | None = None) -> Placed:
+        """Returns `array` held by the device of the option `device`, as `Runtime` says."""
+        device_name = _only_device(options)
+        self._versions()
+        return device_of(device_name).placed(placed_on_host(array).held)
 
+    def deserialize(
+        self, data: bytes, *, options: Mapping[str, Any] | None = None
+    ) -> IreeExecutable:
+        """Returns what `IreeExecutable.serialize` gave, on the device of the option `device`."""
+        device_name = _only_device(options)
+        return IreeExecutable.on(device_name, restored(data, self._versions()))
 
-class IreeExecutable(Executable):
-    """A module compiled by IREE, with a device and a context of its own.
-
-    IREE asks its users to enter a context from one thread at a time, so calls from several
-    threads wait for each other here; two executables run side by side.
-    """
-
-    def __init__(self, signature: ModuleSignature, loaded: tuple[Any, Any]) -> None:
-        super().__init__(signature)
-        self._lock = threading.Lock()
-        # The function needs the context for as long as it is called.
-        self._context, self._main = loaded
-
-    def execute(self, arguments: list[Array]) -> tuple[Array, ...]:
-        """Returns the results, copied out of the device's memory."""
-        try:
-            with self._lock:
-                answer = self._main(*arguments)
-                # A view of a result is overwritten by later calls once its handle is gone.
-                return tuple(np.array(each.to_host(), copy=True) for each in _sequence(answer))
-        except (RuntimeError, ValueError) as error:
-            raise ExecutionError(f"iree failed to run the module: {error}") from error
-
-    def __reduce__(self) -> NoReturn:
-        raise ExecutionError("an executable of iree lives in its process: pickle the text")
+    def _versions(self) -> str:
+        """Returns the versions of IREE, whose runtime is loaded; a cache hit needs no compiler."""
+        status = self.status()
+        with imported(status):
+            import iree.runtime  # noqa: F401
+        return status.detail
 
 
-def _loader() -> Callable[[bytes], tuple[Any, Any]]:
-    """Returns the function that loads a binary on a device and in a context of its own."""
-    from iree.runtime import Config, SystemContext, VmModule
+def _built(text: str, flags: list[str], seconds: float, versions: str) -> Binary:
+    with imported(RUNTIME.status()):
+        from iree.compiler import ir
+        from iree.compiler.tools.binaries import find_tool
+    with ir.Context():
+        module = parse(ir, text)
+        admit(ir, module)
+        unalias(ir, module)
+        keep_inside(ir, module)
+        types, code = signature(ir, module), bytecode(module)
+    made = compiled(find_tool, code, flags, seconds)
+    return Binary(types, made.binary, made.transient, versions)
 
-    def load(binary: bytes) -> tuple[Any, Any]:
-        try:
-            context = SystemContext(config=Config("local-sync"))
-            module = VmModule.copy_buffer(context.instance, binary)
-            context.add_vm_module(module)
-            return context, context.modules[module.name]["main"]
-        # The bindings raise what they like at a binary that is none of a module with @main.
-        except Exception as error:
-            raise CompileError(f"iree cannot load what it compiled: {error!r}") from error
 
-    return load
+def _flags(numerics: Numerics | str, options: dict[str, Any]) -> list[str]:
+    for name in options:
+        if name in OUTPUTS:
+            raise CompileError(f"iree's result goes to this process, got option {name!r}")
+    target = _exact_target() if Numerics.of(numerics) is Numerics.EXACT else HOST
+    return [KEEP_DOUBLES, *target, *(f"--{name}={value}" for name, value in options.items())]
+
+
+def _device_name(name: object) -> str:
+    if name is None:
+        return DEVICES[0]
+    if name not in DEVICES:
+        raise CompileError(f"iree has the devices {' and '.join(DEVICES)}, got {name!r}")
+    return str(name)
+
+
+def _only_device(options: Mapping[str, Any] | None) -> str:
+    chosen = requested("", options)
+    name = chosen.pop(DEVICE, None)
+    if chosen:
+        raise CompileError(f"iree has the option {DEVICE} here, got {min(chosen)!r}")
+    return _device_name(name)
 
 
 def _seconds(seconds: object) -> float:
@@ -129,20 +154,6 @@ def _seconds(seconds: object) -> float:
             f"timeout needs a number of seconds up to {LONGEST_SECONDS:g}, got {seconds!r}"
         )
     return float(seconds)
-
-
-def _plain(options: dict[str, Any]) -> dict[str, Any]:
-    for name in options:
-        if name in OUTPUTS:
-            raise CompileError(f"iree's result goes to this process, got option {name!r}")
-    return options
-
-
-def _sequence(answer: Any) -> tuple[Any, ...]:
-    """Returns IREE's answer as a tuple; it gives none and one result back without one."""
-    if answer is None:
-        return ()
-    return answer if isinstance(answer, tuple) else (answer,)
 
 
 def _exact_target() -> tuple[str, ...]:

@@ -13,6 +13,7 @@ import weakref
 from collections import deque
 from collections.abc import Mapping, Sequence
 from functools import partial
+from pathlib import Path
 from typing import Any, Final, NoReturn
 
 import ml_dtypes  # noqa: F401  # numpy knows bfloat16 and its like by name from here on.
@@ -24,6 +25,7 @@ from topos.engine import Numerics
 from topos.errors import CompileError, ExecutionError, ToposError, UnavailableError
 from topos.runtimes._archive import restored, stored
 from topos.runtimes._packages import installed
+from topos.runtimes._packing import packed, unpacked
 from topos.runtimes._reference_process import WorkerProcess
 from topos.runtimes._runtime import (
     ArrayType,
@@ -71,12 +73,14 @@ class Reference(Runtime):
         *,
         numerics: Numerics | str = Numerics.FAST,
         options: Mapping[str, Any] | None = None,
-    ) -> Executable:
+        cache: Path | None = None,
+    ) -> ReferenceExecutable:
         """Returns `text` checked and held ready by the worker.
 
         The one option, `timeout`, is the seconds that one call may take before it is stopped
         with `CrashError`; it is 60 where absent. CHLO and batch normalization run decomposed.
-        Raises `ParseError` or `VerifyError`, and `UnsupportedError` with the first operation
+        Nothing is kept in `cache`, for there is no compiled form beside the text. Raises
+        `ParseError` or `VerifyError`, and `UnsupportedError` with the first operation
         that the interpreter lacks.
         """
         Numerics.of(numerics)
@@ -90,6 +94,20 @@ class Reference(Runtime):
         executable = ReferenceExecutable(types, self, key, text, seconds)
         weakref.finalize(executable, self._dropped.append, key)
         return executable
+
+    def deserialize(
+        self, data: bytes, *, options: Mapping[str, Any] | None = None
+    ) -> ReferenceExecutable:
+        """Returns what `ReferenceExecutable.serialize` gave, loaded again; no options."""
+        if requested("", options):
+            raise CompileError(f"the reference runtime has no options here, got {options!r}")
+        kept = unpacked(self.name, data)
+        if kept is None:
+            raise CompileError(
+                "the reference runtime cannot load these bytes: they are damaged or none of its own"
+            )
+        seconds = float(kept.origin["timeout"])
+        return self.compile(kept.code.decode(), options={"timeout": seconds})
 
     def run(self, key: int, text: str, arguments: Sequence[Array], seconds: float) -> list[Array]:
         """Returns the stored results of module `key`, loaded again where the worker is new."""
@@ -153,6 +171,11 @@ class ReferenceExecutable(Executable):
             restored(array, wanted.dtype)
             for array, wanted in zip(results, self.signature.results, strict=True)
         )
+
+    def serialize(self) -> bytes:
+        """Returns the text with the seconds of a call, for any machine."""
+        origin = {"timeout": repr(self._seconds)}
+        return packed(self._runtime.name, self.signature, origin, self._text.encode())
 
     def __reduce__(self) -> NoReturn:
         raise ExecutionError("an executable of reference lives in its process: pickle the text")

@@ -1,49 +1,41 @@
-"""XLA through jax: the module becomes one primitive of a jitted function.
-
-jax's own dispatch then serves the call: it is as fast as a function written in jax, checks what it
-is given, and holds no lock while the module runs.
-"""
+"""XLA through the clients of jax: compiled once, called as fast as a function of jax.jit."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from functools import cache, partial
-from typing import Any, Final, NamedTuple, NoReturn
+from pathlib import Path
+from typing import Any, Final
 
-import numpy as np
 import numpy.typing as npt
 
 from topos.engine import Numerics
-from topos.errors import CompileError, ExecutionError, UnsupportedError
-from topos.runtimes._admission import admit, refuse_folded_zero_divisors
-from topos.runtimes._mlir import bytecode, parse, signature, unalias
+from topos.errors import CompileError
+from topos.runtimes._compile_cache import cache_at
 from topos.runtimes._packages import imported, installed
-from topos.runtimes._runtime import Executable, ModuleSignature, Runtime, Status, requested
+from topos.runtimes._placed import Placed, placed_on_host
+from topos.runtimes._runtime import Runtime, Status, requested
+from topos.runtimes._xla_build import NAME, Recipe, built, restored
+from topos.runtimes._xla_device import DEVICE, device_of
+from topos.runtimes._xla_executable import XlaExecutable, placed_on
+from topos.runtimes._xla_module import bindings, flags_of
 
 __all__ = ["RUNTIME", "Xla"]
 
-Array = npt.NDArray[Any]
-
-# XLA rewrites x / 3 as x * (1 / 3) in the one pass and contracts a * b + c in the other; without
-# both, every elementwise operation rounds for itself.
-INEXACT_PASSES: Final = "algsimp,fusion"
-PASSES: Final = "xla_disable_hlo_passes"
-# Of the status codes that start a message of XLA, those that say "known, and not here".
-LACKING: Final = ("UNIMPLEMENTED", "NOT_FOUND")
+PACKAGES: Final = {"jax": "jax", "jaxlib": "jaxlib"}
 
 
 class Xla(Runtime):
-    """XLA for the default device of jax; safe to compile and to call from several threads.
+    """XLA for any device of jax; safe to compile and to call from several threads.
 
     Arithmetic on the CPU flushes subnormal numbers to zero, whatever the numerics. `EXACT`
-    turns off the passes that merge or rewrite float operations.
+    turns off the passes that merge or rewrite float operations. No setting of jax is changed.
     """
 
-    name = "xla"
+    name = NAME
 
     def status(self) -> Status:
         """Returns whether jax and jaxlib are installed, with their versions."""
-        return installed(self.name, "xla", {"jax": "jax", "jaxlib": "jaxlib"})
+        return installed(self.name, "xla", PACKAGES)
 
     def compile(
         self,
@@ -51,135 +43,47 @@ class Xla(Runtime):
         *,
         numerics: Numerics | str = Numerics.FAST,
         options: Mapping[str, Any] | None = None,
-    ) -> Executable:
-        """Returns `text` compiled; `options` are XLA's compiler options by name.
+        cache: Path | None = None,
+    ) -> XlaExecutable:
+        """Returns `text` compiled; `options` are XLA's compiler options by name, and `device`.
 
-        Raises `ParseError`, `VerifyError`, `UnsupportedError` or `CompileError` with the
-        diagnostic; an option that XLA does not know is a `CompileError`.
+        `device` names a PJRT platform, and maybe a number, as in `cpu`, `cuda:1` or `tpu`; it is
+        jax's default device where absent. Raises `ParseError`, `VerifyError`, `UnsupportedError`
+        or `CompileError` with the diagnostic; an option that XLA does not know is a
+        `CompileError`, a device that is not here an `UnavailableError`.
         """
-        flags = _flags(numerics, requested(text, options))
+        chosen = requested(text, options)
+        device_name = chosen.pop(DEVICE, None)
+        flags, kept = flags_of(numerics, chosen), cache_at(cache)
+        recipe = Recipe(text, flags, self._device(device_name), kept)
+        return XlaExecutable(built(recipe, {}), recipe)
+
+    def place(self, array: npt.ArrayLike, *, options: Mapping[str, Any] | None = None) -> Placed:
+        """Returns `array` held by the device of the option `device`, as `Runtime` says."""
+        device = self._device(_only_device(options))
+        return placed_on(device, placed_on_host(array).held)
+
+    def deserialize(
+        self, data: bytes, *, options: Mapping[str, Any] | None = None
+    ) -> XlaExecutable:
+        """Returns what `XlaExecutable.serialize` gave, on the device of the option `device`."""
+        device = self._device(_only_device(options))
+        return XlaExecutable(restored(data, device), None)
+
+    def _device(self, name: object) -> Any:
+        # All that compiling needs is imported here, where a broken package is told as such.
         with imported(self.status()):
-            jax = _jax()
-            enable_x64, bindings = jax.enable_x64, _bindings()
-        program = _program(*bindings, text)
-        placeholders = [jax.ShapeDtypeStruct(*each) for each in program.signature.arguments]
-        try:
-            # Without this jax cuts 64-bit types to 32 bits; the context is the thread's own.
-            with enable_x64(True):
-                lowered = jax.jit(partial(_apply, program)).lower(*placeholders)
-                compiled = lowered.compile(compiler_options=flags)
-        except Exception as error:
-            raise _refusal(error) from error
-        return XlaExecutable(program.signature, compiled)
+            bindings()
+            import jax.extend.backend  # noqa: F401
+        return device_of(name)
 
 
-class XlaExecutable(Executable):
-    """A module compiled by XLA; the results are read-only arrays over XLA's own memory."""
-
-    def __init__(self, signature: ModuleSignature, compiled: Any) -> None:
-        super().__init__(signature)
-        self._compiled = compiled
-
-    def execute(self, arguments: list[Array]) -> tuple[Array, ...]:
-        """Returns the results once all of them are ready."""
-        jax = _jax()
-        try:
-            with jax.enable_x64(True):
-                results = self._compiled(*arguments)
-            # XLA may read an argument's memory until the last result stands, so the caller
-            # gets control back only then: the conversion waits.
-            return tuple(np.asarray(result) for result in results)
-        except (jax.errors.JaxRuntimeError, ValueError, TypeError) as error:
-            raise ExecutionError(f"xla failed to run the module: {_brief(error)}") from error
-
-    def __reduce__(self) -> NoReturn:
-        raise ExecutionError("an executable of xla lives in its process: pickle the text")
-
-
-def _jax() -> Any:
-    # Parts of jax carry no types, and a machine without it has none of them.
-    import jax
-
-    return jax
-
-
-class _Program(NamedTuple):
-    """A module as a parameter of the primitive: hashable, and read again while lowering."""
-
-    code: bytes
-    signature: ModuleSignature
-
-
-def _bindings() -> tuple[Any, Any]:
-    """Returns MLIR's classes and jax's maker of contexts, with all else that compiling loads."""
-    from jax.extend.mlir import ir
-    from jax.interpreters.mlir import make_ir_context
-
-    _primitive()
-    return ir, make_ir_context
-
-
-def _program(ir: Any, make_context: Any, text: str) -> _Program:
-    with make_context():
-        module = parse(ir, text)
-        admit(ir, module)
-        refuse_folded_zero_divisors(ir, module)
-        unalias(ir, module)
-        return _Program(bytecode(module), signature(ir, module))
-
-
-def _apply(program: _Program, *arguments: Any) -> Any:
-    return _primitive().bind(*arguments, program=program)
-
-
-@cache
-def _primitive() -> Any:
-    from jax.extend.core import Primitive
-    from jax.interpreters.mlir import register_lowering
-
-    primitive: Any = Primitive("topos_module")
-    primitive.multiple_results = True
-    primitive.def_abstract_eval(_results)
-    register_lowering(primitive, _lower)
-    return primitive
-
-
-def _results(*_: Any, program: _Program) -> list[Any]:
-    from jax.core import ShapedArray
-
-    return [ShapedArray(*each) for each in program.signature.results]
-
-
-def _lower(context: Any, *arguments: Any, program: _Program) -> Any:
-    """Returns the results of a call of the module's `@main`, merged into the module in making."""
-    from jax.extend.mlir import ir
-    from jax.extend.mlir.dialects import func
-    from jax.interpreters.mlir import merge_mlir_modules
-
-    target = context.module_context
-    module = ir.Module.parse(program.code, context=target.context)
-    name = merge_mlir_modules(target.module, "topos_main", module, dst_symtab=target.symbol_table)
-    function = target.symbol_table[name]
-    symbol = ir.FlatSymbolRefAttr.get(name)
-    return func.CallOp(function.type.results, symbol, list(arguments)).results
-
-
-def _flags(numerics: Numerics | str, flags: dict[str, Any]) -> dict[str, Any]:
-    if Numerics.of(numerics) is Numerics.EXACT:
-        chosen = flags.get(PASSES)
-        flags[PASSES] = f"{INEXACT_PASSES},{chosen}" if chosen else INEXACT_PASSES
-    return flags
-
-
-def _refusal(error: Exception) -> CompileError | UnsupportedError:
-    if str(error).startswith(LACKING):
-        return UnsupportedError(f"xla lacks what the module asks for: {_brief(error)}")
-    return CompileError(f"xla refused the module: {_brief(error)}")
-
-
-def _brief(error: Exception) -> str:
-    # The first lines say what is wrong; a dump of the module follows.
-    return "\n".join(str(error).strip().splitlines()[:6]) or type(error).__name__
+def _only_device(options: Mapping[str, Any] | None) -> object:
+    chosen = requested("", options)
+    name = chosen.pop(DEVICE, None)
+    if chosen:
+        raise CompileError(f"xla has the option device here, got {min(chosen)!r}")
+    return name
 
 
 RUNTIME = Xla()

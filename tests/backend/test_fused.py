@@ -11,7 +11,7 @@ import pytest
 from tests.engine.catalog.recordings import attended, convolved, drawn, normalized, pooled
 from topos import Network, Numerics, Tape, TensorType, bf16, f32, f64, mean, variance
 from topos.backend import Backend, BatchNormTask, Formula, Normalized, serve
-from topos.engine.catalog import PatternKind, discover
+from topos.engine.catalog import Match, PatternKind, discover, elect
 from topos.engine.catalog.kernels import home
 from topos.payload import Element
 
@@ -107,12 +107,17 @@ def fused_kinds(numerics: Numerics) -> set[PatternKind]:
     statistics = tape.input(drawn(3)), tape.input(drawn(3) ** 2)
     normalized(tape.input(drawn(6, 3)), (0,), statistics)
     attended(tape)
+    wide = tape.input(shape=(1 << 25,)) * 2.0 + 1.0
     network = tape.into_network()
     columns, found = network.columns, set()
-    for match in discover(columns, range(network.length)).matches:
+
+    def supports(match: Match) -> bool:
         types = [columns.forms[operand].type for operand in match.operands]
         if home(match, types, numerics) is not None:
             found.add(match.kind)
+        return True
+
+    elect(discover(columns, range(network.length)), supports, [wide.symbol.position])
     return found
 
 

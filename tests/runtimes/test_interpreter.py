@@ -17,6 +17,7 @@ from topos.engine import Numerics
 from topos.errors import ArgumentError, CompileError
 from topos.payload.kernels import maps
 from topos.runtimes import ArrayType, ModuleSignature, load
+from topos.runtimes._stablehlo import evaluate
 from topos.runtimes.interpreter import RUNTIME, Interpreter, run_text
 
 Array = npt.NDArray[Any]
@@ -118,7 +119,7 @@ def test_a_value_leaves_after_its_last_use(monkeypatch: pytest.MonkeyPatch) -> N
         f"%0 = stablehlo.abs %a : {T}\n%1 = stablehlo.sqrt %0 : {T}\n"
         f"%2 = stablehlo.ceil %1 : {T}\nreturn %2 : {T}"
     )
-    evaluation: Any = RUNTIME.compile(text)
+    evaluation: Any = evaluate.compiled(text)
     steps = evaluation._program.steps
     assert [step.dead for step in steps] == [(0,), (1,), (2,)]
     living: list[weakref.ref[Array]] = []

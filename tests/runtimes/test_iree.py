@@ -22,7 +22,7 @@ from topos.errors import (
     UnsupportedError,
 )
 from topos.runtimes import Executable, load
-from topos.runtimes._iree_process import compiled
+from topos.runtimes._iree_process import STATISTICS, compiled
 
 pytest.importorskip("iree.compiler")
 pytest.importorskip("iree.runtime")
@@ -164,7 +164,7 @@ def test_a_broken_package_is_unavailable(tmp_path: Path) -> None:
     )
 
 
-@pytest.mark.parametrize("name", ["o", "output"])
+@pytest.mark.parametrize("name", ["o", "output", STATISTICS])
 def test_the_result_goes_nowhere_else(tmp_path: Path, name: str) -> None:
     with pytest.raises(CompileError, match=f"goes to this process, got option '{name}'"):
         IREE.compile(SUM, options={name: str(tmp_path / "out")})

@@ -41,6 +41,7 @@ class Formula(Enum):
     ATTENTION = "attention"
     BATCH_NORM_INFERENCE = "batch_norm_inference"
     BATCH_NORM_TRAINING = "batch_norm_training"
+    ELEMENTWISE = "elementwise"
     REDUCE_WINDOW = "reduce_window"
     REDUCE_WINDOW_GRADIENT = "reduce_window_gradient"
     WINDOW_PRODUCT = "window_product"

@@ -34,10 +34,14 @@ _SAME: Final = Coverage(
 _NEAR: Final = Coverage(
     _WIDE, Fidelity.ENVELOPE, Dispatch.HOST, "that of its products, sums and maps"
 )
+_APART: Final = Coverage(
+    tuple(Precision), Fidelity.COMPOSED, Dispatch.HOST, "that of its operations, one by one"
+)
 COVERAGE: Final[dict[Formula, Coverage]] = {
     Formula.ATTENTION: _NEAR,
     Formula.BATCH_NORM_INFERENCE: _NEAR,
     Formula.BATCH_NORM_TRAINING: _SAME,
+    Formula.ELEMENTWISE: _APART,
     Formula.REDUCE_WINDOW: _SAME,
     Formula.REDUCE_WINDOW_GRADIENT: _SAME,
     Formula.WINDOW_PRODUCT: _SAME,

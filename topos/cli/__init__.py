@@ -6,12 +6,22 @@ import argparse
 import sys
 from collections.abc import Sequence
 
-from topos.cli import ops, printing, run, status, validate
+from topos.cli import bench, check, export, ops, printing, run, serve, status, validate
 from topos.runtimes._command import told
 
 __all__ = ["main"]
 
-_COMMANDS = {"run": run, "validate": validate, "print": printing, "ops": ops, "status": status}
+_COMMANDS = {
+    "run": run,
+    "validate": validate,
+    "print": printing,
+    "ops": ops,
+    "status": status,
+    "export": export,
+    "check": check,
+    "serve": serve,
+    "bench": bench,
+}
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from topos.backend import Backend
 from topos.engine.catalog import Match, discover, elect
 from topos.engine.catalog.kernels import home
+from topos.engine.catalog.kernels.elementwise import Blocks
 from topos.engine.numerics import Numerics
 from topos.engine.services import fused_service, own_batch_norm
 from topos.engine.steps import Step
@@ -36,8 +37,11 @@ def fused_steps(
         function = home(match, types, numerics)
         if function is None:
             return False
-        # One result is written where the schedule says, and several are new arrays.
-        kernels[match] = Kernel(function, len(match.results) == 1)
+        if isinstance(function, Blocks):
+            kernels[match] = Kernel(function, True, True, function.over)
+        else:
+            # One result is written where the schedule says, and several are new arrays.
+            kernels[match] = Kernel(function, len(match.results) == 1)
         return True
 
     return {

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from functools import cached_property
+from os import PathLike
 from typing import TYPE_CHECKING, Any
 
 from topos.engine.catalog import PatternMatch, patterns_of
@@ -18,13 +19,14 @@ from topos.engine.schedule import Schedule
 from topos.engine.signature import Port, Signature
 from topos.engine.sources import source_payloads
 from topos.graph import Network, Symbol
-from topos.graph.network import Feeds
+from topos.graph.network import Feeds, Payload
 from topos.graph.parameters import Parameters
 from topos.op import Array, Input, Leaf, Parameter
 from topos.payload import Element
 from topos.reading import Tensor
 
 if TYPE_CHECKING:
+    from topos.bundle import Bundle
     from topos.runtimes._compiled import CompiledPlan
 
 __all__ = ["Plan"]
@@ -110,6 +112,37 @@ class Plan:
         from topos.runtimes._compiled import compile_plan
 
         return compile_plan(self, runtime, Numerics.of(numerics or self.numerics), options)
+
+    def export(
+        self,
+        path: str | PathLike[str],
+        parameters: Parameters | Mapping[str, Payload] | None = None,
+        *,
+        resident: Feeds | None = None,
+        samples: Sequence[Feeds] = (),
+        batched: bool = False,
+        name: str | None = None,
+        compatibility: str = "week-12",
+        seed: int = 0,
+    ) -> Bundle:
+        """Writes the plan with its parameters' values as a bundle, and returns it loaded.
+
+        `topos.bundle.export` says what the rest means, takes several plans, and says what raises.
+        """
+        # A door: a bundle is made of plans.
+        from topos.bundle import export
+
+        return export(
+            path,
+            self,
+            parameters,
+            resident=resident,
+            samples=samples,
+            batched=batched,
+            name=name,
+            compatibility=compatibility,
+            seed=seed,
+        )
 
     def describe(self) -> str:
         """Returns the plan as text: its signature, its patterns, then one line a node.

@@ -15,7 +15,7 @@ from topos.engine.services import Chosen, chosen
 from topos.graph import Columns, Form
 from topos.op import Array, Broadcast, BroadcastAlong, Kernel, Map, Operation, Pad
 
-__all__ = ["Step", "steps_of"]
+__all__ = ["Step", "kernel_for", "steps_of"]
 
 
 class Step(NamedTuple):
@@ -57,21 +57,8 @@ def steps_of(
     return _demanded(steps, kept)
 
 
-def _plain(columns: Columns, index: int, numerics: Numerics, known: dict[Form, Chosen]) -> Step:
-    form, operands = columns.forms[index], columns.operands[index]
-    operation = form.operation
-    name = operation.function.value if isinstance(operation, Map) else operation.name
-    if not operands or is_view(form.operation):
-        return Step((index,), operands, None, name)
-    if form not in known:
-        known[form] = _chosen(form, exact=numerics is Numerics.EXACT)
-    kernel, service = known[form]
-    if kernel.broadcasts:
-        operands = tuple([_unspread(columns, operand) for operand in operands])
-    return Step((index,), operands, kernel, name, (), service)
-
-
-def _chosen(form: Form, *, exact: bool) -> Chosen:
+def kernel_for(form: Form, *, exact: bool) -> Chosen:
+    """Returns the kernel of nodes of `form`; its result is never an operand's memory."""
     operation, operands = form.operation, form.operands
     kernel = operation.exact(*operands) if exact else operation.fast(*operands)
     found = chosen(form, kernel, exact=exact)
@@ -79,6 +66,20 @@ def _chosen(form: Form, *, exact: bool) -> Chosen:
         return found
     # An operation that computes no new numbers may answer its operand.
     return found._replace(kernel=Kernel(partial(_owned, found.kernel.function)))
+
+
+def _plain(columns: Columns, index: int, numerics: Numerics, known: dict[Form, Chosen]) -> Step:
+    form, operands = columns.forms[index], columns.operands[index]
+    operation = form.operation
+    name = operation.function.value if isinstance(operation, Map) else operation.name
+    if not operands or is_view(form.operation):
+        return Step((index,), operands, None, name)
+    if form not in known:
+        known[form] = kernel_for(form, exact=numerics is Numerics.EXACT)
+    kernel, service = known[form]
+    if kernel.broadcasts:
+        operands = tuple([_unspread(columns, operand) for operand in operands])
+    return Step((index,), operands, kernel, name, (), service)
 
 
 def _owned(function: Callable[..., Array], *operands: Array) -> Array:

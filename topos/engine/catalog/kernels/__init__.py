@@ -14,6 +14,7 @@ from typing import Any, Final
 from topos.engine.catalog.kernels import (
     attention,
     batch_norm,
+    elementwise,
     reduce_window,
     window_product,
     window_product_gradient,
@@ -31,6 +32,7 @@ _HOMES: Final[dict[PatternKind, Home]] = {
     PatternKind.ATTENTION: attention.home,
     PatternKind.BATCH_NORM_INFERENCE: batch_norm.home_inference,
     PatternKind.BATCH_NORM_TRAINING: batch_norm.home_training,
+    PatternKind.ELEMENTWISE: elementwise.home,
     PatternKind.REDUCE_WINDOW: reduce_window.home,
     PatternKind.REDUCE_WINDOW_GRADIENT: reduce_window.home_gradient,
     PatternKind.WINDOW_PRODUCT: window_product.home,
@@ -46,7 +48,8 @@ def home(match: Match, types: Sequence[TensorType], numerics: Numerics) -> Kerne
     Under `EXACT` its results have the bits of the claimed nodes, for operands without a NaN, and
     an invalid operation is reported by the hardware's flag as theirs is.
     """
-    if types[0].element not in (f32, f64) or any(0 in type.shape for type in types):
-        # The other formats compute in f32 and round each node, which is not what a kernel does.
+    wide = types[0].element in (f32, f64) and not any(0 in type.shape for type in types)
+    if not wide and match.kind is not PatternKind.ELEMENTWISE:
+        # The other formats compute in f32 and round each node, which no other kernel does.
         return None
     return _HOMES[match.kind](match.form, types, numerics)

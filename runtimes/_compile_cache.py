@@ -1,0 +1,169 @@
+"""Compiled modules kept on disk between processes: one checksummed file an entry."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import platform
+import tempfile
+import time
+from collections.abc import Iterable, Mapping
+from contextlib import suppress
+from functools import cache
+from pathlib import Path
+from typing import Any, Final
+
+from topos.errors import ArgumentError
+
+__all__ = [
+    "LARGEST_TOTAL",
+    "VARIABLE",
+    "CompileCache",
+    "cache_at",
+    "entry_key",
+    "processor_digest",
+    "sealed",
+    "unsealed",
+]
+
+VARIABLE: Final = "TOPOS_COMPILE_CACHE"
+SUFFIX: Final = ".topos"
+UNFINISHED: Final = ".part"
+LONGEST_WRITE: Final = 3600.0
+# The first bytes of every entry; another layout takes another number.
+MAGIC: Final = b"topos compiled 1\n"
+DIGEST_SIZE: Final = 32
+LARGEST_TOTAL: Final = 2**30
+
+
+class CompileCache:
+    """A folder of compiled modules by key, safe to share between threads and processes.
+
+    An entry is written beside its place and renamed, so no reader sees half of one. What cannot
+    be read, is not what was written, or belongs to another user is a miss; what cannot be written
+    is not kept. Entries used longest ago go once all take more than `largest_total` bytes.
+    """
+
+    def __init__(self, folder: Path, largest_total: int = LARGEST_TOTAL) -> None:
+        self.folder, self.largest_total = folder, largest_total
+
+    def get(self, key: str) -> bytes | None:
+        """Returns what was put for `key`, or None."""
+        path = self.folder / (key + SUFFIX)
+        # A path may hold a zero, which raises no OSError.
+        try:
+            payload = unsealed(_read_own(path), key)
+        except (OSError, ValueError):
+            return None
+        # The time of use decides which entries go; a folder that is read-only still serves.
+        with suppress(OSError):
+            os.utime(path)
+        return payload
+
+    def put(self, key: str, payload: bytes) -> None:
+        """Keeps `payload` for `key` where the folder can be written."""
+        data = sealed(payload, key)
+        if len(data) > self.largest_total:
+            return
+        with suppress(OSError, ValueError):
+            self._write(self.folder / (key + SUFFIX), data)
+            self._prune()
+
+    def _write(self, path: Path, data: bytes) -> None:
+        # Whoever may write here chooses machine code that this process runs.
+        self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        handle, temporary = tempfile.mkstemp(dir=self.folder, prefix=".", suffix=UNFINISHED)
+        try:
+            with os.fdopen(handle, "wb") as file:
+                file.write(data)
+            os.replace(temporary, path)
+        except BaseException:
+            with suppress(OSError):
+                os.unlink(temporary)
+            raise
+
+    def _prune(self) -> None:
+        total = 0
+        for status, path in sorted(self._found("*" + SUFFIX), key=_used, reverse=True):
+            total += status.st_size
+            if total > self.largest_total:
+                path.unlink(missing_ok=True)
+        # A process that was killed while it wrote leaves its part.
+        for status, path in self._found(".*" + UNFINISHED):
+            if status.st_mtime < time.time() - LONGEST_WRITE:
+                path.unlink(missing_ok=True)
+
+    def _found(self, pattern: str) -> Iterable[tuple[os.stat_result, Path]]:
+        for path in self.folder.glob(pattern):
+            # Another process may prune at the same time.
+            with suppress(FileNotFoundError):
+                yield path.stat(), path
+
+
+def cache_at(folder: Path | str | None) -> CompileCache | None:
+    """Returns the cache in `folder`, by default in the one that TOPOS_COMPILE_CACHE names."""
+    chosen = os.environ.get(VARIABLE) if folder is None else folder
+    if not isinstance(chosen, str | os.PathLike | None):
+        raise ArgumentError(f"cache needs the path of a folder, got {chosen!r}")
+    return CompileCache(Path(chosen)) if chosen else None
+
+
+def entry_key(runtime: str, module: bytes, settings: Mapping[str, Any], versions: str) -> str:
+    """Returns the name of an entry: a digest of all that decides what compiling gives.
+
+    `settings` are options, numerics and device by name, `versions` those of the runtime's
+    packages; the processor and its instructions are added here.
+    """
+    digest = hashlib.sha256()
+    parts = [runtime, versions, processor(), *(f"{k}={v!r}" for k, v in sorted(settings.items()))]
+    for part in (*(each.encode() for each in parts), module):
+        # The length keeps a part that ends early from running into the next.
+        digest.update(len(part).to_bytes(8, "little"))
+        digest.update(part)
+    return digest.hexdigest()
+
+
+def processor_digest() -> str:
+    """Returns a short digest of `processor()`."""
+    return hashlib.sha256(processor().encode()).hexdigest()[:16]
+
+
+@cache
+def processor() -> str:
+    """Returns what tells this machine's processors apart: its name and its instructions."""
+    described = [platform.system(), platform.machine(), platform.processor()]
+    with suppress(OSError):
+        lines = Path("/proc/cpuinfo").read_text(errors="replace").split("\n\n")[0].splitlines()
+        told = ("model name", "flags", "Features", "CPU implementer", "CPU part")
+        described += [line for line in lines if line.startswith(told)]
+    return "\n".join(described)
+
+
+def sealed(payload: bytes, key: str) -> bytes:
+    """Returns `payload` with a checksum over it and `key` in front."""
+    return MAGIC + _checksum(payload, key) + payload
+
+
+def unsealed(data: bytes, key: str) -> bytes | None:
+    """Returns what was sealed under `key`, or None where `data` is anything else."""
+    start = len(MAGIC) + DIGEST_SIZE
+    if not data.startswith(MAGIC):
+        return None
+    payload = data[start:]
+    return payload if data[len(MAGIC) : start] == _checksum(payload, key) else None
+
+
+def _read_own(path: Path) -> bytes:
+    """Returns the bytes of a file of this user or of the system's; raises `OSError` for others."""
+    with path.open("rb") as file:
+        if hasattr(os, "getuid") and os.fstat(file.fileno()).st_uid not in (0, os.getuid()):
+            raise PermissionError(f"{path} belongs to another user")
+        return file.read()
+
+
+def _used(entry: tuple[os.stat_result, Path]) -> int:
+    return entry[0].st_mtime_ns
+
+
+def _checksum(payload: bytes, key: str) -> bytes:
+    return hashlib.sha256(key.encode() + b"\n" + payload).digest()

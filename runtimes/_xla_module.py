@@ -1,0 +1,87 @@
+"""Text on its way into XLA: read, refused where XLA would die of it, and its buffers shared."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Final, NamedTuple
+
+from topos.engine import Numerics
+from topos.errors import CompileError, UnsupportedError
+from topos.runtimes._admission import admit, refuse_folded_zero_divisors
+from topos.runtimes._mlir import Binding, bytecode, main_of, parse, signature, unalias
+from topos.runtimes._signature import ModuleSignature
+
+__all__ = ["Program", "bindings", "brief", "flags_of", "program", "refusal"]
+
+# XLA rewrites x / 3 as x * (1 / 3) in the one pass and contracts a * b + c in the other; without
+# both, every elementwise operation rounds for itself.
+INEXACT_PASSES: Final = "algsimp,fusion"
+PASSES: Final = "xla_disable_hlo_passes"
+# Of the status codes that start a message of XLA, those that say "known, and not here".
+LACKING: Final = ("UNIMPLEMENTED", "NOT_FOUND")
+ALIASING: Final = "tf.aliasing_output"
+
+
+class Program(NamedTuple):
+    """A module that XLA may compile, and its types."""
+
+    code: bytes
+    signature: ModuleSignature
+
+
+def bindings() -> tuple[Binding, Any]:
+    """Returns MLIR's classes and jax's maker of contexts."""
+    from jax.extend.mlir import ir
+    from jax.interpreters.mlir import make_ir_context
+
+    return ir, make_ir_context
+
+
+def program(text: str, carried: Mapping[int, int]) -> Program:
+    """Returns `text` read, each carried argument giving its buffer to the result that it maps to.
+
+    Raises `ParseError`, `VerifyError` or `UnsupportedError`.
+    """
+    ir, make_context = bindings()
+    with make_context():
+        module = parse(ir, text)
+        admit(ir, module)
+        refuse_folded_zero_divisors(ir, module)
+        unalias(ir, module)
+        types = signature(ir, module)
+        if carried:
+            _alias(ir, main_of(ir, module), carried)
+        return Program(bytecode(module), types)
+
+
+def flags_of(numerics: Numerics | str, options: Mapping[str, Any]) -> dict[str, Any]:
+    """Returns XLA's options: those chosen, and under exact numerics two passes off."""
+    flags = dict(options)
+    if Numerics.of(numerics) is Numerics.EXACT:
+        chosen = flags.get(PASSES)
+        flags[PASSES] = f"{INEXACT_PASSES},{chosen}" if chosen else INEXACT_PASSES
+    return flags
+
+
+def refusal(error: Exception) -> CompileError | UnsupportedError:
+    """Returns what to raise for an exception of XLA's compiler."""
+    if str(error).startswith(LACKING):
+        return UnsupportedError(f"xla lacks what the module asks for: {brief(error)}")
+    return CompileError(f"xla refused the module: {brief(error)}")
+
+
+def brief(error: Exception) -> str:
+    """Returns the first lines of a message, which say what is wrong; a dump may follow."""
+    return "\n".join(str(error).strip().splitlines()[:6]) or type(error).__name__
+
+
+def _alias(ir: Binding, main: Binding, carried: Mapping[int, int]) -> None:
+    kept = [ir.DictAttr.get({})] * len(main.type.inputs)
+    if "arg_attrs" in main.attributes:
+        kept = [*map(ir.DictAttr, ir.ArrayAttr(main.attributes["arg_attrs"]))]
+    number = ir.IntegerType.get_signless(32)
+    for argument, result in carried.items():
+        named = {entry.name: entry.attr for entry in kept[argument]}
+        named[ALIASING] = ir.IntegerAttr.get(number, result)
+        kept[argument] = ir.DictAttr.get(named)
+    main.attributes["arg_attrs"] = ir.ArrayAttr.get(kept)

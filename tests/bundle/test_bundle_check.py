@@ -1,0 +1,212 @@
+"""A check tells a bundle that answers like the oracle from one that does not."""
+
+from __future__ import annotations
+
+import json
+import math
+import shlex
+import shutil
+import sys
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from tests.bundle.bundled_models import mlp, rewritten
+from tests.project.paths import ROOT
+from topos import Tape, f64, runtimes
+from topos.bundle import Bundle, Check, check, evaluator_verdicts, export, validator_verdicts
+from topos.bundle.judgement import State
+from topos.bundle.manifest import Manifest
+from topos.errors import BundleError, UnavailableError
+from topos.runtimes import Status
+
+HERE = "interpreter"
+
+
+@pytest.fixture(scope="module")
+def exported(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("exported") / "model"
+    export(folder, [mlp(1), mlp(4)], batched=True)
+    return folder
+
+
+@pytest.fixture
+def folder(exported: Path, tmp_path: Path) -> Path:
+    return Path(shutil.copytree(exported, tmp_path / "model"))
+
+
+def states(found: Check, judge: str) -> list[State]:
+    return [each.state for each in found.verdicts if each.judge == judge]
+
+
+def altered(folder: Path, name: str, old: str, new: str) -> None:
+    """Changes a text, and the manifest with it, so that every digest fits."""
+    text = (folder / name).read_text()
+    assert old in text
+    (folder / name).write_text(text.replace(old, new, 1))
+    rewritten(folder)
+
+
+def test_every_ready_runtime_is_inside(exported: Path) -> None:
+    found = check(exported)
+    ready = [name for name, status in runtimes.status().items() if status.ready]
+    assert found.passed, str(found)
+    assert found.summary() == f"holds on {', '.join(ready)}"
+    for name in ready:
+        assert {*states(found, name)} <= {State.BITS, State.INSIDE}
+        assert len(states(found, name)) == 2
+    assert states(found, "topos") == states(found, "artifact") == [State.HOLDS] * 2
+
+
+def test_exact_numerics_have_the_oracles_bits_where_they_are_kept(exported: Path) -> None:
+    assert states(check(exported, [HERE], numerics="exact"), HERE) == [State.BITS] * 2
+
+
+def test_a_module_of_other_numbers_is_outside_though_every_digest_fits(folder: Path) -> None:
+    altered(folder, "rows4.mlir", "stablehlo.maximum", "stablehlo.minimum")
+    found = check(folder, [HERE])
+    assert not found.passed
+    assert states(found, HERE) == [State.INSIDE, State.OUTSIDE]
+    # The artifact still holds what the text was.
+    assert states(found, "artifact") == [State.HOLDS, State.FAILED]
+    assert "the artifact holds another module than the text" in str(found)
+    assert found.summary() == f"2 of {len(found.verdicts)} do not hold"
+
+
+def test_weights_of_another_model_are_outside(folder: Path, tmp_path: Path) -> None:
+    export(tmp_path / "other", mlp(1, seed=5), batched=True)
+    shutil.copy(tmp_path / "other" / "weights.safetensors", folder)
+    with pytest.raises(BundleError, match="digest is another"):
+        check(folder)
+    rewritten(folder)
+    assert states(check(folder, [HERE]), HERE) == [State.OUTSIDE] * 2
+
+
+def test_a_signature_that_is_not_the_manifests_fails(folder: Path) -> None:
+    text = (folder / "rows4.mlir").read_text()
+    (folder / "rows1.mlir").write_text(text)
+    rewritten(folder)
+    found = check(folder, [HERE])
+    assert states(found, "topos") == [State.FAILED, State.HOLDS]
+    assert states(found, HERE)[0] is State.FAILED
+    assert "@main has float32[5, 8], float32[8], float32[8, 3], float32[3], float32[4, 5]" in str(
+        found
+    )
+
+
+def test_a_text_that_no_verifier_accepts_fails_with_the_place(folder: Path) -> None:
+    altered(folder, "rows1.mlir", "stablehlo.maximum", "stablehlo.maximal")
+    found = check(folder, [HERE])
+    assert states(found, "topos") == states(found, "jaxlib") == [State.FAILED, State.HOLDS]
+    assert "stablehlo.maximal" in str(found)
+
+
+def test_an_artifact_that_cannot_be_read_fails(folder: Path) -> None:
+    (folder / "rows1.mlirbc").write_bytes(b"ML\xefR nothing")
+    rewritten(folder)
+    assert states(check(folder, [HERE]), "artifact") == [State.FAILED, State.HOLDS]
+
+
+def test_an_envelope_of_nothing_admits_bits_alone(folder: Path) -> None:
+    def strict(manifest: Manifest) -> Manifest:
+        programs = tuple(
+            msgspec.structs.replace(
+                program,
+                results=tuple(
+                    msgspec.structs.replace(result, envelope=0.0) for result in program.results
+                ),
+            )
+            for program in manifest.programs
+        )
+        return msgspec.structs.replace(manifest, programs=programs)
+
+    rewritten(folder, strict)
+    assert check(folder, [HERE], numerics="exact").passed
+    assert not check(folder, [HERE], numerics="fast").passed
+
+
+def test_a_runtime_that_is_not_here_is_an_error_only_where_it_is_named(
+    exported: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with pytest.raises(UnavailableError, match="no runtime is called 'tpu'"):
+        check(exported, ["tpu"])
+    for name in ("xla", "iree", "reference"):
+        away = Status(False, f"the {name} runtime is away")
+        monkeypatch.setattr(type(runtimes.load(name)), "status", lambda self, away=away: away)
+    with pytest.raises(UnavailableError, match="the xla runtime is away"):
+        check(exported, ["xla"])
+    assert check(exported).summary() == "holds on interpreter"
+
+
+def test_what_a_runtime_lacks_fails_only_where_it_is_named(tmp_path: Path) -> None:
+    if not runtimes.load("iree").status().ready:
+        pytest.skip("needs IREE")
+    tape = Tape(element=f64)
+    tape.input(shape=[2], name="x").sin().named("y")
+    bundle = tape.into_network().entry(["y"]).lower().export(tmp_path / "b")
+    assert states(check(bundle), "iree") == [State.LACKING]
+    assert check(bundle).passed
+    assert states(check(bundle, ["iree"]), "iree") == [State.FAILED]
+
+
+def test_the_slow_reference_is_passed_over_unless_it_is_named(tmp_path: Path) -> None:
+    if not runtimes.load("reference").status().ready:
+        pytest.skip("needs jaxlib")
+    tape = Tape()
+    weight = tape.parameter([[0.01] * 512] * 512, name="w")
+    (tape.input(shape=[64, 512], name="x") @ weight).named("y")
+    bundle = tape.into_network().entry(["y"]).lower().export(tmp_path / "b")
+    found = check(bundle)
+    assert states(found, "reference") == [State.SKIPPED]
+    assert "name reference to run it" in str(found)
+    assert found.passed
+
+
+def test_a_check_where_nothing_ran_does_not_pass(exported: Path) -> None:
+    found = check(exported, [])
+    assert not found.passed
+    assert found.summary() == "nobody ran the sample"
+
+
+def test_a_document_is_json_even_of_what_is_infinitely_wrong(folder: Path) -> None:
+    altered(folder, "rows1.mlir", "stablehlo.maximum", "stablehlo.divide")
+    found = check(folder, [HERE])
+    (outside, _) = [each for each in found.verdicts if each.judge == HERE]
+    assert outside.deviation == math.inf
+    document = json.loads(json.dumps(found.document(), allow_nan=False))
+    assert document["passed"] is False
+    assert document["version"] == Bundle.load(folder).version
+    told = [each for each in document["verdicts"] if each["judge"] == HERE]
+    assert (told[0]["state"], told[0]["deviation"]) == ("outside", None)
+
+
+def tool(name: str) -> str:
+    return shlex.join([sys.executable, str(ROOT / "tools" / name)])
+
+
+def test_commands_judge_as_runtimes_do(folder: Path, tmp_path: Path) -> None:
+    evaluator = f"{tool('eval_stablehlo.py')} --runtime interpreter"
+    bundle = Bundle.load(folder)
+    verdicts = evaluator_verdicts(evaluator, bundle, tmp_path)
+    assert [each.state for each in verdicts] == [State.BITS] * 2
+    altered(folder, "rows4.mlir", "stablehlo.maximum", "stablehlo.minimum")
+    verdicts = evaluator_verdicts(evaluator, Bundle.load(folder), tmp_path)
+    assert [each.state for each in verdicts] == [State.BITS, State.OUTSIDE]
+
+
+def test_a_validator_judges_by_its_status(folder: Path, tmp_path: Path) -> None:
+    validator = f"{shlex.quote(sys.executable)} -m topos validate"
+    altered(folder, "rows4.mlir", "stablehlo.maximum", "stablehlo.maximal")
+    good, bad = validator_verdicts(validator, Bundle.load(folder), tmp_path)
+    assert (good.state, bad.state) == (State.HOLDS, State.FAILED)
+    assert "stablehlo.maximal" in bad.reason
+
+
+def test_a_command_that_is_none_fails_and_says_so(exported: Path, tmp_path: Path) -> None:
+    bundle = Bundle.load(exported)
+    (verdict, _) = validator_verdicts("no-such-command", bundle, tmp_path)
+    assert verdict.state is State.FAILED
+    assert "no-such-command cannot be run" in verdict.reason
+    (verdict, _) = evaluator_verdicts("true", bundle, tmp_path)
+    assert "true answered no results" in verdict.reason

@@ -1,0 +1,319 @@
+"""A bundle that is incomplete, altered or does not fit is refused at load, with the reason."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from tests.bundle.bundled_models import mlp, rewritten
+from topos import Tape
+from topos.bundle import Bundle, export
+from topos.errors import BundleError
+
+Change = Callable[[Path], object]
+
+
+@pytest.fixture(scope="module")
+def exported(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("exported") / "model"
+    export(folder, [mlp(1), mlp(4)], batched=True)
+    return folder
+
+
+@pytest.fixture
+def folder(exported: Path, tmp_path: Path) -> Path:
+    return Path(shutil.copytree(exported, tmp_path / "model"))
+
+
+def manifest_with(*keys: str | int, value: Any) -> Change:
+    """Returns the change of one entry of the manifest."""
+
+    def change(folder: Path) -> None:
+        path = folder / "manifest.json"
+        document = json.loads(path.read_text())
+        place = document
+        for key in keys[:-1]:
+            place = place[key]
+        place[keys[-1]] = value
+        path.write_text(json.dumps(document))
+
+    return change
+
+
+def flipped(name: str, at: int = -1) -> Change:
+    def change(folder: Path) -> None:
+        data = bytearray((folder / name).read_bytes())
+        data[at] ^= 1
+        (folder / name).write_bytes(data)
+
+    return change
+
+
+def cut(name: str, by: int = 1) -> Change:
+    return lambda folder: os.truncate(folder / name, (folder / name).stat().st_size - by)
+
+
+def linked(name: str) -> Change:
+    def change(folder: Path) -> None:
+        outside = folder.parent / "outside"
+        (folder / name).rename(outside)
+        (folder / name).symlink_to(outside)
+
+    return change
+
+
+def removed(name: str) -> Change:
+    return lambda folder: (folder / name).unlink()
+
+
+def filed(folder: Path) -> None:
+    shutil.rmtree(folder)
+    folder.write_bytes(b"")
+
+
+def nested(folder: Path) -> None:
+    (folder / TEXT).unlink()
+    (folder / TEXT).mkdir()
+
+
+def piped(folder: Path) -> None:
+    (folder / "rows1.mlir").unlink()
+    os.mkfifo(folder / "rows1.mlir")
+
+
+def overwritten(data: bytes, name: str = "manifest.json") -> Change:
+    return lambda folder: (folder / name).write_bytes(data)
+
+
+WEIGHTS, TEXT, SAMPLE = "weights.safetensors", "rows4.mlir", "rows1.sample.safetensors"
+FIRST = ("programs", 0)
+DAMAGES: dict[str, tuple[Change, str]] = {
+    **{
+        f"without {name}": (removed(name), f"needs {name}: No such file")
+        for name in (WEIGHTS, TEXT, "rows1.mlirbc", SAMPLE)
+    },
+    "without a manifest": (
+        removed("manifest.json"),
+        "has no manifest.json: it is no bundle, or still being written",
+    ),
+    "a file instead": (filed, "a bundle is a folder"),
+    **{
+        f"a bit of {name}": (flipped(name), f"{name} whose digest is another")
+        for name in (WEIGHTS, TEXT, "rows1.mlirbc", SAMPLE)
+    },
+    "a bit of a header": (flipped(WEIGHTS, 12), "weights.safetensors"),
+    "a bit of a header's length": (flipped(WEIGHTS, 7), "is no header"),
+    "cut weights": (cut(WEIGHTS, 4), "needs a weights.safetensors of"),
+    "cut text": (cut(TEXT), f"needs a {TEXT} of"),
+    "empty weights": (overwritten(b"", WEIGHTS), "needs a weights.safetensors of"),
+    **{
+        f"a link for {name}": (linked(name), f"holds {name} as a link, which is not followed")
+        for name in (WEIGHTS, TEXT, "manifest.json")
+    },
+    "a pipe": (piped, "needs rows1.mlir as a regular file"),
+    "a folder for a file": (nested, "needs rows4.mlir as a regular file"),
+    "no JSON": (overwritten(b"\x00\xff{"), "manifest.json cannot be read"),
+    "an empty manifest": (overwritten(b""), "manifest.json cannot be read"),
+    "a list": (overwritten(b"[]"), "manifest.json cannot be read"),
+    "deep nesting": (overwritten(b"[" * 100_000), "manifest.json cannot be read"),
+    "a surrogate": (manifest_with("name", value="\ud800"), "manifest.json"),
+    "a huge manifest": (
+        lambda folder: os.truncate(folder / "manifest.json", 1 << 25),
+        "too many for one",
+    ),
+    "an unknown format": (manifest_with("format", value=2), "needs format 1, which this topos"),
+    "no format": (manifest_with("format", value=None), "needs format 1"),
+    "a true format": (manifest_with("format", value=True), "needs format 1"),
+    "an unknown field": (manifest_with("license", value="none"), "unknown field `license`"),
+    "no programs": (manifest_with("programs", value=[]), "needs one program or more"),
+    "rows of text": (manifest_with(*FIRST, "rows", value="1"), "Expected `int | null`, got `str`"),
+    "rows of none": (manifest_with(*FIRST, "rows", value=None), "needs rows of rows1"),
+    "other rows": (manifest_with(*FIRST, "rows", value=2), "needs 2 rows in rows1"),
+    "no batches": (manifest_with("batched", value=False), "needs rows of rows1 just where batched"),
+    "twice the rows": (manifest_with("programs", 1, "rows", value=1), "needs 1 rows in rows4"),
+    "no calls": (manifest_with(*FIRST, "calls", value=0), "needs a sample of 1 to 10000 calls"),
+    "more calls": (manifest_with(*FIRST, "calls", value=3), "no '2/inputs/features'"),
+    "a thousand million calls": (manifest_with(*FIRST, "calls", value=10**9), "got 1000000000"),
+    "a path up": (
+        manifest_with("weights", "name", value="../outside"),
+        "names a file outside its folder: '../outside'",
+    ),
+    "an absolute path": (
+        manifest_with(*FIRST, "module", "name", value="/etc/passwd"),
+        "names a file outside its folder: '/etc/passwd'",
+    ),
+    "a hidden name": (manifest_with("weights", "name", value=".x"), "names a file outside"),
+    "a name of lines": (manifest_with("weights", "name", value="x\n"), "names a file outside"),
+    "a program's path": (manifest_with(*FIRST, "name", value="a/b"), "as name of a program"),
+    "a bundle's path": (manifest_with("name", value="../b"), "needs a plain word as name"),
+    "itself": (manifest_with("weights", "name", value="manifest.json"), "names itself"),
+    "one file twice": (
+        manifest_with(*FIRST, "module", "name", value="rows4.mlir"),
+        "names one file for two purposes",
+    ),
+    "a huge length": (manifest_with("weights", "bytes", value=1 << 60), "of 1152921504606846976"),
+    "a negative length": (manifest_with("weights", "bytes", value=-1), "needs a length"),
+    "no digest": (manifest_with("weights", "sha256", value="0"), "needs a SHA-256"),
+    "another digest": (manifest_with("weights", "sha256", value="0" * 64), "digest is another"),
+    "an unknown element": (
+        manifest_with(*FIRST, "arguments", 0, "element", value="f8"),
+        "has no known element for 'layers.0.weights' in rows1, got 'f8'",
+    ),
+    "another element": (
+        manifest_with(*FIRST, "arguments", 0, "element", value="i32"),
+        "differs from rows1 in more than its rows",
+    ),
+    "a huge shape": (
+        manifest_with(*FIRST, "arguments", 0, "shape", value=[1 << 40, 1 << 40]),
+        "has no possible shape for 'layers.0.weights'",
+    ),
+    "a negative shape": (
+        manifest_with(*FIRST, "arguments", 0, "shape", value=[-1, -40]),
+        "has no possible shape",
+    ),
+    "an infinite envelope": (
+        manifest_with(*FIRST, "results", 0, "envelope", value=1e999),
+        "manifest.json",
+    ),
+    "a negative envelope": (
+        manifest_with(*FIRST, "results", 0, "envelope", value=-1.0),
+        "needs an envelope of scores",
+    ),
+    "a name twice": (
+        manifest_with(*FIRST, "arguments", 0, "name", value="layers.0.bias"),
+        "needs names of their own in rows1",
+    ),
+    "another resident": (
+        manifest_with(*FIRST, "arguments", 0, "resident", value=False),
+        "needs 1 rows in rows1",
+    ),
+}
+
+
+@pytest.mark.parametrize("damage", DAMAGES)
+def test_a_damaged_bundle_is_refused_with_the_reason(folder: Path, damage: str) -> None:
+    change, reason = DAMAGES[damage]
+    assert Bundle.load(folder).programs
+    change(folder)
+    with pytest.raises(BundleError) as refused:
+        Bundle.load(folder)
+    assert reason in str(refused.value)
+    assert str(folder) in str(refused.value)
+
+
+def header_with(**changes: Any) -> Change:
+    """Returns the change of the first weight's entry, with lengths and digests that fit."""
+
+    def change(folder: Path) -> None:
+        data = (folder / WEIGHTS).read_bytes()
+        length = int.from_bytes(data[:8], "little")
+        header, rest = json.loads(data[8 : 8 + length]), data[8 + length :]
+        name = "layers.0.bias"
+        entry = header.pop(name) | changes
+        header[entry.pop("name", name)] = entry
+        header |= entry.pop("besides", {})
+        text = json.dumps(header).encode()
+        (folder / WEIGHTS).write_bytes(len(text).to_bytes(8, "little") + text + rest)
+        rewritten(folder)
+
+    return change
+
+
+UNFIT: dict[str, tuple[Change, str]] = {
+    "another name": (header_with(name="bias"), "no 'layers.0.bias'"),
+    "one more": (
+        header_with(besides={"x": {"dtype": "F32", "shape": [0], "data_offsets": [0, 0]}}),
+        "an unexpected 'x'",
+    ),
+    "another shape": (header_with(shape=[4, 2]), "needs layers.0.bias: f32[8] in"),
+    "another element": (header_with(dtype="I32"), "got I32[8]"),
+    "an unknown element": (header_with(dtype="F4"), "got F4[8]"),
+    "overlapping": (header_with(data_offsets=[16, 48]), "is not where it belongs"),
+    "outside": (header_with(data_offsets=[1 << 60, (1 << 60) + 32]), "is not where it belongs"),
+    "backwards": (header_with(data_offsets=[32, 0]), "is not where it belongs"),
+    "text as place": (header_with(data_offsets=["0", "32"]), "whose header is none"),
+    "an unknown field": (header_with(strides=[4]), "whose header is none"),
+}
+
+
+@pytest.mark.parametrize("fault", UNFIT)
+def test_weights_that_do_not_fit_are_refused_whatever_their_digest(
+    folder: Path, fault: str
+) -> None:
+    change, reason = UNFIT[fault]
+    change(folder)
+    with pytest.raises(BundleError) as refused:
+        Bundle.load(folder)
+    assert reason in str(refused.value)
+
+
+def test_bytes_of_no_tensor_are_refused(folder: Path) -> None:
+    with open(folder / WEIGHTS, "ab") as file:
+        file.write(b"\0" * 4)
+    rewritten(folder)
+    with pytest.raises(BundleError, match="with 4 bytes of no tensor"):
+        Bundle.load(folder)
+
+
+def test_what_changes_after_the_load_is_refused_where_it_is_read(folder: Path) -> None:
+    bundle = Bundle.load(folder)
+    for name in (WEIGHTS, "rows1.mlir", "rows1.mlirbc", SAMPLE):
+        flipped(name)(folder)
+    program = bundle.programs[0]
+    for read in (bundle.weights, lambda: program.text, lambda: program.artifact, program.sample):
+        with pytest.raises(BundleError, match="whose digest is another"):
+            read()
+    shutil.rmtree(folder)
+    with pytest.raises(BundleError, match="No such file"):
+        bundle.weights()
+
+
+def test_a_link_to_a_bundle_is_followed_and_other_files_are_left_alone(
+    folder: Path, tmp_path: Path
+) -> None:
+    (tmp_path / "current").symlink_to(folder)
+    (folder / "README").write_text("ours")
+    assert Bundle.load(tmp_path / "current").name == "model"
+
+
+MEASURE = """
+import sys
+import numpy
+from topos import Tape
+from topos.bundle import Bundle
+Bundle, before = Bundle, int(open("/proc/self/statm").read().split()[1])
+bundle = Bundle.load(sys.argv[1])
+weights = bundle.weights()
+held = sum(array.nbytes for array in weights.values())
+line = next(line for line in open("/proc/self/status") if line.startswith("VmHWM"))
+peak = int(line.split()[1]) * 1024
+print(held, peak - before * 4096, *sorted(sys.modules))
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="memory is read as Linux tells it")
+def test_a_load_needs_no_more_memory_than_the_weights_and_no_runtime(tmp_path: Path) -> None:
+    tape = Tape()
+    weight = tape.parameter(np.zeros((1000, 5000), np.float32), name="w")
+    (tape.input(shape=[1, 1000], name="x") @ weight).named("y")
+    tape.into_network().entry(["y"]).lower().export(tmp_path / "b")
+    done = subprocess.run(
+        [sys.executable, "-W", "error", "-c", MEASURE, str(tmp_path / "b")],
+        capture_output=True,
+        text=True,
+        check=True,
+        timeout=60,
+    )
+    held, peak, *modules = done.stdout.split()
+    assert int(held) == 20_000_000
+    assert int(peak) <= 1.15 * int(held)
+    assert not {"jax", "jaxlib", "iree", "lark", "topos.engine"} & set(modules)

@@ -1,0 +1,118 @@
+"""The pytest plugin, in a project of its own: what passes, what fails, and what it says."""
+
+from __future__ import annotations
+
+import shlex
+import sys
+
+import pytest
+
+pytest_plugins = ["pytester"]
+
+MODEL = """
+import numpy as np
+import pytest
+from topos import Tape
+from topos.bundle import export
+
+
+def plan(rows=2):
+    tape = Tape()
+    weights = tape.parameter([[0.5, -1.0], [2.0, 0.25]], name="weights")
+    (tape.input(shape=[rows, 2], name="x") @ weights).tanh().named("y")
+    return tape.into_network().entry(["y"]).lower()
+
+"""
+# Blocked by its name, in case it is also installed as an entry point.
+PLUGIN = ("-p", "no:topos", "-p", "topos.bundle.pytest_plugin", "-p", "no:cacheprovider")
+
+
+@pytest.fixture(autouse=True)
+def _no_commands(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("VALIDATOR", "EVALUATOR"):
+        monkeypatch.delenv(f"TOPOS_STABLEHLO_{name}", raising=False)
+
+
+def run(pytester: pytest.Pytester, body: str) -> pytest.RunResult:
+    pytester.makepyfile(MODEL + body)
+    return pytester.runpytest_subprocess(*PLUGIN, timeout=100)
+
+
+def test_plans_and_bundles_that_conform_pass(pytester: pytest.Pytester) -> None:
+    done = run(
+        pytester,
+        """
+def test_plan(stablehlo_conforms):
+    check = stablehlo_conforms(plan(), runtimes=["interpreter"], numerics="exact")
+    assert check.summary() == "holds on interpreter"
+    assert [each.state.name for each in check.verdicts if each.deviation is not None] == ["BITS"]
+
+def test_plans(stablehlo_conforms):
+    check = stablehlo_conforms([plan(1), plan(2)], batched=True, runtimes=["interpreter"])
+    assert [program.rows for program in check.bundle.programs] == [1, 2]
+
+def test_sample(stablehlo_conforms):
+    ones = np.ones((2, 2), np.float32)
+    check = stablehlo_conforms(plan(), samples=[{"x": ones}], runtimes=["interpreter"])
+    (call,) = check.bundle.programs[0].sample()
+    assert (call.inputs["x"] == 1).all()
+
+def test_bundle(bundle_conforms, tmp_path):
+    export(tmp_path / "b", plan())
+    assert bundle_conforms(tmp_path / "b", ["interpreter"]).passed
+""",
+    )
+    done.assert_outcomes(passed=4)
+
+
+def test_what_does_not_conform_fails_by_its_table(pytester: pytest.Pytester) -> None:
+    done = run(
+        pytester,
+        """
+from tests.bundle.bundled_models import rewritten
+
+def test_bundle(bundle_conforms, tmp_path):
+    export(tmp_path / "b", plan())
+    path = tmp_path / "b" / "main.mlir"
+    path.write_text(path.read_text().replace("stablehlo.tanh", "stablehlo.sine"))
+    rewritten(tmp_path / "b")
+    bundle_conforms(tmp_path / "b", ["interpreter"])
+
+def test_function_of_the_batch(stablehlo_conforms):
+    tape = Tape()
+    (tape.input(shape=[2, 2], name="x") @ tape.input(shape=[2, 2], name="z")).named("y")
+    stablehlo_conforms(tape.into_network().entry(["y"]).lower(), batched=True)
+""".replace("from tests", "import sys; sys.path.insert(0, ROOT)\nfrom tests").replace(
+            "ROOT", repr(str(pytest.importorskip("tests.project.paths").ROOT))
+        ),
+    )
+    done.assert_outcomes(failed=2)
+    done.stdout.fnmatch_lines(
+        [
+            "the bundle does not conform",
+            "judge *program  result  deviation  envelope  verdict*",
+            "artifact *main *FAILED: the artifact holds another module than the text",
+            "interpreter  main *y *OUTSIDE",
+            "2 of * do not hold",
+            "*BundleError: a batched bundle needs rows that leave each other alone*",
+        ]
+    )
+
+
+def test_commands_of_the_environment_judge_as_well(
+    pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    python = shlex.quote(sys.executable)
+    monkeypatch.setenv("TOPOS_STABLEHLO_VALIDATOR", f"{python} -m topos validate")
+    monkeypatch.setenv("TOPOS_STABLEHLO_EVALUATOR", "false")
+    done = run(
+        pytester,
+        """
+def test_plan(stablehlo_conforms):
+    stablehlo_conforms(plan(), runtimes=["interpreter"])
+""",
+    )
+    done.assert_outcomes(failed=1)
+    done.stdout.fnmatch_lines(
+        ["validator *main *holds", "evaluator *main *FAILED: false ended with 1: it said nothing"]
+    )

@@ -1,0 +1,295 @@
+"""`topos serve` as a process: its life from the first line to the exit status."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+import pytest
+
+from tests.serving.serving_bundles import exported_mlp, truth
+from tests.serving.serving_http import SECONDS, Reply, exchanged, infer, request
+from topos.cli import main
+
+ROWS = np.ones((1, 6), np.float32)
+# A process starts slowly where many others do.
+PATIENCE = 3 * SECONDS
+Captured = pytest.CaptureFixture[str]
+QUICK = ("--runtime", "interpreter", "--isolation", "thread", "--port", "0")
+INFER = "/v2/models/mlp/infer"
+TOKEN = {"authorization": "Bearer some.token"}
+
+
+class Process(NamedTuple):
+    """A server in a process of its own, and the lines that it printed so far."""
+
+    process: subprocess.Popen[str]
+    lines: list[str]
+
+    @property
+    def port(self) -> int:
+        return int(self.until("http://").split(":")[-1].split("/")[0])
+
+    def until(self, text: str) -> str:
+        """The first line that has this text, once it is printed."""
+        end = time.monotonic() + PATIENCE
+        while time.monotonic() < end:
+            for line in self.lines:
+                if text in line:
+                    return line
+            assert self.process.poll() is None, self.lines
+            time.sleep(0.02)
+        raise AssertionError(f"no line has {text!r}: {self.lines}")
+
+    def ended(self) -> int:
+        return self.process.wait(PATIENCE)
+
+    def ask(self, path: str, body: bytes = b"", method: str = "GET") -> Reply:
+        return exchanged(self.port, request(method, path, body, TOKEN))
+
+    def scores(self) -> bytes:
+        answer = self.ask(INFER, infer(ROWS), "POST")
+        assert answer.status == 200, answer
+        (output,) = json.loads(answer.body)["outputs"]
+        return np.array(output["data"], np.float32).reshape(output["shape"]).tobytes()
+
+
+@contextmanager
+def started(*arguments: object) -> Iterator[Process]:
+    command = [sys.executable, "-m", "topos", "serve", *map(str, (*arguments, *QUICK))]
+    with subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, env=_environment()
+    ) as process:
+        assert process.stdout is not None
+        found = Process(process, [])
+        reader = threading.Thread(target=lambda: found.lines.extend(process.stdout or ()))
+        reader.start()
+        try:
+            yield found
+        finally:
+            process.kill()
+            reader.join(SECONDS)
+
+
+def _environment() -> dict[str, str]:
+    kept = {name: value for name, value in os.environ.items() if not name.startswith("TOPOS_")}
+    return {**kept, "TOPOS_TOKEN": "some.token"}
+
+
+def refused(captured: Captured, *arguments: object) -> tuple[int, str]:
+    """The exit status of a server that does not start, and its only line."""
+    status = main(["serve", *map(str, (*QUICK, *arguments))])
+    told = captured.readouterr()
+    assert told.out == ""
+    return status, told.err
+
+
+@pytest.fixture(scope="module")
+def template(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("serve")
+    exported_mlp(folder / "one", rows=(1,))
+    exported_mlp(folder / "two", rows=(1,), scale=2.0)
+    exported_mlp(folder / "three", rows=(1,), scale=3.0)
+    return folder
+
+
+@pytest.fixture
+def bundle(template: Path, tmp_path: Path) -> Path:
+    return replaced(tmp_path / "mlp", template / "one")
+
+
+def replaced(bundle: Path, by: Path) -> Path:
+    """Puts another bundle where one may stand, as an export does: by its name, at once."""
+    made = bundle.with_name("made")
+    shutil.copytree(by, made)
+    if bundle.exists():
+        bundle.rename(bundle.with_name(f"old-{time.monotonic_ns()}"))
+    return made.rename(bundle)
+
+
+def test_a_server_starts_serves_reloads_and_ends(bundle: Path, template: Path) -> None:
+    log = bundle.with_name("access.log")
+    with started(bundle, "--watch", "--access-log", log) as server:
+        first = server.until("http://")
+        assert first.startswith("mlp ")
+        assert first.endswith(f" serves at http://127.0.0.1:{server.port}/v2/models/mlp\n")
+        assert server.scores() == truth(ROWS).tobytes()
+        assert exchanged(server.port, request("GET", "/v2")).status == 401
+
+        replaced(bundle, template / "two")
+        server.until("mlp is loaded again")
+        assert server.scores() == truth(ROWS, 2.0).tobytes()
+
+        # Not yet whole: the manifest is there and the weights are those of another.
+        shutil.copy(template / "three" / "manifest.json", bundle)
+        server.until("mlp serves on as it was: ")
+        assert server.scores() == truth(ROWS, 2.0).tobytes()
+        shutil.copy(template / "three" / "weights.safetensors", bundle)
+        _until(lambda: server.scores() == truth(ROWS, 3.0).tobytes())
+
+        server.process.send_signal(signal.SIGTERM)
+        assert server.ended() == 0
+    paths = {json.loads(line)["path"] for line in log.read_bytes().splitlines()}
+    assert paths == {"/v2/models/{model}/infer", "unknown"}
+
+
+def _until(holds: Callable[[], bool]) -> None:
+    end = time.monotonic() + PATIENCE
+    while time.monotonic() < end:
+        if holds():
+            return
+        time.sleep(0.05)
+    raise AssertionError("it never held")
+
+
+def test_a_hangup_and_a_request_reload(bundle: Path, template: Path) -> None:
+    with started(bundle) as server:
+        assert server.scores() == truth(ROWS).tobytes()
+        replaced(bundle, template / "two")
+        server.process.send_signal(signal.SIGHUP)
+        server.until("mlp is loaded again")
+        assert server.scores() == truth(ROWS, 2.0).tobytes()
+        replaced(bundle, template / "three")
+        load = "/v2/repository/models/mlp/load"
+        assert server.ask(load, b"", "POST").status == 200
+        assert server.scores() == truth(ROWS, 3.0).tobytes()
+        (bundle / "weights.safetensors").write_bytes(b"no weights")
+        answer = server.ask(load, b"", "POST")
+        assert answer.error.startswith("load: mlp serves on as it was: ")
+        assert server.scores() == truth(ROWS, 3.0).tobytes()
+        server.process.send_signal(signal.SIGINT)
+        assert server.ended() == 0
+
+
+def test_a_request_under_way_is_answered_before_the_end(bundle: Path) -> None:
+    with started(bundle, "--drain", "20") as server:
+        with socket.create_connection(("127.0.0.1", server.port), timeout=SECONDS) as half:
+            whole = request("POST", INFER, infer(ROWS), TOKEN)
+            half.sendall(whole[:-5])
+            _until(lambda: b"topos_in_flight 2.0" in server.ask("/metrics").body)
+            server.process.send_signal(signal.SIGTERM)
+            _until(lambda: server.ask("/v2/health/ready").status == 503)
+            assert server.ask("/v2/health/live").status == 200
+            _until(lambda: server.ask(INFER, infer(ROWS), "POST").status == 503)
+            assert server.process.poll() is None
+            half.sendall(whole[-5:])
+            answer = half.recv(65536)
+        assert answer.startswith(b"HTTP/1.1 200 OK")
+        assert server.ended() == 0
+
+
+def test_a_request_that_does_not_end_is_left_behind(bundle: Path) -> None:
+    with started(bundle, "--drain", "0.3") as server:
+        half = socket.create_connection(("127.0.0.1", server.port), timeout=PATIENCE)
+        with half:
+            half.sendall(request("POST", INFER, infer(ROWS), TOKEN)[:-5])
+            _until(lambda: b"topos_in_flight 2.0" in server.ask("/metrics").body)
+            server.process.send_signal(signal.SIGTERM)
+            assert b"the server ended before it had an answer" in half.recv(65536)
+            assert server.ended() == 1
+
+
+def test_an_interrupt_ends_a_draining_server_at_once(bundle: Path) -> None:
+    with started(bundle, "--linger", "60") as server:
+        server.until("http://")
+        server.process.send_signal(signal.SIGTERM)
+        _until(lambda: server.ask("/v2/health/ready").status == 503)
+        server.process.send_signal(signal.SIGTERM)
+        assert server.scores() == truth(ROWS).tobytes()
+        server.process.send_signal(signal.SIGINT)
+        assert server.ended() == 1
+
+
+def test_an_address_in_use_is_one_line(bundle: Path, capsys: Captured) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        found = refused(capsys, bundle, "--port", port)
+    assert found == (2, f"cannot listen on 127.0.0.1, port {port}: Address already in use\n")
+
+
+def test_a_damaged_bundle_is_one_line(bundle: Path, capsys: Captured) -> None:
+    (bundle / "weights.safetensors").write_bytes(b"no weights")
+    status, line = refused(capsys, bundle)
+    assert (status, line.count("\n")) == (1, 1)
+    assert "weights.safetensors" in line
+
+
+def test_a_folder_that_is_no_bundle_is_one_line(tmp_path: Path, capsys: Captured) -> None:
+    status, line = refused(capsys, tmp_path)
+    assert (status, line.count("\n")) == (1, 1)
+    assert str(tmp_path) in line
+
+
+def test_two_bundles_of_one_name_are_refused(bundle: Path, capsys: Captured) -> None:
+    status, line = refused(capsys, bundle, bundle)
+    assert (status, line.count("\n")) == (1, 1)
+
+
+@pytest.mark.parametrize("text", [None, "", "two words"])
+def test_a_token_that_cannot_be_one_is_one_line(
+    bundle: Path, text: str | None, capsys: Captured
+) -> None:
+    file = bundle.with_name("token")
+    if text is not None:
+        file.write_text(text)
+    status, line = refused(capsys, bundle, "--token-file", file)
+    assert (status, line.count("\n")) == (2, 1)
+    assert line.startswith(str(file) if text is None else "the token needs letters, digits")
+
+
+def test_a_log_that_cannot_be_written_is_one_line(bundle: Path, capsys: Captured) -> None:
+    status, line = refused(capsys, bundle, "--access-log", bundle)
+    assert (status, line) == (2, f"{bundle}: Is a directory\n")
+
+
+def test_a_missing_package_is_one_line(bundle: Path) -> None:
+    program = (
+        "import sys; sys.modules['uvicorn'] = None; from topos.cli import main; "
+        f"sys.exit(main(['serve', {str(bundle)!r}]))"
+    )
+    found = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, timeout=PATIENCE
+    )
+    reason = "serving needs uvicorn: pip install 'topos-compiler[serve]'\n"
+    assert (found.returncode, found.stderr) == (2, reason)
+
+
+def test_help_tells_what_there_is(capsys: Captured) -> None:
+    with pytest.raises(SystemExit) as ended:
+        main(["serve", "--help"])
+    assert ended.value.code == 0
+    told = capsys.readouterr().out
+    assert "/v2/models/M" in told
+    assert "--token-file" in told
+    assert "SIGHUP" in told
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        ["--port", "65536"],
+        ["--port", "-1"],
+        ["--deadline", "nan"],
+        ["--max-body", "0"],
+        ["--queue", "1.5"],
+        ["--token", "on.the.command.line"],
+        ["--runtime", "none"],
+    ],
+)
+def test_wrong_usage_is_told(wrong: list[str], capsys: Captured) -> None:
+    with pytest.raises(SystemExit) as ended:
+        main(["serve", "bundle", *wrong])
+    assert ended.value.code == 2
+    assert "error: " in capsys.readouterr().err

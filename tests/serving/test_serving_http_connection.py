@@ -1,0 +1,298 @@
+"""Connections: slow, oversized, broken and vanished clients get their answer and harm nobody."""
+
+from __future__ import annotations
+
+import asyncio
+import gzip
+import json
+import socket
+import time
+from collections.abc import Iterator
+
+import numpy as np
+import pytest
+
+from tests.serving.serving_bundles import exported_mlp, truth
+from tests.serving.serving_http import (
+    SECONDS,
+    Server,
+    binary,
+    exchanged,
+    infer,
+    reply,
+    request,
+    running,
+)
+from topos.serving.http import Limits
+from topos.serving.http.joined import JoinedTransport
+from topos.serving.http.page import page
+
+ROWS = np.ones((2, 6), np.float32)
+INFER = "/v2/models/mlp/infer"
+LIMITS = Limits(
+    body_bytes=50_000,
+    head_bytes=8_000,
+    head_seconds=0.4,
+    body_seconds=0.4,
+    keep_alive_seconds=1,
+    connections=12,
+)
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    bundle = tmp_path_factory.mktemp("connection") / "mlp"
+    exported_mlp(bundle, rows=(1, 2))
+    with running([bundle], limits=LIMITS) as server:
+        yield server
+
+
+@pytest.fixture(autouse=True)
+def _still_serves(server: Server) -> Iterator[None]:
+    """Whatever a test does to the server, a well-formed request is answered after it."""
+    yield
+    body, headers = binary(ROWS)
+    answer = exchanged(server.port, request("POST", INFER, body, headers))
+    assert answer.status == 200
+    assert answer.body.endswith(truth(ROWS).tobytes())
+
+
+def connected(server: Server) -> socket.socket:
+    return socket.create_connection(("127.0.0.1", server.port), timeout=SECONDS)
+
+
+def closed(connection: socket.socket) -> bool:
+    """Whether the server has closed the connection, or does so within the client's patience."""
+    try:
+        return connection.recv(1) == b""
+    except ConnectionResetError:
+        return True
+
+
+def test_a_connection_is_kept_and_takes_requests_one_after_another(server: Server) -> None:
+    sent = request("POST", INFER, infer(ROWS))
+    with connected(server) as connection:
+        for _ in range(3):
+            connection.sendall(sent)
+            assert reply(connection).status == 200
+
+
+def test_a_length_beyond_the_limit_is_refused_before_the_body(server: Server) -> None:
+    sent = request("POST", INFER, headers={"content-length": "50001"})
+    answer = exchanged(server.port, sent)
+    assert answer.status == 413
+    assert answer.error == "body: has 50001 bytes, at most 50000 are taken"
+
+
+def test_a_client_that_sends_on_after_a_refusal_gets_to_read_it(server: Server) -> None:
+    with connected(server) as connection:
+        connection.sendall(request("POST", INFER, headers={"content-length": "4000000"}))
+        for _ in range(40):
+            connection.sendall(bytes(100_000))
+        assert reply(connection).status == 413
+        connection.sendall(request("GET", "/v2/health/live"))
+        assert reply(connection).status == 200
+
+
+def test_who_waits_for_leave_to_send_is_refused_without_it(server: Server) -> None:
+    headers = {"content-length": "50001", "expect": "100-continue"}
+    answer = exchanged(server.port, request("POST", INFER, headers=headers))
+    assert answer.status == 413
+
+
+def test_a_chunked_body_is_taken_and_bounded(server: Server) -> None:
+    head = f"POST {INFER} HTTP/1.1\r\nhost: test\r\ntransfer-encoding: chunked\r\n\r\n".encode()
+    body = infer(ROWS)
+    parts = b"".join(b"%x\r\n%b\r\n" % (len(p), p) for p in (body[:50], body[50:]))
+    assert exchanged(server.port, head + parts + b"0\r\n\r\n").status == 200
+    with connected(server) as connection:
+        connection.sendall(head + b"d000\r\n" + bytes(0xD000))
+        assert reply(connection).error == "body: is longer than 50000 bytes"
+
+
+def test_a_bomb_is_refused(server: Server) -> None:
+    bomb = gzip.compress(bytes(2**24))
+    assert len(bomb) < 50_000
+    sent = request("POST", INFER, bomb, {"content-encoding": "gzip"})
+    answer = exchanged(server.port, sent)
+    assert (answer.status, answer.error) == (413, "body: is longer than 50000 bytes")
+
+
+def test_a_body_that_stalls_is_refused_and_the_connection_closed(server: Server) -> None:
+    with connected(server) as connection:
+        connection.sendall(request("POST", INFER, infer(ROWS))[:-5])
+        answer = reply(connection)
+        assert answer.status == 408
+        assert answer.error == "body: did not arrive within 0.4 seconds"
+        assert closed(connection)
+
+
+@pytest.mark.parametrize("start", [b"", b"\r\n\r\n", b"POST", b"POST / HTTP/1.1\r\nhost: x\r\n"])
+def test_a_head_that_stalls_is_refused_and_the_connection_closed(
+    server: Server, start: bytes
+) -> None:
+    began = time.monotonic()
+    with connected(server) as connection:
+        connection.sendall(start)
+        assert reply(connection).status == 408
+        assert closed(connection)
+    assert time.monotonic() - began < 5
+
+
+def test_a_head_that_stalls_later_on_a_connection_is_refused(server: Server) -> None:
+    with connected(server) as connection:
+        connection.sendall(request("GET", "/v2/health/live") + b"GET /v2")
+        assert reply(connection).status == 200
+        assert reply(connection).status == 408
+        assert closed(connection)
+
+
+@pytest.mark.parametrize("rest", [b"", b"\r\n"])
+def test_an_idle_connection_is_closed(server: Server, rest: bytes) -> None:
+    with connected(server) as connection:
+        connection.sendall(request("GET", "/v2/health/live"))
+        assert reply(connection).status == 200
+        connection.sendall(rest)
+        assert closed(connection)
+
+
+def test_the_rest_of_a_refused_body_has_a_time_limit(server: Server) -> None:
+    with connected(server) as connection:
+        connection.sendall(request("POST", INFER, headers={"content-length": "60000"}) + b"some")
+        assert reply(connection).status == 413
+        assert closed(connection)
+
+
+def test_a_head_beyond_the_limit_is_refused(server: Server) -> None:
+    with connected(server) as connection:
+        connection.sendall(b"GET / HTTP/1.1\r\n" + b"x: y\r\n" * 2_000)
+        assert reply(connection).status == 431
+        assert closed(connection)
+
+
+@pytest.mark.parametrize(
+    "sent",
+    [
+        b"no http at all\r\n\r\n",
+        b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03",
+        b"POST / HTTP/1.1\r\ncontent-length: -5\r\n\r\n",
+        b"POST / HTTP/1.1\r\ncontent-length: 5\r\ncontent-length: 6\r\n\r\n",
+        b"POST / HTTP/1.1\r\ncontent-length: 5\r\ntransfer-encoding: chunked\r\n\r\n",
+        b"GET / HTTP/1.1\r\nname with space: x\r\n\r\n",
+        b"GET /\xff HTTP/1.1\r\n\r\n",
+        b"CONNECT a:80 HTTP/1.1\r\nhost: a\r\n\r\n",
+    ],
+)
+def test_what_is_no_http_is_refused(server: Server, sent: bytes) -> None:
+    answer = exchanged(server.port, sent)
+    assert (answer.status, answer.error) == (400, "request: is not HTTP/1.1")
+
+
+def test_clients_that_leave_in_the_middle_are_forgotten(server: Server) -> None:
+    whole = request("POST", INFER, infer(ROWS))
+    for length in (1, 60, len(whole) - 1, len(whole)):
+        with connected(server) as connection:
+            connection.sendall(whole[:length])
+            # A reset instead of a farewell.
+            option = (1).to_bytes(4, "little") + (0).to_bytes(4, "little")
+            connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, option)
+    _until_idle(server)
+
+
+def _until_idle(server: Server) -> None:
+    for _ in range(200):
+        if not server.application.in_flight:
+            return
+        time.sleep(0.02)
+    raise AssertionError("a request of a client that left is still under way")
+
+
+def test_connections_beyond_the_limit_are_refused(server: Server) -> None:
+    connections = [connected(server) for _ in range(LIMITS.connections)]
+    try:
+        # The kernel connects before the server knows, and the server takes them in order.
+        connections[-1].sendall(request("GET", "/v2/health/live"))
+        assert reply(connections[-1]).status == 200
+        with connected(server) as connection:
+            answer = reply(connection)
+            assert answer.status == 503
+            assert closed(connection)
+    finally:
+        for each in connections:
+            each.close()
+
+
+def test_pipelined_requests_are_answered_in_order(server: Server) -> None:
+    sent = b"".join(request("POST", INFER, infer(ROWS, id=str(n))) for n in range(4))
+    with connected(server) as connection:
+        connection.sendall(sent)
+        received = b""
+        while received.count(b'"outputs"') < 4:
+            received += connection.recv(65536)
+    found = [received.index(b'"id":"%d"' % n) for n in range(4)]
+    assert found == sorted(found)
+
+
+def test_a_request_of_http_1_0_is_answered_and_closed(server: Server) -> None:
+    with connected(server) as connection:
+        connection.sendall(b"GET /v2/health/live HTTP/1.0\r\n\r\n")
+        answer = reply(connection)
+        assert json.loads(answer.body) == {"live": True}
+        assert closed(connection)
+
+
+def test_an_answer_without_a_body_arrives(server: Server) -> None:
+    with connected(server) as connection:
+        for method, path in (("HEAD", "/v2/health/live"), ("GET", "/")):
+            known = {"if-none-match": page().headers["ETag"]} if path == "/" else {}
+            connection.sendall(request(method, path, headers=known))
+            received = b""
+            while b"\r\n\r\n" not in received:
+                received += connection.recv(65536)
+            assert received.startswith((b"HTTP/1.1 200", b"HTTP/1.1 304"))
+            assert received.endswith(b"\r\n\r\n")
+
+
+def test_leave_to_send_is_given_at_once(server: Server) -> None:
+    body = infer(ROWS)
+    with connected(server) as connection:
+        sent = request("POST", INFER, body, {"expect": "100-continue"})
+        connection.sendall(sent[: -len(body)])
+        assert connection.recv(65536) == b"HTTP/1.1 100 Continue\r\n\r\n"
+        connection.sendall(body)
+        assert reply(connection).status == 200
+
+
+def test_head_and_body_of_an_answer_are_one_write() -> None:
+    written: list[bytes] = []
+
+    class Recording(asyncio.Transport):
+        def write(self, data: bytes | bytearray | memoryview) -> None:
+            written.append(bytes(data))
+
+    transport = JoinedTransport(Recording())
+    head = b"HTTP/1.1 200 OK\r\n\r\n"
+    transport.write(head)
+    assert written == []
+    transport.write(b"body")
+    transport.write(b"HTTP/1.1 is no head in the middle, and waits for the end")
+    transport.flush()
+    transport.flush()
+    assert written[0] == head + b"body"
+    assert len(written) == 2
+    transport.write(head)
+    transport.write(bytes(2**17))
+    assert written[2:] == [head, bytes(2**17)]
+
+
+def test_a_client_that_reads_nothing_is_given_up(server: Server) -> None:
+    rows = np.ones((2_000, 6), np.float32)
+    sent = request("POST", INFER, rows.tobytes(), {"inference-header-content-length": "0"})
+    with connected(server) as connection:
+        connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+        # Answers pile up in the kernel first, then in the server, which stops to read.
+        connection.settimeout(1.0)
+        with pytest.raises((TimeoutError, ConnectionError)):
+            for _ in range(2_000):
+                connection.sendall(sent)
+        _until_idle(server)

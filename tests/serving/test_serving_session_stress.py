@@ -1,0 +1,87 @@
+"""Sessions under load: every answer is right and none is lost, whatever happens to workers."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from tests.serving.serving_bundles import FEATURES, exported_mlp, truth
+from tests.serving.serving_gate import eventually
+from topos.serving import Session, Settings
+from topos.serving.process_worker import ProcessWorker
+
+CLIENTS = 64
+KILLS = 2
+
+
+class Load:
+    """Clients that ask until they are told to stop, and check what they get."""
+
+    def __init__(self, session: Session) -> None:
+        self._session = session
+        self.stopped = False
+        self.answered = self.cancelled = 0
+
+    async def client(self, seed: int) -> None:
+        random = np.random.default_rng(seed)
+        while not self.stopped:
+            rows = int(random.integers(1, 20))
+            x = random.integers(-4, 5, (rows, FEATURES)).astype(np.float32)
+            if random.random() < 0.05:
+                await self._abort(x, float(random.random()) * 0.002)
+                continue
+            answer = (await self._session.infer_async("mlp", {"x": x}))["scores"].tobytes()
+            assert answer in (truth(x).tobytes(), truth(x, 2.0).tobytes())
+            self.answered += 1
+            # A pause leaves the machine time to start workers in.
+            await asyncio.sleep(0.005)
+
+    async def _abort(self, x: Any, seconds: float) -> None:
+        task = asyncio.create_task(self._session.infer_async("mlp", {"x": x}))
+        await asyncio.sleep(seconds)
+        if task.cancel():
+            with pytest.raises(asyncio.CancelledError):
+                await task
+            self.cancelled += 1
+
+    async def kill(self) -> None:
+        """Kills the worker while calls run, as soon as it has answered some."""
+        model = self._session._models["mlp"]
+        answered = self.answered
+        await eventually(lambda: self.answered > answered + CLIENTS)
+        worker = model._lane._worker
+        assert isinstance(worker, ProcessWorker)
+        os.kill(worker.pid, signal.SIGKILL)
+        await asyncio.wait_for(asyncio.shield(worker.ended), 20.0)
+
+
+def test_killed_workers_and_reloads_lose_and_spoil_nothing(tmp_path: Path) -> None:
+    exported_mlp(tmp_path / "mlp")
+    settings = Settings(isolation="process", backoff=0.05)
+
+    async def serve() -> None:
+        async with Session(tmp_path / "mlp", runtime="interpreter", settings=settings) as session:
+            load = Load(session)
+            async with asyncio.TaskGroup() as group:
+                for seed in range(CLIENTS):
+                    group.create_task(load.client(seed))
+                for turn in range(KILLS):
+                    await asyncio.to_thread(
+                        exported_mlp, tmp_path / "mlp", (1, 4, 8), 2.0 - turn % 2
+                    )
+                    # The one that is killed may be the old worker or the new one.
+                    await asyncio.gather(load.kill(), session.reload_async("mlp"))
+                load.stopped = True
+            counters = session.counters("mlp")
+            assert counters.outcomes == {"ok": load.answered, "cancelled": load.cancelled}
+            assert counters.restarts >= KILLS
+            assert counters.reloads == KILLS
+            assert session.model("mlp").waiting == 0
+
+    asyncio.run(serve())

@@ -1,0 +1,53 @@
+"""Bundles: a model in a folder, exported once, checked and served anywhere."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, Final
+
+from topos.errors import UnavailableError
+
+if TYPE_CHECKING:
+    from topos.bundle.bundle import Bundle, Call, Program
+    from topos.bundle.checking import check
+    from topos.bundle.exporting import export
+    from topos.bundle.external import evaluator_verdicts, validator_verdicts
+    from topos.bundle.manifest import Argument, Port, Result
+    from topos.bundle.report import Check
+
+__all__ = [
+    "Argument",
+    "Bundle",
+    "Call",
+    "Check",
+    "Port",
+    "Program",
+    "Result",
+    "check",
+    "evaluator_verdicts",
+    "export",
+    "validator_verdicts",
+]
+
+_HOMES: Final = {
+    **dict.fromkeys(("Bundle", "Call", "Program"), "bundle"),
+    **dict.fromkeys(("Argument", "Port", "Result"), "manifest"),
+    **dict.fromkeys(("evaluator_verdicts", "validator_verdicts"), "external"),
+    "Check": "report",
+    "check": "checking",
+    "export": "exporting",
+}
+
+
+def __getattr__(name: str) -> Any:
+    # The command line knows of bundles where the packages behind them are not installed.
+    if name not in _HOMES:
+        raise AttributeError(f"topos.bundle has no attribute {name!r}")
+    try:
+        return getattr(import_module(f"topos.bundle.{_HOMES[name]}"), name)
+    except ModuleNotFoundError as error:
+        if error.name != "msgspec":
+            raise
+        raise UnavailableError(
+            "a bundle needs msgspec: pip install 'topos-compiler[export]'"
+        ) from error

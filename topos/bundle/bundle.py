@@ -1,0 +1,183 @@
+"""Bundles: exported models, verified when they are loaded."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, Final, NamedTuple, Self
+
+import numpy.typing as npt
+
+from topos.bundle.folder import read, read_manifest, verify
+from topos.bundle.manifest import (
+    Argument,
+    Manifest,
+    Port,
+    ProgramEntry,
+    Result,
+    decoded,
+)
+from topos.bundle.tensors import demand_tensors, read_tensors
+from topos.errors import BundleError
+
+__all__ = ["Bundle", "Call", "Program"]
+
+Array = npt.NDArray[Any]
+
+ATTEMPTS: Final = 16
+
+
+class Call(NamedTuple):
+    """A call of the oracle: what it was given by name, and what it answered by name."""
+
+    inputs: Mapping[str, Array]
+    results: Mapping[str, Array]
+
+
+class Program:
+    """One module of a bundle: `rows` is its leading extent where the bundle is batched."""
+
+    def __init__(self, folder: Path, entry: ProgramEntry) -> None:
+        self._folder, self._entry = folder, entry
+        self.name: str = entry.name
+        self.rows: int | None = entry.rows
+        self.arguments: tuple[Argument, ...] = entry.arguments
+        self.results: tuple[Result, ...] = entry.results
+        self.digest: str = entry.module.sha256
+
+    @property
+    def inputs(self) -> tuple[Argument, ...]:
+        """The arguments that each call brings."""
+        return tuple(each for each in self.arguments if not each.resident)
+
+    @property
+    def text(self) -> str:
+        """The module as StableHLO text; `digest` is the SHA-256 of its bytes."""
+        try:
+            return read(self._folder, self._entry.module).decode()
+        except UnicodeDecodeError as error:
+            name = self._entry.module.name
+            raise BundleError(f"{self._folder} needs UTF-8 text in {name}: {error}") from None
+
+    @property
+    def artifact(self) -> bytes:
+        """The module as a StableHLO portable artifact."""
+        return read(self._folder, self._entry.artifact)
+
+    def sample(self) -> tuple[Call, ...]:
+        """Returns calls with what the oracle answered."""
+        arrays = read_tensors(self._folder, self._entry.sample, sample_ports(self._entry))
+        return tuple(
+            Call(
+                {port.name: arrays[_place(call, "inputs", port)] for port in self.inputs},
+                {port.name: arrays[_place(call, "results", port)] for port in self.results},
+            )
+            for call in range(self._entry.calls)
+        )
+
+    def __repr__(self) -> str:
+        arguments, results = (", ".join(map(str, each)) for each in (self.inputs, self.results))
+        return f"Program({self.name}: ({arguments}) -> ({results}))"
+
+
+class Bundle:
+    """An exported model in a folder that was complete and unaltered when it was loaded.
+
+    Files are read, and verified again, where they are asked for: a folder that was replaced
+    since then raises `BundleError`.
+    """
+
+    def __init__(self, path: Path, manifest: Manifest, version: str) -> None:
+        self._manifest, self._folder = manifest, path
+        self.path: Path = path
+        self.name: str = path.name if manifest.name is None else manifest.name
+        self.version: str = version
+        self.topos: str = manifest.topos
+        self.compatibility: str = manifest.compatibility
+        self.batched: bool = manifest.batched
+        self.programs: tuple[Program, ...] = tuple(
+            Program(self._folder, entry) for entry in manifest.programs
+        )
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> Self:
+        """Returns the bundle at `path`.
+
+        Every file is held against the manifest's lengths, digests and types. Raises `BundleError`
+        with what is missing, altered, or does not fit; nothing outside the folder is read.
+        """
+        for _ in range(ATTEMPTS):
+            folder = Path(os.path.realpath(path))
+            text = read_manifest(folder)
+            try:
+                return cls(folder, _verified(folder, text), hashlib.sha256(text).hexdigest()[:12])
+            except BundleError:
+                # One that was replaced on the way was never seen whole, and the new one may be.
+                if read_manifest(folder) == text:
+                    raise
+        raise BundleError(f"{folder} is replaced faster than it can be read")
+
+    @property
+    def inputs(self) -> tuple[Port, ...]:
+        """What a call brings, without the rows where the bundle is batched."""
+        return self._per_call(self.programs[0].inputs)
+
+    @property
+    def results(self) -> tuple[Port, ...]:
+        """What a call answers, without the rows where the bundle is batched."""
+        return self._per_call(self.programs[0].results)
+
+    def weights(self) -> dict[str, Array]:
+        """Returns the value of every resident argument by name.
+
+        The arrays are read once into one block of memory, read-only, contiguous, each at a
+        multiple of 64 bytes. Every call reads again: the caller owns what it returns.
+        """
+        return read_tensors(self._folder, self._manifest.weights, _resident(self._manifest))
+
+    def _per_call(self, ports: tuple[Port, ...]) -> tuple[Port, ...]:
+        first = 1 if self.batched else 0
+        return tuple(Port(each.name, each.shape[first:], each.element) for each in ports)
+
+    def __repr__(self) -> str:
+        rows = [str(each.rows) for each in self.programs if each.rows is not None]
+        batches = f", {'/'.join(rows)} rows" if rows else ""
+        return f"Bundle({self.name} {self.version}{batches})"
+
+
+def _verified(folder: Path, text: bytes) -> Manifest:
+    """Returns what a manifest says, after every file was held against it."""
+    try:
+        manifest = decoded(text)
+    except BundleError as error:
+        raise BundleError(f"{folder}: {error}") from None
+    demand_tensors(folder, manifest.weights, _resident(manifest))
+    for entry in manifest.programs:
+        verify(folder, entry.module)
+        verify(folder, entry.artifact)
+        demand_tensors(folder, entry.sample, sample_ports(entry))
+    return manifest
+
+
+def sample_ports(entry: ProgramEntry) -> tuple[Port, ...]:
+    """Returns what the sample file of a program holds, by the names there."""
+    own: list[tuple[str, Port]] = [
+        ("inputs", each) for each in entry.arguments if not each.resident
+    ]
+    own += [("results", each) for each in entry.results]
+    return tuple(
+        Port(_place(call, kind, port), port.shape, port.element)
+        for call in range(entry.calls)
+        for kind, port in own
+    )
+
+
+def _place(call: int, kind: str, port: Port) -> str:
+    return f"{call}/{kind}/{port.name}"
+
+
+def _resident(manifest: Manifest) -> tuple[Argument, ...]:
+    """Returns the resident arguments, which all programs share."""
+    return tuple(each for each in manifest.programs[0].arguments if each.resident)

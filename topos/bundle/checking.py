@@ -1,0 +1,115 @@
+"""Checks: a bundle verified, and its sample run on every runtime that is here."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from functools import partial
+from typing import Any, Final
+
+import numpy.typing as npt
+
+from topos import runtimes
+from topos.bundle.bundle import Bundle, Call, Program
+from topos.bundle.judgement import State, Verdict, judged
+from topos.bundle.modules import module_verdicts
+from topos.bundle.report import Check
+from topos.engine import Numerics
+from topos.errors import UnavailableError, UnsupportedError
+from topos.runtimes import Runtime
+
+__all__ = ["check"]
+
+Array = npt.NDArray[Any]
+
+# The reference interpreter does 1.5 million operations a second; what takes it longer than ten
+# seconds runs only where it is asked for by name.
+PATIENCE: Final = 15_000_000
+
+
+def check(
+    bundle: Bundle | str | os.PathLike[str],
+    names: Sequence[str] | None = None,
+    *,
+    numerics: Numerics | str = Numerics.FAST,
+) -> Check:
+    """Returns what becomes of a bundle: of its files, its modules, and its sample on runtimes.
+
+    Our verifier reads each module, and jaxlib's does where it is installed; the artifact has to
+    hold the same module. Then the sample runs on the runtimes called `names`, or on every one
+    that is ready; of the latter, one that lacks an operation is told and is no fault. Raises
+    `BundleError` where the bundle cannot be loaded, `UnavailableError` for a runtime that is not
+    ready.
+    """
+    chosen = _ready(names)
+    loaded = bundle if isinstance(bundle, Bundle) else Bundle.load(bundle)
+    verdicts: list[Verdict] = []
+    for program in loaded.programs:
+        verdicts += module_verdicts(program, loaded.compatibility)
+    weights = loaded.weights()
+    for runtime in chosen:
+        placed = {name: runtime.place(array) for name, array in weights.items()}
+        for program in loaded.programs:
+            verdicts += _verdicts(
+                runtime, program, placed, Numerics.of(numerics), names is not None
+            )
+    return Check(loaded, tuple(verdicts))
+
+
+def _ready(names: Sequence[str] | None) -> list[Runtime]:
+    """Returns the runtimes of those names, or all that are ready where none are given."""
+    if names is None:
+        found = map(runtimes.load, runtimes.names())
+        return [runtime for runtime in found if runtime.status().ready]
+    named = [runtimes.load(name) for name in dict.fromkeys(names)]
+    for runtime in named:
+        status = runtime.status()
+        if not status.ready:
+            raise UnavailableError(status.detail)
+    return named
+
+
+def _verdicts(
+    runtime: Runtime,
+    program: Program,
+    placed: Mapping[str, Any],
+    numerics: Numerics,
+    named: bool,
+) -> list[Verdict]:
+    """Returns the verdicts on a program; a runtime that was named may not pass over anything."""
+    if not named and _is_slow(runtime, program):
+        reason = f"slow: name {runtime.name} to run it"
+        return [Verdict(runtime.name, program.name, "", State.SKIPPED, reason=reason)]
+    found = judged(runtime.name, program, partial(_answers, runtime, program, placed, numerics))
+    if not named:
+        return found
+    return [
+        each._replace(state=State.FAILED) if each.state is State.LACKING else each for each in found
+    ]
+
+
+def _answers(
+    runtime: Runtime,
+    program: Program,
+    placed: Mapping[str, Any],
+    numerics: Numerics,
+    calls: Sequence[Call],
+) -> list[tuple[Array, ...]]:
+    """Returns what a program answers, compiled and with its weights held by the runtime."""
+    resident = {
+        position: placed[argument.name]
+        for position, argument in enumerate(program.arguments)
+        if argument.resident
+    }
+    executable = runtime.compile(program.text, numerics=numerics).bind(resident)
+    return [executable(*(call.inputs[port.name] for port in program.inputs)) for call in calls]
+
+
+def _is_slow(runtime: Runtime, program: Program) -> bool:
+    """Returns whether the reference interpreter would take longer than anyone waits."""
+    if runtime.name != "reference":
+        return False
+    try:
+        return runtimes.census(program.text).total.flops > PATIENCE
+    except UnsupportedError:
+        return False

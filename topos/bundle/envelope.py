@@ -1,0 +1,107 @@
+"""The envelope: how far a runtime's result may be from the oracle's, measured and not guessed.
+
+A runtime may round each operation otherwise, add in another order and keep or drop bits between
+operations. So the oracle's walk is repeated with every value that an operation rounds, and every
+argument, moved by one unit in the last place, up or down at random (Monte Carlo arithmetic:
+Parker, 1997). The largest movement that reaches a result tells how the program hands rounding on.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Container, Mapping, Sequence
+from functools import partial
+from typing import Any, Final
+
+import ml_dtypes
+import numpy as np
+import numpy.typing as npt
+
+from topos.bundle.subject import Subject
+from topos.bundle.walk import Move, evaluated
+from topos.graph import Form
+from topos.op import Convert, Source
+from topos.payload import DIFFERENTIABLE, Element
+from topos.reading import Tensor
+from topos.runtimes.grade.distance import relative_difference
+
+__all__ = ["DRAWS", "FACTORS", "FLOOR", "deviation", "envelopes"]
+
+Array = npt.NDArray[Any]
+
+DRAWS: Final = 3
+# The movements are those of one unit; a runtime's maps are off by up to eight in f32 and f64, by
+# one or two in the 16-bit elements, and a few draws do not meet the worst case.
+FACTORS: Final[Mapping[str, float]] = {"f64": 16.0, "f32": 16.0, "f16": 2.0, "bf16": 2.0}
+# In units of the last place of a result's largest magnitude, where nothing moves it.
+FLOOR: Final = 4.0
+
+
+def envelopes(
+    subject: Subject, calls: Sequence[Mapping[str, Tensor]], oracle: Sequence[Mapping[str, Tensor]]
+) -> dict[str, float]:
+    """Returns the envelope of each result: a share of the largest magnitude in the same call.
+
+    It is `FACTORS` times the largest movement of `DRAWS` draws of each call, `FLOOR` at least. A
+    result of integers or truth values has to be equal, unless the draws move it.
+    """
+    moved = dict.fromkeys((slot.name for slot in subject.results), 0.0)
+    for place, (inputs, answered) in enumerate(zip(calls, oracle, strict=True)):
+        for draw in range(DRAWS):
+            again = evaluated(subject, inputs, _move(subject, (place, draw)))
+            for name, before in answered.items():
+                share = deviation(before.numpy(), again[name].numpy())
+                moved[name] = max(moved[name], share)
+    return {
+        slot.name: _envelope(slot.port.type.element, moved[slot.name]) for slot in subject.results
+    }
+
+
+def deviation(oracle: Array, other: Array) -> float:
+    """Returns the largest difference as a share of the largest finite magnitude of the oracle's.
+
+    Infinity where types differ, or where one is finite and the other is not; NaN equals NaN.
+    """
+    share = relative_difference(oracle, other)
+    if oracle.dtype.kind in "iub" and not share and not np.array_equal(oracle, other):
+        # Beyond what f64 tells apart, integers are unequal all the same.
+        return float(np.finfo(np.float64).eps)
+    return share
+
+
+def _envelope(element: Element, moved: float) -> float:
+    if element not in DIFFERENTIABLE:
+        return moved
+    limits: Any = ml_dtypes.finfo  # It has no types of its own.
+    return max(FACTORS[element.name] * moved, FLOOR * float(limits(element.dtype).eps))
+
+
+def _move(subject: Subject, seed: tuple[int, ...]) -> Move:
+    """Returns the move of every rounded value by a unit in the last place, drawn from a seed."""
+    forms = subject.plan.network.columns.forms
+    rounding = {index for index in subject.plan.order if _rounds(forms[index])}
+    return partial(_moved_one, rounding, seed)
+
+
+def _moved_one(
+    rounding: Container[int], seed: tuple[int, ...], index: int, value: Tensor
+) -> Tensor:
+    if index not in rounding:
+        return value
+    array = value.numpy()
+    places = np.array(array, order="C").view(f"i{array.dtype.itemsize}")
+    words = np.random.PCG64([*seed, index]).random_raw(-(-array.size // 64))
+    up = np.unpackbits(words.view(np.uint8))[: array.size].reshape(array.shape)
+    # Zeros stay: what is nothing by a mask or a rectifier is nothing on every runtime.
+    movable = np.isfinite(array) & (array != 0)
+    places += np.where(movable, 2 * up.astype(np.int8) - 1, 0).astype(places.dtype)
+    return Tensor.wrap(places.view(array.dtype), value.element)
+
+
+def _rounds(form: Form) -> bool:
+    """Returns whether a value is the rounding of another one: computed, or brought from outside."""
+    if form.type.element not in DIFFERENTIABLE:
+        return False
+    if isinstance(form.operation, Convert):
+        return form.operands[0].element in DIFFERENTIABLE
+    # What makes no NaN of numbers moves data, compares or chooses, and rounds nothing.
+    return isinstance(form.operation, Source) or form.operation.introduces_nan

@@ -1,0 +1,131 @@
+"""A bundle's folder: files read by their plain names, held against length and digest."""
+
+from __future__ import annotations
+
+import errno
+import hashlib
+import os
+import stat
+from collections.abc import Iterator
+from contextlib import contextmanager
+from io import FileIO
+from pathlib import Path
+from typing import Final
+
+from topos.bundle.manifest import MANIFEST, File
+from topos.errors import BundleError
+
+__all__ = ["VerifiedFile", "entry_of", "opened", "read", "read_manifest", "verify"]
+
+CHUNK: Final = 1 << 20
+MOST_MANIFEST: Final = 1 << 24
+# A link could lead out of the folder, and a pipe could keep its reader waiting for ever.
+FLAGS: Final = sum(getattr(os, name, 0) for name in ("O_NOFOLLOW", "O_NONBLOCK", "O_BINARY"))
+
+
+class VerifiedFile:
+    """An open file whose bytes are summed up as they are read, for `close` to judge."""
+
+    def __init__(self, folder: Path, entry: File, file: FileIO) -> None:
+        self._folder, self._entry, self._file = folder, entry, file
+        self._digest, self.left = hashlib.sha256(), entry.bytes
+        length = os.fstat(file.fileno()).st_size
+        if length != entry.bytes:
+            needs = f"a {entry.name} of {entry.bytes} bytes"
+            raise BundleError(f"{folder} needs {needs}, got {length}")
+
+    def take(self, target: memoryview) -> None:
+        """Fills `target`, contiguous bytes, with the next bytes of the file."""
+        position = 0
+        while position < len(target):
+            # A read may stop early, and one of nothing is the end.
+            count = self._file.readinto(target[position : position + CHUNK])
+            if not count:
+                raise BundleError(f"{self._folder} had {self._entry.name} cut while it was read")
+            self._digest.update(target[position : position + count])
+            position += count
+        self.left -= position
+
+    def bytes(self, count: int) -> bytearray:
+        """Returns the next `count` bytes."""
+        if count > self.left:
+            raise BundleError(f"{self._folder} has a {self._entry.name} that ends early")
+        data = bytearray(count)
+        self.take(memoryview(data))
+        return data
+
+    def finish(self) -> None:
+        """Reads the rest; raises `BundleError` where the digest is not that of the entry."""
+        chunk = memoryview(bytearray(min(CHUNK, self.left)))
+        while self.left:
+            self.take(chunk[: self.left])
+        if self._digest.hexdigest() != self._entry.sha256:
+            raise BundleError(f"{self._folder} has a {self._entry.name} whose digest is another")
+
+
+@contextmanager
+def opened(folder: Path, entry: File) -> Iterator[VerifiedFile]:
+    """Opens a regular file in the folder itself; every byte of it is verified at the end.
+
+    Raises `BundleError` where it is missing, no regular file, or not what its entry says.
+    """
+    with _regular(folder, entry.name) as file:
+        verified = VerifiedFile(folder, entry, file)
+        yield verified
+        verified.finish()
+
+
+def verify(folder: Path, entry: File) -> None:
+    """Raises `BundleError` where a file has not the length and digest of its entry."""
+    with opened(folder, entry):
+        pass
+
+
+def read(folder: Path, entry: File) -> bytes:
+    """Returns the bytes of a file, which have the length and digest of its entry."""
+    with opened(folder, entry) as file:
+        data = file.bytes(entry.bytes)
+    return bytes(data)
+
+
+def read_manifest(folder: Path) -> bytes:
+    """Returns the bytes of the manifest, the last file that an export writes."""
+    if not os.path.isdir(folder):
+        raise BundleError(f"a bundle is a folder, and {folder} is none")
+    if not os.path.lexists(folder / MANIFEST):
+        raise BundleError(f"{folder} has no {MANIFEST}: it is no bundle, or still being written")
+    with _regular(folder, MANIFEST) as file:
+        length = os.fstat(file.fileno()).st_size
+        if length > MOST_MANIFEST:
+            raise BundleError(f"{folder} has a {MANIFEST} of {length} bytes, too many for one")
+        return file.read(MOST_MANIFEST)
+
+
+def entry_of(folder: Path, name: str) -> File:
+    """Returns the entry of a file that was just written."""
+    data = folder / name
+    with open(data, "rb") as file:
+        digest = hashlib.file_digest(file, "sha256")
+    return File(name, data.stat().st_size, digest.hexdigest())
+
+
+@contextmanager
+def _regular(folder: Path, name: str) -> Iterator[FileIO]:
+    """Opens a regular file; what the system has against it, now or later, is a `BundleError`."""
+    try:
+        with _opened_file(folder, name) as file:
+            yield file
+    except OSError as error:
+        if error.errno == errno.ELOOP:
+            raise BundleError(f"{folder} holds {name} as a link, which is not followed") from None
+        raise BundleError(f"{folder} needs {name}: {error.strerror}") from error
+
+
+def _opened_file(folder: Path, name: str) -> FileIO:
+    descriptor = os.open(folder / name, os.O_RDONLY | FLAGS)
+    # A pipe may never end, and a folder cannot be read.
+    if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+        os.close(descriptor)
+        raise BundleError(f"{folder} needs {name} as a regular file")
+    # Unbuffered, what is read goes where it belongs without a stop on the way.
+    return os.fdopen(descriptor, "rb", buffering=0)

@@ -1,0 +1,116 @@
+"""Portable artifacts: modules in the binary form that StableHLO keeps readable for years."""
+
+from __future__ import annotations
+
+import re
+from typing import Any, Final
+
+from topos.errors import ArgumentError, BundleError, UnavailableError
+from topos.runtimes._mlir import parse
+from topos.runtimes._packages import imported, installed
+
+__all__ = ["PERIODS", "demand_same", "demand_valid", "is_ready", "serialized", "version_of"]
+
+# How long ago a reader may have been built, by the names that StableHLO has for the promise:
+# https://github.com/openxla/stablehlo/blob/main/docs/compatibility.md.
+PERIODS: Final = {
+    "current": "NONE",
+    "week-4": "WEEK_4",
+    "week-12": "WEEK_12",
+    "max": "MAX",
+}
+
+PIPELINE: Final = "builtin.module(func.func(chlo-legalize-to-stablehlo))"
+
+
+def is_ready() -> bool:
+    """Returns whether jaxlib, which writes and reads artifacts, is installed."""
+    return installed("portable", "export", {"jax": "jax", "jaxlib": "jaxlib"}).ready
+
+
+def version_of(compatibility: str) -> str:
+    """Returns the StableHLO version of a period's name, or `compatibility` itself if it is one.
+
+    Raises `ArgumentError` for any other word, and for a version that jaxlib cannot write.
+    """
+    stablehlo = _binding()
+    if compatibility in PERIODS:
+        requirements = stablehlo.StablehloCompatibilityRequirement
+        requirement = getattr(requirements, PERIODS[compatibility])
+        return str(stablehlo.get_version_from_compatibility_requirement(requirement))
+    if not isinstance(compatibility, str) or not re.fullmatch(r"\d+\.\d+\.\d+", compatibility):
+        words = ", ".join(PERIODS)
+        raise ArgumentError(
+            f"compatibility needs a version such as 1.13.7 or one of {words}, got {compatibility!r}"
+        )
+    least, most = stablehlo.get_minimum_version(), stablehlo.get_current_version()
+    if not _numbers(least) <= _numbers(compatibility) <= _numbers(most):
+        raise ArgumentError(
+            f"compatibility needs a version of {least} to {most}, got {compatibility}"
+        )
+    return compatibility
+
+
+def serialized(text: str, version: str) -> bytes:
+    """Returns a module as a portable artifact for readers of StableHLO `version` and later.
+
+    The form has no CHLO: its operations, such as `chlo.erf`, are spelled out in StableHLO. Raises
+    `BundleError` where the module uses what that version had not.
+    """
+    stablehlo = _binding()
+    from jax.extend.mlir import ir
+    from jax.interpreters.mlir import make_ir_context
+    from jaxlib.mlir import passmanager
+
+    with make_ir_context():
+        module: Any = parse(ir, text)
+        try:
+            stablehlo.register_stablehlo_passes()
+            passmanager.PassManager.parse(PIPELINE).run(module.operation)
+            return bytes(stablehlo.serialize_portable_artifact(module, version))
+        except (ValueError, ir.MLIRError) as error:
+            reason = str(error).strip().splitlines()[0]
+            raise BundleError(f"StableHLO {version} cannot hold the module: {reason}") from error
+
+
+def demand_valid(text: str) -> None:
+    """Raises `ParseError` or `VerifyError` where jaxlib's MLIR refuses a text."""
+    _binding()
+    from jax.extend.mlir import ir
+    from jax.interpreters.mlir import make_ir_context
+
+    with make_ir_context():
+        parse(ir, text)
+
+
+def demand_same(text: str, artifact: bytes, version: str) -> None:
+    """Raises `BundleError` where an artifact does not hold the module of a text."""
+    if _printed(artifact) != _printed(serialized(text, version)):
+        raise BundleError("the artifact holds another module than the text")
+
+
+def _printed(artifact: bytes) -> str:
+    """Returns the module of an artifact as text, without places."""
+    from jax.interpreters.mlir import make_ir_context
+
+    with make_ir_context() as context:
+        try:
+            module: Any = _binding().deserialize_portable_artifact(context, artifact)
+        except Exception as error:
+            raise BundleError(f"the artifact cannot be read: {error}") from error
+        return str(module.operation.get_asm(enable_debug_info=False))
+
+
+def _numbers(version: str) -> tuple[int, ...]:
+    return tuple(map(int, version.split(".")))
+
+
+def _binding() -> Any:
+    status = installed("portable", "export", {"jax": "jax", "jaxlib": "jaxlib"})
+    if not status.ready:
+        raise UnavailableError(
+            "a portable artifact needs jax and jaxlib: pip install 'topos-compiler[export]'"
+        )
+    with imported(status):
+        from jaxlib.mlir.dialects import stablehlo
+    return stablehlo

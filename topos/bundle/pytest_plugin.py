@@ -1,0 +1,115 @@
+"""The pytest plugin: fixtures that hold plans and bundles against the oracle in anyone's tests.
+
+Where TOPOS_STABLEHLO_VALIDATOR or TOPOS_STABLEHLO_EVALUATOR names a command, it judges as well.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final, Protocol
+
+import pytest
+
+from topos import bundle
+
+if TYPE_CHECKING:
+    from topos.bundle.naming import Payloads, References
+    from topos.engine import Plan
+    from topos.graph import Parameters
+
+__all__ = ["BundleConforms", "StablehloConforms", "bundle_conforms", "stablehlo_conforms"]
+
+VALIDATOR: Final = "TOPOS_STABLEHLO_VALIDATOR"
+EVALUATOR: Final = "TOPOS_STABLEHLO_EVALUATOR"
+
+
+class BundleConforms(Protocol):
+    """What the fixture `bundle_conforms` is."""
+
+    def __call__(
+        self,
+        path: str | os.PathLike[str] | bundle.Bundle,
+        runtimes: Sequence[str] | None = None,
+        *,
+        numerics: str = "fast",
+    ) -> bundle.Check:
+        """Returns the check of a bundle, as `topos check` makes it; fails the test by its table."""
+
+
+class StablehloConforms(Protocol):
+    """What the fixture `stablehlo_conforms` is."""
+
+    def __call__(
+        self,
+        plan: Plan | Sequence[Plan],
+        parameters: Parameters | Payloads | None = None,
+        *,
+        runtimes: Sequence[str] | None = None,
+        numerics: str = "fast",
+        resident: References | None = None,
+        samples: Sequence[References] = (),
+        batched: bool = False,
+        seed: int = 0,
+    ) -> bundle.Check:
+        """Returns the check of a plan's module; fails the test where it is wrong anywhere.
+
+        The arguments are those of `topos.bundle.export` and of `bundle_conforms`.
+        """
+
+
+@pytest.fixture
+def bundle_conforms(tmp_path_factory: pytest.TempPathFactory) -> BundleConforms:
+    """Checks a bundle on every runtime that is ready, or on those that are named."""
+
+    def conforms(
+        path: str | os.PathLike[str] | bundle.Bundle,
+        runtimes: Sequence[str] | None = None,
+        *,
+        numerics: str = "fast",
+    ) -> bundle.Check:
+        __tracebackhide__ = True
+        found = _checked(path, runtimes, numerics, tmp_path_factory.mktemp("judges"))
+        if not found.passed:
+            pytest.fail(f"the bundle does not conform\n{found}", pytrace=False)
+        return found
+
+    return conforms
+
+
+@pytest.fixture
+def stablehlo_conforms(
+    tmp_path_factory: pytest.TempPathFactory, bundle_conforms: BundleConforms
+) -> StablehloConforms:
+    """Exports a plan into a folder of its own and checks that."""
+
+    def conforms(
+        plan: Plan | Sequence[Plan],
+        parameters: Parameters | Payloads | None = None,
+        *,
+        runtimes: Sequence[str] | None = None,
+        numerics: str = "fast",
+        **export: Any,
+    ) -> bundle.Check:
+        __tracebackhide__ = True
+        folder = tmp_path_factory.mktemp("plan") / "bundle"
+        written = bundle.export(folder, plan, parameters, **export)
+        return bundle_conforms(written, runtimes, numerics=numerics)
+
+    return conforms
+
+
+def _checked(
+    path: str | os.PathLike[str] | bundle.Bundle,
+    runtimes: Sequence[str] | None,
+    numerics: str,
+    folder: Path,
+) -> bundle.Check:
+    found = bundle.check(path, runtimes, numerics=numerics)
+    verdicts = list(found.verdicts)
+    if command := os.environ.get(VALIDATOR):
+        verdicts += bundle.validator_verdicts(command, found.bundle, folder)
+    if command := os.environ.get(EVALUATOR):
+        verdicts += bundle.evaluator_verdicts(command, found.bundle, folder)
+    return found._replace(verdicts=tuple(verdicts))

@@ -1,0 +1,123 @@
+"""Samples: the inputs that the oracle answers for a bundle, drawn from a seed or given."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Final
+
+import numpy as np
+
+from topos.bundle.manifest import MOST_CALLS
+from topos.bundle.naming import Payloads
+from topos.bundle.subject import Slot, Subject, fitted
+from topos.errors import BundleError, FeedError
+from topos.neural import init
+from topos.payload import DIFFERENTIABLE, Shape, TensorType
+from topos.reading import Tensor
+
+__all__ = ["CALLS", "Inputs", "calls_of", "drawn", "pool_of", "rows_of", "taken"]
+
+Inputs = dict[str, Tensor]
+
+CALLS: Final = 2
+"""How many calls a sample has where none are given."""
+
+
+def calls_of(subject: Subject, samples: Sequence[Payloads], seed: int) -> list[Inputs]:
+    """Returns the inputs of each call: those given, and floats drawn for what is missing.
+
+    Raises `FeedError` where one does not fit, where a name is of no input, or where integers are
+    given none: nobody knows their range.
+    """
+    _demand_names(subject, samples)
+    return [
+        {
+            slot.name: _one(slot, given, slot.port.type.shape, (seed, call, place))
+            for place, slot in enumerate(subject.inputs)
+        }
+        for call, given in enumerate(samples or [{}] * CALLS)
+    ]
+
+
+def pool_of(subjects: Sequence[Subject], samples: Sequence[Payloads], seed: int) -> Inputs:
+    """Returns rows of every input, of which programs of any number of rows take theirs.
+
+    A sample may have any number of rows, the same for all its inputs. Raises as `calls_of` does.
+    """
+    first, most = subjects[0], max(map(rows_of, subjects))
+    _demand_names(first, samples)
+    parts: dict[str, list[Any]] = {slot.name: [] for slot in first.inputs}
+    for call, given in enumerate(samples or [{}]):
+        count = _count(given, CALLS * most)
+        for place, slot in enumerate(first.inputs):
+            shape = (count, *slot.port.type.shape[1:])
+            parts[slot.name].append(_one(slot, given, shape, (seed, call, place)).numpy())
+    return {
+        slot.name: Tensor.wrap(np.concatenate(parts[slot.name]), slot.port.type.element)
+        for slot in first.inputs
+    }
+
+
+def taken(pool: Inputs, rows: Sequence[int]) -> Inputs:
+    """Returns the rows of a pool at some places, counted on from the start where it ends."""
+    return {
+        name: Tensor.wrap(own.numpy()[[row % own.shape[0] for row in rows]], own.element)
+        for name, own in pool.items()
+    }
+
+
+def rows_of(subject: Subject) -> int:
+    """Returns how many rows a program takes: the leading extent of all that a call brings or gets.
+
+    Raises `BundleError` where they have none in common.
+    """
+    slots = (*subject.inputs, *subject.results)
+    leading = {slot.port.type.shape[:1] for slot in slots}
+    extents = [extent for shape in leading for extent in shape]
+    if not subject.inputs or len(leading) > 1 or not all(extents):
+        has = ", ".join(f"{slot.name}: {slot.port.type}" for slot in slots)
+        raise BundleError(
+            "a batched bundle needs inputs and results of one leading extent, got "
+            f"{has}; what is no row of a request is given as resident"
+        )
+    return extents[0]
+
+
+def drawn(type: TensorType, seed: Sequence[int], name: str) -> Tensor:
+    """Returns normal floats, or truth values as likely as not; raises `FeedError` for integers."""
+    start, *others = seed
+    numbers = init.normal(start)
+    for other in others:
+        numbers = numbers.split(other)
+    if type.element in DIFFERENTIABLE:
+        return numbers(type.shape, type.element)
+    if type.element.dtype.kind == "b":
+        return Tensor(numbers(type.shape).numpy() > 0)
+    raise FeedError(
+        f"a sample needs {name!r} of {type} given, for no range of its integers is known: "
+        f"samples=[{{{name!r}: ...}}]"
+    )
+
+
+def _one(slot: Slot, given: Payloads, shape: Shape, seed: Sequence[int]) -> Tensor:
+    wanted = TensorType(shape, slot.port.type.element)
+    if slot.name in given:
+        return fitted(slot.name, wanted, given[slot.name])
+    return drawn(wanted, seed, slot.name)
+
+
+def _count(given: Payloads, default: int) -> int:
+    """Returns how many rows a sample has."""
+    shapes = [np.shape(value) for value in given.values()]
+    return shapes[0][0] if shapes and shapes[0] else default
+
+
+def _demand_names(subject: Subject, samples: Sequence[Payloads]) -> None:
+    if len(samples) > MOST_CALLS:
+        raise FeedError(f"a bundle needs {MOST_CALLS} samples at most, got {len(samples)}")
+    names = [slot.name for slot in subject.inputs]
+    for given in samples:
+        for name in given:
+            if name not in names:
+                has = ", ".join(names) or "none"
+                raise FeedError(f"a sample names {name!r}, and the inputs of a call are {has}")

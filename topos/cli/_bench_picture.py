@@ -1,0 +1,131 @@
+"""The picture of `topos bench`: the spread of latencies beside the throughput, a line a case."""
+
+from __future__ import annotations
+
+import io
+import os
+from collections.abc import Sequence
+from itertools import pairwise
+from pathlib import Path
+from typing import Any, Final
+
+import numpy as np
+
+from topos.bundle.measurement import Measurement
+from topos.errors import UnavailableError
+
+__all__ = ["require", "write"]
+
+# Okabe and Ito (2008): told apart with any colour vision.
+COLOURS: Final = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9")
+INK: Final = "#222222"
+FAINT: Final = "#d9d9d9"
+
+
+def require(path: str) -> None:
+    """Raises `UnavailableError` where matplotlib is missing, or the folder of the picture is."""
+    folder = Path(path).absolute().parent
+    if not folder.is_dir():
+        raise UnavailableError(f"a picture needs a folder to lie in, and {folder} is none")
+    try:
+        import matplotlib  # noqa: F401  # only whether it is there
+    except ImportError as error:
+        needs = "a picture needs matplotlib: pip install 'topos-compiler[serve]'"
+        raise UnavailableError(needs) from error
+
+
+def write(path: str, title: str, found: Sequence[Measurement]) -> None:
+    """Writes the picture as a PNG, whole or not at all; what failed is not in it.
+
+    Raises `OSError` where the file cannot be written.
+    """
+    buffer = io.BytesIO()
+    # The version of matplotlib is no part of the picture.
+    _figure(title, [each for each in found if len(each.latencies)]).savefig(
+        buffer, format="png", dpi=144, metadata={"Software": None}
+    )
+    target = Path(path)
+    partial = target.with_name(f".{target.name}.{os.getpid()}")
+    try:
+        partial.write_bytes(buffer.getvalue())
+        partial.replace(target)
+    finally:
+        partial.unlink(missing_ok=True)
+
+
+def _figure(title: str, found: Sequence[Measurement]) -> Any:
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(10, 1.9 + 0.42 * max(2, len(found))), layout="constrained")
+    figure.suptitle(title, fontsize=11, color=INK)
+    latency, throughput = figure.subplots(1, 2, sharey=True, width_ratios=(3, 2))
+    colours = dict(zip(dict.fromkeys(each.runtime for each in found), _cycle(), strict=False))
+    # The programs lie together, so that a look compares the runtimes.
+    cases = sorted(found, key=lambda each: each.rows or 0)
+    if not cases:
+        latency.text(0.5, 0.5, "nothing was measured", ha="center", transform=latency.transAxes)
+    for place, each in enumerate(cases):
+        _draw_latency(latency, place, each, colours[each.runtime])
+        _draw_throughput(throughput, place, each, colours[each.runtime])
+    for place, (before, after) in enumerate(pairwise(cases)):
+        if _case(before) != _case(after):
+            latency.axhline(place + 0.5, color=FAINT, linewidth=0.6)
+            throughput.axhline(place + 0.5, color=FAINT, linewidth=0.6)
+    labels = [f"{_case(each)}  {each.runtime}" for each in cases]
+    latency.set_yticks(range(len(cases)), labels)
+    latency.set_ylim(len(cases) - 0.4, -0.6)
+    _label(latency, "ms a call: line least to most, bar p10 to p90, dot p50, stroke p99")
+    _label(throughput, "rows a second")
+    return figure
+
+
+def _cycle() -> list[str]:
+    return [*COLOURS] * 4
+
+
+def _case(found: Measurement) -> str:
+    if found.rows is None:
+        return found.program
+    return "1 row" if found.rows == 1 else f"{found.rows:,} rows"
+
+
+def _draw_latency(axes: Any, place: int, found: Measurement, colour: str) -> None:
+    least, low, half, high, tail, most = (
+        float(each) * 1e3
+        for each in np.percentile(found.latencies, (0, 10, 50, 90, 99, 100), method="inverted_cdf")
+    )
+    axes.plot([least, most], [place, place], color=colour, linewidth=1, alpha=0.6)
+    axes.plot(
+        [low, high], [place, place], color=colour, linewidth=9, alpha=0.35, solid_capstyle="butt"
+    )
+    axes.plot([tail], [place], color=colour, marker="|", markersize=12, markeredgewidth=2)
+    axes.plot([half], [place], color=colour, marker="o", markersize=6)
+    axes.annotate(
+        f"{half:.3g}", (half, place), (0, 8), textcoords="offset points", ha="center", fontsize=7
+    )
+
+
+def _draw_throughput(axes: Any, place: int, found: Measurement, colour: str) -> None:
+    rate = found.rows_per_second or 0.0
+    # A bar has no honest length where the axis has no zero.
+    axes.plot([rate], [place], color=colour, marker="o", markersize=7)
+    axes.annotate(
+        f"{rate:,.0f}", (rate, place), (0, 8), textcoords="offset points", ha="center", fontsize=7
+    )
+
+
+def _label(axes: Any, text: str) -> None:
+    from matplotlib.ticker import LogLocator, NullFormatter
+
+    axes.set_xscale("log")
+    axes.set_xmargin(0.12)
+    axes.set_xlabel(text, fontsize=8)
+    least, most = axes.get_xlim()
+    # Powers of ten are enough of a scale where there are several.
+    axes.xaxis.set_major_locator(LogLocator(subs=(1,) if most > 100 * least else (1, 2, 5)))
+    axes.xaxis.set_major_formatter("{x:,.9g}")
+    axes.xaxis.set_minor_formatter(NullFormatter())
+    axes.grid(axis="x", color=FAINT, linewidth=0.6)
+    axes.set_axisbelow(True)
+    axes.tick_params(labelsize=8)
+    axes.spines[["top", "right"]].set_visible(False)

@@ -1,0 +1,116 @@
+"""Targets: what a command line names of a user's own code."""
+
+from __future__ import annotations
+
+import importlib
+import importlib.util
+import inspect
+import sys
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from types import ModuleType
+from typing import Any, Final
+
+from topos import bundle
+from topos.engine import Plan
+from topos.errors import ArgumentError
+
+__all__ = ["exportable"]
+
+FORMS: Final = "MODULE:NAME or FILE.py:NAME"
+RETURNS: Final = (
+    "a plan, a list of plans, (plans, parameters), or a dict of what topos.bundle.export takes"
+)
+
+
+def exportable(target: str) -> dict[str, Any]:
+    """Returns what a target names as arguments of `topos.bundle.export` without the path.
+
+    Raises `ArgumentError` where the target names nothing, or something that cannot be exported.
+    What the user's own code raises passes.
+    """
+    place, colon, name = target.rpartition(":")
+    if not colon or not place or not name:
+        raise ArgumentError(f"a target needs the form {FORMS}, got {target!r}")
+    module = _from_file(Path(place)) if place.endswith(".py") else _from_name(place)
+    try:
+        found = getattr(module, name)
+    except AttributeError:
+        near = ", ".join(sorted(_offered(module))) or "nothing to export"
+        raise ArgumentError(f"{place} has no {name!r}; it has {near}") from None
+    if callable(found) and not isinstance(found, Plan):
+        found = _called(target, found)
+    return _arguments(target, found)
+
+
+def _from_name(name: str) -> ModuleType:
+    # A console script starts without the working folder, where `python -m` would look.
+    _look_in(Path.cwd())
+    try:
+        return importlib.import_module(name)
+    except ModuleNotFoundError as error:
+        # One that the user's module itself looks for is his to hear of.
+        if error.name is None or not f"{name}.".startswith(f"{error.name}."):
+            raise
+        raise ArgumentError(
+            f"no module is called {name!r}; a file is named as path/to/file.py:name"
+        ) from None
+
+
+def _from_file(path: Path) -> ModuleType:
+    if not path.is_file():
+        raise ArgumentError(f"a target needs {FORMS}, and {path} is no file")
+    _look_in(path.resolve().parent)
+    specification = importlib.util.spec_from_file_location(path.stem, path)
+    assert specification is not None
+    assert specification.loader is not None
+    module = importlib.util.module_from_spec(specification)
+    # Dataclasses and the like look their module up by its name.
+    sys.modules[path.stem] = module
+    specification.loader.exec_module(module)
+    return module
+
+
+def _look_in(folder: Path) -> None:
+    if str(folder) not in sys.path:
+        sys.path.insert(0, str(folder))
+
+
+def _called(target: str, function: Callable[[], Any]) -> Any:
+    try:
+        inspect.signature(function).bind()
+    except TypeError as error:
+        raise ArgumentError(f"{target} is called without arguments, and it is {error}") from None
+    return function()
+
+
+def _arguments(target: str, found: Any) -> dict[str, Any]:
+    if isinstance(found, Plan):
+        return {"plans": found}
+    if isinstance(found, Mapping):
+        return _named(target, found)
+    if isinstance(found, tuple) and len(found) == 2 and not isinstance(found[1], Plan):
+        return {**_arguments(target, found[0]), "parameters": found[1]}
+    if isinstance(found, list | tuple) and found and all(isinstance(each, Plan) for each in found):
+        return {"plans": found}
+    raise ArgumentError(f"{target} needs {RETURNS}, got {type(found).__name__}")
+
+
+def _named(target: str, found: Mapping[str, Any]) -> dict[str, Any]:
+    known = [name for name in inspect.signature(bundle.export).parameters if name != "path"]
+    for name in found:
+        if name not in known:
+            raise ArgumentError(f"{target} gives {name!r}, and an export takes {', '.join(known)}")
+    if "plans" not in found:
+        raise ArgumentError(f"{target} gives no 'plans', which an export needs")
+    return dict(found)
+
+
+def _offered(module: ModuleType) -> list[str]:
+    """Returns the names of a module that could be meant."""
+    return [
+        name
+        for name, own in vars(module).items()
+        if not name.startswith("_")
+        and (isinstance(own, Plan) or getattr(own, "__module__", None) == module.__name__)
+    ]

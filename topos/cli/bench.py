@@ -1,0 +1,234 @@
+"""`topos bench`: how long calls of a bundle take, and how many a second, on each runtime."""
+
+from __future__ import annotations
+
+import json
+import math
+from argparse import ArgumentParser, ArgumentTypeError, Namespace
+from collections.abc import Sequence
+from typing import Final
+
+from topos import runtimes
+from topos.bundle import Bundle, Program
+from topos.bundle.measurement import PERCENTILES, Measurement
+from topos.bundle.rounds import rounds
+from topos.bundle.trial import Trial, trials
+from topos.cli import _bench_picture as picture
+from topos.cli._progress import follow
+from topos.cli._shared import naming, table
+from topos.engine import Numerics
+from topos.errors import ArgumentError, BundleError, ToposError, UnavailableError
+from topos.runtimes import Runtime
+from topos.runtimes._command import DONE, FAILED, INTERRUPTED, UNUSABLE, complain
+
+__all__ = ["EPILOG", "HELP", "add_arguments", "run"]
+
+HELP = "measure latency and throughput of a bundle on each runtime"
+EPILOG = """\
+Every program of the bundle, one for each number of rows, is called with the inputs of its oracle
+sample on every runtime that is ready, in interleaved rounds after a warm-up. A percentile is the
+latency of a call that took place. Compiling and the first call stand in columns of their own; a
+compile cache that TOPOS_COMPILE_CACHE names shortens the former. Memory is what the runtime tells
+of its executable. Whether results are right is for topos check to say. Ctrl-C prints what was
+measured so far.
+
+exit status: 0 done; 1 the bundle is refused or a runtime failed; 2 wrong usage, an unreadable
+file, or something that this installation lacks; 130 interrupted.
+"""
+
+THREADS: Final = 256
+HEADINGS: Final = (
+    *("runtime", "rows", "compile", "first call", "p50", "p90", "p99", "max"),
+    *("calls/s", "rows/s", "memory"),
+)
+UNITS: Final = ("s", "ms", "us")
+
+
+def add_arguments(parser: ArgumentParser) -> None:
+    """Adds what the command line takes."""
+    parser.add_argument("bundle", metavar="BUNDLE", help="the folder of an exported model")
+    parser.add_argument(
+        "--runtime",
+        metavar="NAME",
+        action="append",
+        choices=runtimes.names(),
+        help=f"one of {', '.join(runtimes.names())}; may be given again (default: all that are "
+        "ready)",
+    )
+    parser.add_argument(
+        "--numerics",
+        choices=[each.value for each in Numerics],
+        default=Numerics.FAST.value,
+        help="default: %(default)s",
+    )
+    parser.add_argument(
+        "--seconds",
+        metavar="S",
+        type=_duration,
+        default=2.0,
+        help="how long each program is measured on each runtime (default: %(default)g)",
+    )
+    parser.add_argument("--rows", metavar="N", type=_count, help="only the program of so many rows")
+    parser.add_argument(
+        "--threads",
+        metavar="T",
+        type=_count,
+        default=1,
+        help="call from so many threads at once (default: %(default)s)",
+    )
+    parser.add_argument("--png", metavar="FILE", help="draw the latencies into a picture")
+    parser.add_argument(
+        "--json", action="store_true", help="print JSON, in seconds and bytes, for other programs"
+    )
+
+
+def _duration(text: str) -> float:
+    try:
+        seconds = float(text)
+    except ValueError:
+        seconds = math.nan
+    if not 0 < seconds <= 86400:
+        raise ArgumentTypeError(f"needs seconds above 0 and up to a day, got {text!r}")
+    return seconds
+
+
+def _count(text: str) -> int:
+    """Returns a number from 1 on; argparse tells of any other as a wrong usage."""
+    if not (text.isascii() and text.isdigit() and 0 < int(text) <= 2**31):
+        raise ArgumentTypeError(f"needs a whole number from 1 on, got {text!r}")
+    return int(text)
+
+
+def run(chosen: Namespace) -> int:
+    """Runs the command and returns the exit status."""
+    try:
+        if chosen.threads > THREADS:
+            raise ArgumentError(f"--threads takes at most {THREADS}, got {chosen.threads}")
+        if chosen.png is not None:
+            picture.require(chosen.png)
+        bundle = Bundle.load(chosen.bundle)
+        ready = _runtimes(chosen.runtime)
+        measured = trials(bundle, ready, _programs(bundle, chosen.rows), Numerics(chosen.numerics))
+        return _measure(chosen, bundle, measured)
+    except (ArgumentError, UnavailableError) as error:
+        complain(str(error))
+        return UNUSABLE
+    except ToposError as error:
+        complain(str(error))
+        return FAILED
+
+
+def _runtimes(names: Sequence[str] | None) -> list[Runtime]:
+    """Returns the adapters that are ready, or those of `names`, which have to be."""
+    if names is None:
+        return [runtimes.load(name) for name, each in runtimes.status().items() if each.ready]
+    adapters = [runtimes.load(name) for name in dict.fromkeys(names)]
+    for adapter in adapters:
+        status = adapter.status()
+        if not status.ready:
+            raise UnavailableError(f"{adapter.name} is not ready: {status.detail}")
+    return adapters
+
+
+def _programs(bundle: Bundle, rows: int | None) -> Sequence[Program]:
+    programs = [each for each in bundle.programs if rows is None or each.rows == rows]
+    if not programs:
+        there = ", ".join(str(each.rows) for each in bundle.programs if each.rows is not None)
+        raise BundleError(
+            f"{bundle.path} has no program of {rows} rows, but of {there or 'no rows at all'}"
+        )
+    return programs
+
+
+def _measure(chosen: Namespace, bundle: Bundle, measured: Sequence[Trial]) -> int:
+    status = DONE
+    try:
+        follow(rounds(measured, chosen.seconds, chosen.threads))
+    except KeyboardInterrupt:
+        complain("interrupted: what follows was measured until then")
+        status = INTERRUPTED
+    found = [each.measurement() for each in measured]
+    print(_json(chosen, bundle, found) if chosen.json else _text(chosen, bundle, found))
+    if chosen.png is not None:
+        with naming(chosen.png):
+            picture.write(chosen.png, _title(chosen, bundle), found)
+    if status == DONE and any(each.failure is not None for each in found):
+        return FAILED
+    return status
+
+
+def _json(chosen: Namespace, bundle: Bundle, found: Sequence[Measurement]) -> str:
+    content = {
+        "model": bundle.name,
+        "version": bundle.version,
+        "numerics": chosen.numerics,
+        "threads": chosen.threads,
+        "seconds": chosen.seconds,
+        "measurements": [each.record() for each in found],
+    }
+    return json.dumps(content, indent=2)
+
+
+def _text(chosen: Namespace, bundle: Bundle, found: Sequence[Measurement]) -> str:
+    rows = [HEADINGS, *map(_row, found)]
+    lines = [_title(chosen, bundle), "", table(rows, frozenset(range(1, len(HEADINGS))))]
+    failures = [f"{each.runtime}: {each.failure}" for each in found if each.failure is not None]
+    absent = [
+        f"{name} is not ready: {each.detail}"
+        for name, each in runtimes.status().items()
+        if chosen.runtime is None and not each.ready
+    ]
+    notes = dict.fromkeys((*failures, *absent))
+    return "\n".join([*lines, "", *notes] if notes else lines)
+
+
+def _title(chosen: Namespace, bundle: Bundle) -> str:
+    threads = "1 thread" if chosen.threads == 1 else f"{chosen.threads} threads"
+    each = f"{chosen.seconds:g} s each"
+    return f"{bundle.name} {bundle.version}: {chosen.numerics} numerics, {threads}, {each}"
+
+
+def _row(found: Measurement) -> tuple[str, ...]:
+    return (
+        found.runtime,
+        "-" if found.rows is None else f"{found.rows:,}",
+        _time(found.compilation),
+        _time(found.first_call),
+        *(_time(found.percentile(percent)) for percent in PERCENTILES),
+        _rate(found.calls_per_second),
+        _rate(found.rows_per_second),
+        _size(found.memory),
+    )
+
+
+def _time(seconds: float | None) -> str:
+    """Returns a duration with three digits in the unit that suits it."""
+    if seconds is None:
+        return "-"
+    for unit in UNITS[:-1]:
+        if seconds >= 1:
+            return f"{_digits(seconds)} {unit}"
+        seconds *= 1000
+    return f"{_digits(seconds)} {UNITS[-1]}"
+
+
+def _rate(number: float | None) -> str:
+    return "-" if number is None else _digits(number)
+
+
+def _size(number: float | None) -> str:
+    if number is None:
+        return "-"
+    for unit in ("B", "KiB", "MiB"):
+        if number < 1024:
+            return f"{_digits(number)} {unit}"
+        number /= 1024
+    return f"{_digits(number)} GiB"
+
+
+def _digits(number: float) -> str:
+    """Returns three significant digits, and every digit before the point."""
+    if number < 1:
+        return f"{number:.3g}"
+    whole = len(str(int(number)))
+    return f"{number:,.{max(0, 3 - whole)}f}"

@@ -1,0 +1,62 @@
+"""`topos check`: verifies a bundle and runs its sample."""
+
+from __future__ import annotations
+
+import json
+from argparse import ArgumentParser, Namespace
+
+from topos import bundle, runtimes
+from topos.engine import Numerics
+from topos.errors import ArgumentError, ToposError, UnavailableError
+from topos.runtimes._command import DONE, FAILED, UNUSABLE, complain
+
+__all__ = ["EPILOG", "HELP", "add_arguments", "run"]
+
+HELP = "verify a bundle and run its sample on runtimes"
+EPILOG = """\
+Holds every file against its digest and every module against its signature, reads the portable
+artifact, and runs the sample that the oracle answered. A deviation and its envelope are shares of
+the largest magnitude of the oracle's result. In anyone's CI:
+
+    topos check BUNDLE --runtime xla
+
+exit status: 0 all holds; 1 the bundle is refused, a result is outside its envelope, or a runtime
+failed; 2 wrong usage, or a runtime that is named and not ready here; 130 interrupted.
+"""
+
+
+def add_arguments(parser: ArgumentParser) -> None:
+    """Adds what the command line takes."""
+    parser.add_argument("bundle", metavar="BUNDLE", help="the folder of an exported model")
+    parser.add_argument(
+        "--runtime",
+        metavar="NAME",
+        action="append",
+        choices=runtimes.names(),
+        help=f"one of {', '.join(runtimes.names())}; may be given again (default: all that are "
+        "ready)",
+    )
+    parser.add_argument(
+        "--numerics",
+        choices=[each.value for each in Numerics],
+        default=Numerics.FAST.value,
+        help="default: %(default)s",
+    )
+    parser.add_argument("--json", action="store_true", help="print JSON instead of a table")
+
+
+def run(chosen: Namespace) -> int:
+    """Runs the command and returns the exit status."""
+    try:
+        found = bundle.check(chosen.bundle, chosen.runtime, numerics=chosen.numerics)
+    except (ArgumentError, UnavailableError) as error:
+        return _fail(str(error), UNUSABLE)
+    except ToposError as error:
+        return _fail(str(error), FAILED)
+    print(json.dumps(found.document(), indent=2) if chosen.json else found)
+    return DONE if found.passed else FAILED
+
+
+def _fail(message: str, status: int) -> int:
+    complain(message)
+    return status

@@ -1,0 +1,109 @@
+"""`topos export`: writes a model as a bundle."""
+
+from __future__ import annotations
+
+import traceback
+from argparse import ArgumentParser, Namespace
+from types import TracebackType
+from typing import Any, Final
+
+from topos import bundle
+from topos.cli._target import exportable
+from topos.errors import ArgumentError, ToposError, UnavailableError
+from topos.runtimes._command import DONE, FAILED, UNUSABLE, complain
+
+__all__ = ["EPILOG", "HELP", "add_arguments", "run"]
+
+PASSING: Final = frozenset({"topos", "importlib"})
+
+HELP = "export a model as a bundle"
+EPILOG = """\
+TARGET names a plan, a list of plans, a pair (plans, parameters), a dict of what
+topos.bundle.export takes, or a function without arguments that returns one of these:
+
+    # model.py
+    def exported():
+        plans = [record(rows) for rows in (1, 8, 64)]
+        return {"plans": plans, "parameters": trained(), "batched": True}
+
+    topos export model.py:exported digits
+    topos check digits
+
+A bundle that stands at BUNDLE is replaced whole; anything else there is left alone.
+
+exit status: 0 done; 1 what TARGET names cannot be exported, or its own code failed; 2 wrong usage,
+a folder that cannot be written, or something that this installation lacks; 130 interrupted.
+"""
+
+
+def add_arguments(parser: ArgumentParser) -> None:
+    """Adds what the command line takes."""
+    parser.add_argument(
+        "target", metavar="TARGET", help="package.module:name or path/to/file.py:name"
+    )
+    parser.add_argument("bundle", metavar="BUNDLE", help="the folder to write")
+    parser.add_argument("--name", help="what the model is called (default: as its folder)")
+    parser.add_argument(
+        "--batched",
+        action="store_true",
+        default=None,
+        help="leading extents are rows that leave each other alone, which is verified",
+    )
+    parser.add_argument(
+        "--compatibility",
+        metavar="VERSION",
+        help="StableHLO version that the artifacts are for, such as 1.13.7, or current, week-4, "
+        "week-12, max (default: week-12)",
+    )
+    parser.add_argument("--seed", type=int, help="of the sample's drawn inputs (default: 0)")
+
+
+def run(chosen: Namespace) -> int:
+    """Runs the command and returns the exit status."""
+    try:
+        arguments = exportable(chosen.target)
+    except (ArgumentError, UnavailableError) as error:
+        return _fail(str(error), UNUSABLE)
+    # The user's own code may raise anything, and the place in it is what helps.
+    except Exception as error:
+        error.__traceback__ = _own(error.__traceback__)
+        traceback.print_exception(error)
+        return _fail(f"{chosen.target} failed", FAILED)
+    return _export(chosen, arguments)
+
+
+def _export(chosen: Namespace, arguments: dict[str, Any]) -> int:
+    for name in ("name", "batched", "compatibility", "seed"):
+        if getattr(chosen, name) is not None:
+            arguments[name] = getattr(chosen, name)
+    try:
+        written = bundle.export(chosen.bundle, **arguments)
+    except (ArgumentError, UnavailableError) as error:
+        return _fail(str(error), UNUSABLE)
+    except ToposError as error:
+        return _fail(f"{chosen.target}: {error}", FAILED)
+    except OSError as error:
+        return _fail(f"{chosen.bundle}: {error.strerror or error}", UNUSABLE)
+    print(_summary(chosen.bundle, written))
+    return DONE
+
+
+def _own(trace: TracebackType | None) -> TracebackType | None:
+    """Returns a trace from the first place in the user's own code."""
+    while trace is not None and trace.tb_next is not None:
+        if trace.tb_frame.f_globals.get("__name__", "").partition(".")[0] not in PASSING:
+            break
+        trace = trace.tb_next
+    return trace
+
+
+def _summary(path: str, written: bundle.Bundle) -> str:
+    rows = [str(program.rows) for program in written.programs if program.rows is not None]
+    batches = f", {' or '.join(rows)} rows a call" if rows else ""
+    inputs, results = (", ".join(map(str, ports)) for ports in (written.inputs, written.results))
+    return f"{path}: {written.name} {written.version}{batches}\n({inputs}) -> ({results})"
+
+
+def _fail(message: str, status: int) -> int:
+    complain(message)
+    return status

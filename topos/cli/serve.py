@@ -1,0 +1,207 @@
+"""`topos serve`: answers requests for bundles over HTTP."""
+
+from __future__ import annotations
+
+import os
+import sys
+from argparse import ArgumentParser, ArgumentTypeError, Namespace
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import BinaryIO
+
+from topos import runtimes
+from topos.cli._shared import naming
+from topos.engine import Numerics
+from topos.errors import ArgumentError, ToposError, UnavailableError
+from topos.runtimes._command import DONE, FAILED, UNUSABLE, complain
+
+__all__ = ["EPILOG", "HELP", "add_arguments", "run"]
+
+HELP = "serve bundles over HTTP"
+EPILOG = """\
+Speaks the Open Inference Protocol, version 2, in JSON and with binary tensors: any client of
+Triton or KServe will do. The first line printed for each model has its URL.
+
+  GET  /v2/health/live, /v2/health/ready       a probe's questions
+  GET  /v2/models/M[/versions/V]               inputs and outputs of a model
+  POST /v2/models/M[/versions/V]/infer         an inference
+  POST /v2/repository/models/M/load            load a changed bundle again; needs --token-file
+  GET  /metrics                                for Prometheus
+  GET  /                                       a page for people
+
+A request may set its own deadline: X-Request-Timeout in seconds, or the parameter timeout in
+microseconds. SIGTERM ends the server once every request under way is answered, SIGINT after it at
+once; SIGHUP loads every bundle again. The token may also stand in the environment, as TOPOS_TOKEN.
+
+exit status: 0 ended, every request answered; 1 a bundle is refused, or requests were left
+unanswered; 2 wrong usage, an address that cannot be had, or something that this installation
+lacks.
+"""
+
+
+def add_arguments(parser: ArgumentParser) -> None:
+    """Adds what the command line takes."""
+    # Short for --token-file, --token would take a token for the name of a file, and print it.
+    parser.allow_abbrev = False
+    parser.add_argument("bundles", metavar="BUNDLE", nargs="+", help="the folder of a bundle")
+    parser.add_argument(
+        "--runtime", choices=runtimes.names(), default="xla", help="default: %(default)s"
+    )
+    parser.add_argument(
+        "--numerics",
+        choices=[each.value for each in Numerics],
+        default=Numerics.FAST.value,
+        help="default: %(default)s",
+    )
+    place = parser.add_argument_group("where")
+    place.add_argument("--host", default="127.0.0.1", help="default: %(default)s")
+    place.add_argument("--port", type=_port, default=8000, help="0: any; default: %(default)s")
+    place.add_argument("--token-file", metavar="FILE", help="the bearer token to ask for")
+    place.add_argument(
+        "--access-log", metavar="FILE", default="-", help="- is standard error, none is none"
+    )
+    place.add_argument("--cache", metavar="FOLDER", help="where compiled modules are kept")
+    place.add_argument("--watch", action="store_true", help="load a bundle that changes again")
+    _add_limits(parser)
+
+
+def _add_limits(parser: ArgumentParser) -> None:
+    limits = parser.add_argument_group("limits")
+    numbers: dict[str, tuple[str, float, str]] = {
+        "--deadline": ("SECONDS", 30.0, "of a request that sets none"),
+        "--max-delay": ("SECONDS", 0.0, "to wait for others to share a call"),
+        "--drain": ("SECONDS", 30.0, "to answer what is under way at the end"),
+        "--linger": ("SECONDS", 0.0, "to serve on after SIGTERM, not ready"),
+        "--body-time": ("SECONDS", 30.0, "for a body to arrive"),
+    }
+    for name, (unit, default, meaning) in numbers.items():
+        text = f"{meaning}; default: %(default)g"
+        limits.add_argument(name, metavar=unit, type=_number, default=default, help=text)
+    counts: dict[str, tuple[str, int, str]] = {
+        "--max-body": ("BYTES", 64 * 2**20, "of a request, also decompressed"),
+        "--max-rows": ("ROWS", 4096, "of a request"),
+        "--queue": ("REQUESTS", 1024, "that may wait for a model"),
+        "--connections": ("COUNT", 1000, "at once"),
+    }
+    for name, (unit, count, meaning) in counts.items():
+        text = f"{meaning}; default: %(default)s"
+        limits.add_argument(name, metavar=unit, type=_count, default=count, help=text)
+    limits.add_argument("--no-batching", action="store_true", help="run every request by itself")
+    limits.add_argument(
+        "--isolation",
+        choices=("process", "thread"),
+        default="process",
+        help="where a model runs; default: %(default)s",
+    )
+
+
+def run(chosen: Namespace) -> int:
+    """Runs the command and returns the exit status."""
+    try:
+        with _log(chosen.access_log) as log:
+            return _serve(chosen, log)
+    except (ArgumentError, UnavailableError) as error:
+        complain(str(error))
+        return UNUSABLE
+    except ToposError as error:
+        complain(str(error))
+        return FAILED
+
+
+def _serve(chosen: Namespace, log: BinaryIO | None) -> int:
+    try:
+        from topos.serving import Settings
+        from topos.serving.http import Limits, Serving, serve
+    except ModuleNotFoundError as error:
+        raise UnavailableError(
+            f"serving needs {error.name}: pip install 'topos-compiler[serve]'"
+        ) from error
+    settings = Settings(
+        isolation=chosen.isolation,
+        batching=not chosen.no_batching,
+        max_delay=chosen.max_delay,
+        deadline=chosen.deadline,
+        max_rows=chosen.max_rows,
+        max_bytes=chosen.max_body,
+        queue_requests=chosen.queue,
+    )
+    limits = Limits(
+        body_bytes=chosen.max_body,
+        body_seconds=chosen.body_time,
+        connections=chosen.connections,
+        drain_seconds=chosen.drain,
+        linger_seconds=chosen.linger,
+    )
+    answered = serve(
+        Serving(
+            bundles=[Path(each) for each in chosen.bundles],
+            runtime=chosen.runtime,
+            numerics=chosen.numerics,
+            host=chosen.host,
+            port=chosen.port,
+            settings=settings,
+            limits=limits,
+            token=_token(chosen.token_file),
+            log=log,
+            watch=chosen.watch,
+            cache=None if chosen.cache is None else Path(chosen.cache),
+            announce=_announce,
+        )
+    )
+    return DONE if answered else FAILED
+
+
+def _announce(line: str) -> None:
+    # Whoever waits for the first line reads a pipe; one that is closed ends no server.
+    with suppress(OSError):
+        print(line, flush=True)
+
+
+def _token(path: str | None) -> str | None:
+    if path is None:
+        return os.environ.get("TOPOS_TOKEN")
+    try:
+        with naming(path):
+            return Path(path).read_text(encoding="utf-8").strip()
+    except UnicodeDecodeError as error:
+        raise ArgumentError(f"{path}: a token needs UTF-8 text") from error
+
+
+@contextmanager
+def _log(path: str) -> Iterator[BinaryIO | None]:
+    if path == "none" or (path == "-" and sys.stderr is None):
+        yield None
+    elif path == "-":
+        yield sys.stderr.buffer
+    else:
+        with naming(path):
+            file = open(path, "ab")  # noqa: SIM115 - what follows is not about this file.
+        with file:
+            yield file
+
+
+def _port(text: str) -> int:
+    return _whole(text, 0, 65535)
+
+
+def _count(text: str) -> int:
+    return _whole(text, 1, 2**53)
+
+
+def _whole(text: str, least: int, most: int) -> int:
+    number = int(text) if text.isascii() and text.isdigit() and len(text) < 20 else -1
+    if not least <= number <= most:
+        raise ArgumentTypeError(f"needs a whole number from {least} to {most}, got {text!r}")
+    return number
+
+
+def _number(text: str) -> float:
+    """Returns seconds; argparse tells of anything else as a wrong usage."""
+    try:
+        number = float(text)
+    except ValueError:
+        number = -1.0
+    if not 0.0 <= number < 1e9:
+        raise ArgumentTypeError(f"needs seconds from zero on, got {text!r}")
+    return number

@@ -1,0 +1,98 @@
+"""Counters: what a model has done since the session opened, and hooks told as it happens."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Protocol
+
+__all__ = ["Counters", "Ledger", "Observer"]
+
+
+@dataclass(slots=True)
+class Counters:
+    """Running totals of one model; seconds are sums.
+
+    `outcomes` counts finished requests by the class of their error, or as `ok` or `cancelled`,
+    `rows` those of the requests that are ok. `calls` counts the calls of the worker by the rows
+    of the program that ran, `padding` the rows of those that nobody asked for.
+    """
+
+    outcomes: dict[str, int] = field(default_factory=dict)
+    rows: int = 0
+    padding: int = 0
+    calls: dict[int, int] = field(default_factory=dict)
+    call_seconds: float = 0.0
+    request_seconds: float = 0.0
+    restarts: int = 0
+    reloads: int = 0
+    refused_reloads: int = 0
+
+
+class Observer(Protocol):
+    """What is told of every event of a session, on its loop: each method must return at once."""
+
+    def request_finished(self, model: str, outcome: str, rows: int, seconds: float) -> None:
+        """Takes a request with its outcome, as `Counters.outcomes` names it."""
+
+    def call_finished(
+        self, model: str, requests: int, rows: int, capacity: int, seconds: float
+    ) -> None:
+        """Takes a call of the worker: `rows` of `capacity` were requested, the others padding."""
+
+    def worker_restarted(self, model: str, reason: str) -> None:
+        """Takes the reason why a worker was ended and is started again."""
+
+    def reload_finished(self, model: str, version: str, reason: str) -> None:
+        """Takes a reload: the version that serves now, and why another was refused or nothing."""
+
+
+class Ledger:
+    """The counters of one model, and everyone who is told as they change."""
+
+    def __init__(self, model: str, observers: Sequence[Observer]) -> None:
+        self.model, self.counters, self._observers = model, Counters(), observers
+
+    def request(self, outcome: str, rows: int, seconds: float) -> None:
+        """Counts a request that is finished."""
+        counters = self.counters
+        counters.outcomes[outcome] = counters.outcomes.get(outcome, 0) + 1
+        counters.request_seconds += seconds
+        if outcome == "ok":
+            counters.rows += rows
+        for each in self._observers:
+            _tell(each.request_finished, self.model, outcome, rows, seconds)
+
+    def call(self, requests: int, rows: int, capacity: int, seconds: float) -> None:
+        """Counts a call that was answered."""
+        counters = self.counters
+        counters.calls[capacity] = counters.calls.get(capacity, 0) + 1
+        counters.padding += capacity - rows
+        counters.call_seconds += seconds
+        for each in self._observers:
+            _tell(each.call_finished, self.model, requests, rows, capacity, seconds)
+
+    def restart(self, reason: str) -> None:
+        """Counts a worker that ended."""
+        self.counters.restarts += 1
+        for each in self._observers:
+            _tell(each.worker_restarted, self.model, reason)
+
+    def reload(self, version: str, reason: str) -> None:
+        """Counts a reload, refused where there is a reason."""
+        if reason:
+            self.counters.refused_reloads += 1
+        else:
+            self.counters.reloads += 1
+        for each in self._observers:
+            _tell(each.reload_finished, self.model, version, reason)
+
+
+def _tell(hook: Callable[..., None], *event: object) -> None:
+    try:
+        hook(*event)
+    # Who watches requests must not be able to lose one.
+    except Exception as error:
+        context = {"message": f"an observer failed in {hook!r}", "exception": error}
+        asyncio.get_running_loop().call_exception_handler(context)

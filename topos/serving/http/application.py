@@ -1,0 +1,184 @@
+"""The application: each request identified, admitted, answered, counted and logged."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import time
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any, BinaryIO
+
+from starlette.exceptions import HTTPException
+from starlette.routing import Router
+from starlette.types import Message, Receive, Scope, Send
+
+from topos.serving.counters import Observer
+from topos.serving.errors import DrainingError, ServingError
+from topos.serving.http import page
+from topos.serving.http.access_log import AccessLog
+from topos.serving.http.answer import Answer, json_answer, refusal
+from topos.serving.http.body import Bodies
+from topos.serving.http.examples import Examples
+from topos.serving.http.exchange import Exchange, identifiers, sane
+from topos.serving.http.infer import Inferences, model_of
+from topos.serving.http.limits import Limits
+from topos.serving.http.metrics import Metrics, Standing
+from topos.serving.http.refusals import MethodError, UnknownPathError
+from topos.serving.http.routes import OPEN_PATHS, Routes
+from topos.serving.http.timeline import Timeline
+from topos.serving.http.token import Token
+from topos.serving.session import Session
+
+__all__ = ["Application", "Observers"]
+
+_LOGGER = logging.getLogger("topos.serving")
+_OPEN = OPEN_PATHS | page.OPEN_PATHS
+
+
+class Observers:
+    """What has to observe the session of an application from its start."""
+
+    def __init__(self) -> None:
+        self.metrics = Metrics()
+        self.timeline = Timeline()
+
+    def __iter__(self) -> Iterator[Observer]:
+        return iter((self.metrics, self.timeline))
+
+
+class Application:
+    """An ASGI application that serves a session; it neither opens nor closes the session."""
+
+    def __init__(
+        self,
+        session: Session,
+        observers: Observers,
+        *,
+        paths: Iterable[Path] = (),
+        limits: Limits | None = None,
+        token: Token | None = None,
+        log: BinaryIO | None = None,
+        rows: int = 4096,
+    ) -> None:
+        """`observers` observe `session`, `paths` are its bundles, `rows` the most of a request."""
+        self.limits = limits or Limits()
+        self.draining = False
+        self.in_flight = 0
+        self.log = AccessLog(log)
+        self._token = token or Token(None)
+        self._metrics = observers.metrics
+        self._bodies = Bodies(self.limits)
+        self.inferences = Inferences(session, self._bodies)
+        self._identifiers = identifiers()
+        routes = Routes(
+            session, self._bodies, self._token, self._metrics, lambda: self.draining, rows
+        )
+        everything = [
+            *routes.routes(),
+            *page.page_routes(session, observers.timeline, Examples(paths)),
+        ]
+        self._templates: dict[Any, str] = {route.endpoint: route.path for route in everything}
+        self._router = Router(everything, redirect_slashes=False)
+        self._metrics.registry.register(Standing(session.models, self._totals))
+
+    def _totals(self) -> dict[str, tuple[str, float]]:
+        return {
+            "topos_in_flight": ("Requests under way.", float(self.in_flight)),
+            "topos_body_bytes": ("Bytes of bodies held.", float(self._bodies.held)),
+            "topos_log_lines_lost": ("Lines that the log did not take.", float(self.log.lost)),
+        }
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answers one request, whatever happens."""
+        if scope["type"] != "http":
+            await self._router(scope, receive, send)
+            return
+        start = time.perf_counter()
+        headers = dict(scope["headers"])
+        sent = headers.get(b"x-request-id")
+        identifier = sent if sent and sane(sent) else next(self._identifiers)
+        exchange = Exchange(scope["method"], identifier, headers, whole="topos.whole" in scope)
+        self.in_flight += 1
+        try:
+            status, size = await self._answered(scope, receive, send, exchange)
+        finally:
+            self.in_flight -= 1
+        seconds = time.perf_counter() - start
+        self._metrics.record(exchange, status, seconds)
+        self.log.record(exchange, status, size, seconds)
+
+    async def _answered(
+        self, scope: Scope, receive: Receive, send: Send, exchange: Exchange
+    ) -> tuple[int, int]:
+        """Sends the answer, and returns its status and the size of its body."""
+        reply = _Reply(send, exchange.identifier)
+        try:
+            answer = await self._answer(scope, receive, reply, exchange)
+        except ServingError as error:
+            answer = refusal(error)
+        except asyncio.CancelledError:
+            # uvicorn cancels what is left when its time is over, and has nothing to say to it.
+            answer = refusal(DrainingError("the server ended before it had an answer"))
+        except HTTPException as error:
+            answer = refusal(_as_ours(error, exchange))
+        except Exception:
+            _LOGGER.exception("request %s failed", exchange.identifier.decode())
+            reason = f"the server failed on request {exchange.identifier.decode()}"
+            answer = json_answer({"error": reason}, 500)
+        if answer is not None and not reply.status:
+            await reply.send_answer(answer)
+        return reply.status, reply.size
+
+    async def _answer(
+        self, scope: Scope, receive: Receive, reply: _Reply, exchange: Exchange
+    ) -> Answer | None:
+        """Returns the answer, or None where a route has sent it."""
+        path = scope["path"]
+        if path not in _OPEN:
+            self._token.admit(exchange.headers)
+        asked = model_of(path)
+        if asked is not None:
+            return await self.inferences.answer(exchange, receive, *asked)
+        # With this, the router raises what it does not know instead of answering in plain text.
+        scope.update({"app": self, "topos.exchange": exchange})
+        try:
+            await self._router(scope, receive, reply)
+        finally:
+            exchange.path = self._templates.get(scope.get("endpoint"), exchange.path)
+        return None
+
+
+class _Reply:
+    """The sending half of a request, with its identifier among the headers."""
+
+    def __init__(self, send: Send, identifier: bytes) -> None:
+        self._send, self._identifier = send, identifier
+        self.status, self.size = 0, 0
+
+    async def __call__(self, message: Message) -> None:
+        if message["type"] == "http.response.start":
+            self.status = message["status"]
+            message["headers"] = [*message["headers"], (b"x-request-id", self._identifier)]
+        else:
+            self.size += len(message.get("body", b""))
+        await self._send(message)
+
+    async def send_answer(self, answer: Answer) -> None:
+        """Sends an answer whole."""
+        self.status, self.size = answer.status, len(answer.body)
+        headers = [
+            *answer.headers,
+            (b"content-length", b"%d" % self.size),
+            (b"x-request-id", self._identifier),
+        ]
+        start = {"type": "http.response.start", "status": answer.status, "headers": headers}
+        await self._send(start)
+        await self._send({"type": "http.response.body", "body": answer.body})
+
+
+def _as_ours(error: HTTPException, exchange: Exchange) -> ServingError:
+    if error.status_code == 405:
+        allowed = sorted((error.headers or {}).get("Allow", "").split(", "))
+        return MethodError(exchange.method, ", ".join(allowed))
+    return UnknownPathError("path: there is nothing here, /v2 tells what this server is")

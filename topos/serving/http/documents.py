@@ -1,0 +1,110 @@
+"""Documents: what the protocol and Triton's extensions tell of a server and its models."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from topos.serving.counters import Counters
+from topos.serving.http.datatypes import datatype
+from topos.serving.status import ModelPort, ModelStatus
+
+__all__ = ["configuration", "index", "metadata", "server_metadata", "statistics"]
+
+_EXTENSIONS = ("binary_tensor_data", "model_configuration", "model_repository", "statistics")
+
+
+def server_metadata(version: str) -> dict[str, Any]:
+    """Returns the server's metadata."""
+    return {"name": "topos", "version": version, "extensions": _EXTENSIONS}
+
+
+def metadata(model: ModelStatus) -> dict[str, Any]:
+    """Returns a model's metadata; an extent of -1 is that of the rows."""
+    return {
+        "name": model.name,
+        "versions": [model.version],
+        "platform": f"topos_{model.runtime}",
+        "inputs": [_port(port, model.batched) for port in model.inputs],
+        "outputs": [_port(port, model.batched) for port in model.results],
+    }
+
+
+def _port(port: ModelPort, batched: bool) -> dict[str, Any]:
+    shape = [-1, *port.shape] if batched else list(port.shape)
+    return {"name": port.name, "datatype": datatype(port.dtype), "shape": shape}
+
+
+def configuration(model: ModelStatus, rows: int) -> dict[str, Any]:
+    """Returns a model's configuration in the form of Triton's `ModelConfig`.
+
+    `rows` is the most that a request may have; a model without rows has a batch size of zero.
+    """
+    answer: dict[str, Any] = {
+        "name": model.name,
+        "platform": f"topos_{model.runtime}",
+        "backend": "topos",
+        "version_policy": {"latest": {"num_versions": 1}},
+        "max_batch_size": rows if model.batched else 0,
+        "input": [_configured(port) for port in model.inputs],
+        "output": [_configured(port) for port in model.results],
+    }
+    if model.batched:
+        answer["dynamic_batching"] = {"preferred_batch_size": list(model.rows)}
+    return answer
+
+
+def _configured(port: ModelPort) -> dict[str, Any]:
+    name = f"TYPE_{datatype(port.dtype)}"
+    return {"name": port.name, "data_type": name, "dims": list(port.shape)}
+
+
+def index(models: Iterable[ModelStatus], ready_only: bool) -> list[dict[str, str]]:
+    """Returns the index of the repository, which is what the server was started with."""
+    return [
+        {
+            "name": model.name,
+            "version": model.version,
+            "state": "READY" if model.ready else "UNAVAILABLE",
+            "reason": model.reason,
+        }
+        for model in models
+        if model.ready or not ready_only
+    ]
+
+
+def statistics(model: ModelStatus, counters: Counters, last_call: float) -> dict[str, Any]:
+    """Returns a model's statistics since the start; an inference is a row, an execution a call.
+
+    The time of a request is part of `success` whether it failed or not, and the queue's time is
+    part of it too; `last_call` is in seconds since 1970.
+    """
+    succeeded = counters.outcomes.get("ok", 0)
+    failed = sum(counters.outcomes.values()) - succeeded
+    calls = sum(counters.calls.values())
+    return {
+        "name": model.name,
+        "version": model.version,
+        "last_inference": int(last_call * 1e3),
+        "inference_count": counters.rows,
+        "execution_count": calls,
+        "inference_stats": {
+            "success": _duration(succeeded, counters.request_seconds),
+            "fail": _duration(failed, 0.0),
+            "queue": _duration(0, 0.0),
+            "compute_input": _duration(0, 0.0),
+            "compute_infer": _duration(calls, counters.call_seconds),
+            "compute_output": _duration(0, 0.0),
+            "cache_hit": _duration(0, 0.0),
+            "cache_miss": _duration(0, 0.0),
+        },
+        "batch_stats": [
+            {"batch_size": rows, "compute_infer": _duration(count, 0.0)}
+            for rows, count in sorted(counters.calls.items())
+        ],
+        "memory_usage": [],
+    }
+
+
+def _duration(count: int, seconds: float) -> dict[str, int]:
+    return {"count": count, "ns": int(seconds * 1e9)}

@@ -1,0 +1,71 @@
+"""Joined writes: the head of an answer leaves together with the body behind it."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+__all__ = ["JoinedTransport"]
+
+
+class JoinedTransport(asyncio.Transport):
+    """A transport that holds a head back until there is a body to send with it.
+
+    uvicorn writes the two apart, and each write wakes the client up: a third of the time of a
+    small request. Whoever ends an answer has to `flush`, as one without a body has nothing behind
+    its head.
+    """
+
+    def __init__(self, transport: asyncio.Transport) -> None:
+        super().__init__()
+        self._transport = transport
+        self._head = b""
+
+    def write(self, data: bytes | bytearray | memoryview) -> None:
+        """Sends what is held and `data`, or holds `data` where it is the head of an answer."""
+        if not self._head and data[:9] == b"HTTP/1.1 " and data[9:10] != b"1":
+            self._head = bytes(data)
+            return
+        if self._head:
+            head, self._head = self._head, b""
+            # A copy of a large body would take longer than the kernel's second call.
+            if len(data) > 2**16:
+                self._transport.write(head)
+            else:
+                data = head + data
+        self._transport.write(data)
+
+    def flush(self) -> None:
+        """Sends what is held."""
+        if self._head:
+            head, self._head = self._head, b""
+            self._transport.write(head)
+
+    def close(self) -> None:
+        """Sends what is held, and closes the connection."""
+        self.flush()
+        self._transport.close()
+
+    def abort(self) -> None:
+        """Closes the connection at once."""
+        self._transport.abort()
+
+    def get_write_buffer_size(self) -> int:
+        """Returns how many bytes wait for the client to read."""
+        return self._transport.get_write_buffer_size()
+
+    def is_closing(self) -> bool:
+        """Returns whether the connection is closed, or about to be."""
+        return self._transport.is_closing()
+
+    def get_extra_info(self, name: str, default: Any = None) -> Any:
+        """Returns what is known of the connection."""
+        return self._transport.get_extra_info(name, default)
+
+    def pause_reading(self) -> None:
+        """Takes nothing more from the client for now."""
+        self._transport.pause_reading()
+
+    def resume_reading(self) -> None:
+        """Takes what the client sends again."""
+        self._transport.resume_reading()

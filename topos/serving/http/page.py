@@ -1,0 +1,156 @@
+"""The status page at `/`: one document that needs nothing else, and the JSON that it asks for."""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import hashlib
+import time
+from collections.abc import Mapping
+from dataclasses import asdict
+from functools import cache
+from importlib.metadata import PackageNotFoundError, version
+from importlib.resources import files
+from string import Template
+from typing import Any, Final, NamedTuple
+
+import msgspec
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route
+
+from topos.serving.errors import RequestError
+from topos.serving.http.datatypes import datatype
+from topos.serving.http.examples import Examples
+from topos.serving.http.timeline import Timeline
+from topos.serving.session import Session
+from topos.serving.status import ModelPort, ModelStatus
+
+__all__ = ["OPEN_PATHS", "Page", "page", "page_routes"]
+
+OPEN_PATHS: Final = frozenset({"/"})
+"""What needs no token: the document is the same for everyone and names no model."""
+
+SCRIPTS: Final = ("elements.js", "plot.js", "drawing.js", "answer.js", "form.js", "page.js")
+
+
+class Page(NamedTuple):
+    """The document and the headers that it is sent with."""
+
+    content: bytes
+    headers: Mapping[str, str]
+
+
+@cache
+def page() -> Page:
+    """Returns the status page: its style and its script are inside, allowed by their digests.
+
+    Nothing of the server's is in the text. The policy (Content Security Policy Level 3) lets it
+    load nothing, send to its own server only, and take no text for markup.
+    """
+    script = "\n".join(_asset(name) for name in SCRIPTS)
+    style = _asset("style.css")
+    content = Template(_asset("page.html")).substitute(STYLE=style, SCRIPT=script).encode()
+    policy = (
+        f"default-src 'none'; script-src '{_digest(script)}'; style-src '{_digest(style)}'; "
+        "connect-src 'self'; img-src data:; base-uri 'none'; form-action 'none'; "
+        "frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types 'none'"
+    )
+    headers = {
+        "Content-Security-Policy": policy,
+        "Cross-Origin-Opener-Policy": "same-origin",
+        "X-Content-Type-Options": "nosniff",
+        "Referrer-Policy": "no-referrer",
+        "Cache-Control": "no-cache",
+        "ETag": f'"{hashlib.sha256(content).hexdigest()[:16]}"',
+    }
+    return Page(content, headers)
+
+
+def page_routes(session: Session, timeline: Timeline, examples: Examples) -> list[Route]:
+    """Returns the routes `/`, `/status.json` and `/example.json?model=NAME&number=N`.
+
+    `timeline` has to observe `session`. The first route needs no token (`OPEN_PATHS`): the page
+    asks its reader for one where `/status.json` answers 401. Refusals are raised as
+    `ServingError`, as everywhere on the HTTP side.
+    """
+    start = time.monotonic()
+
+    async def document(request: Request) -> Response:
+        found = page()
+        if request.headers.get("if-none-match") == found.headers["ETag"]:
+            return Response(status_code=304, headers=dict(found.headers))
+        return Response(found.content, media_type="text/html", headers=dict(found.headers))
+
+    async def status(request: Request) -> Response:
+        models = session.models()
+        weights = await asyncio.to_thread(lambda: [examples.weights(each) for each in models])
+        content = {
+            "version": _version(),
+            "uptime": round(time.monotonic() - start, 1),
+            "models": [
+                {**_model(each), "weights": size, "counters": asdict(session.counters(each.name))}
+                for each, size in zip(models, weights, strict=True)
+            ],
+            "timeline": timeline.record(),
+        }
+        return _json(content)
+
+    async def example(request: Request) -> Response:
+        model = session.model(request.query_params.get("model", ""))
+        number = _number(request.query_params.get("number", "0"))
+        return _json(await asyncio.to_thread(examples.example, model, number))
+
+    return [
+        Route("/", document, methods=["GET"]),
+        Route("/status.json", status, methods=["GET"]),
+        Route("/example.json", example, methods=["GET"]),
+    ]
+
+
+def _model(status: ModelStatus) -> dict[str, Any]:
+    return {
+        "name": status.name,
+        "version": status.version,
+        "ready": status.ready,
+        "reason": status.reason,
+        "batched": status.batched,
+        "rows": status.rows,
+        "runtime": status.runtime,
+        "waiting": status.waiting,
+        "inputs": [_port(each, status.batched) for each in status.inputs],
+        "results": [_port(each, status.batched) for each in status.results],
+    }
+
+
+def _port(port: ModelPort, batched: bool) -> dict[str, Any]:
+    rows = (-1,) if batched else ()
+    return {"name": port.name, "datatype": datatype(port.dtype), "shape": (*rows, *port.shape)}
+
+
+def _number(text: str) -> int:
+    if not (text.isascii() and text.isdigit() and len(text) < 10):
+        raise RequestError("number", f"needs a whole number from 0 on, got {text[:80]!r}")
+    return int(text)
+
+
+def _json(content: Mapping[str, Any]) -> Response:
+    headers = {"Cache-Control": "no-store", "X-Content-Type-Options": "nosniff"}
+    return Response(msgspec.json.encode(content), media_type="application/json", headers=headers)
+
+
+@cache
+def _version() -> str:
+    try:
+        return version("topos-compiler")
+    except PackageNotFoundError:
+        # The package may be imported from a folder that was never installed.
+        return ""
+
+
+def _asset(name: str) -> str:
+    return (files("topos.serving.http") / "assets" / name).read_text(encoding="utf-8")
+
+
+def _digest(text: str) -> str:
+    return f"sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}"

@@ -1,0 +1,101 @@
+"""JSON numbers read as arrays: each value is the element's nearest, or the request is refused."""
+
+from __future__ import annotations
+
+import math
+from functools import cache
+from typing import Any, Final, Literal
+
+import msgspec
+import numpy as np
+import numpy.typing as npt
+
+from topos.serving.errors import RequestError
+from topos.serving.http.datatypes import datatype
+from topos.serving.http.placing import faulty
+
+__all__ = ["read_numbers"]
+
+Array = npt.NDArray[Any]
+
+# JSON has no spelling for these; protobuf's JSON mapping writes them as strings.
+_Special = Literal["NaN", "Infinity", "-Infinity"]
+_FLOATS: Final = ("f", "V")
+
+
+def read_numbers(
+    raw: msgspec.Raw, shape: tuple[int, ...], dtype: np.dtype[Any], field: str
+) -> Array:
+    """Returns the JSON array `raw`, flat in row-major order or nested as `shape`, as an array.
+
+    A number of a floating-point element is read as a double and rounded to nearest, ties to even;
+    one that would overflow is refused, as is any that an integer element does not have. `field`
+    names the array in errors.
+    """
+    text = bytes(raw)
+    nested = text[1:64].lstrip(b" \t\r\n").startswith(b"[")
+    needed = math.prod(shape)
+    # A list takes far more memory than its text: what cannot fit is refused before it is built.
+    commas = text.count(b",")
+    if commas >= max(needed, 1):
+        raise RequestError(field, f"has {commas + 1} values, shape {list(shape)} needs {needed}")
+    values = _decoded(text, dtype.kind, len(shape) if nested else 1, field)
+    array = _array(values, dtype, field)
+    if nested and array.shape != shape:
+        raise RequestError(field, f"is nested as {list(array.shape)}, shape is {list(shape)}")
+    if array.size != needed:
+        raise RequestError(field, f"has {array.size} values, shape {list(shape)} needs {needed}")
+    return array.reshape(shape)
+
+
+def _decoded(text: bytes, kind: str, depth: int, field: str) -> Any:
+    try:
+        return _decoder(kind, depth).decode(text)
+    except msgspec.ValidationError as error:
+        if kind not in _FLOATS or "got `str`" not in str(error):
+            raise faulty(error, field) from error
+    try:
+        return _decoder("special", depth).decode(text)
+    except msgspec.ValidationError as error:
+        raise faulty(error, field) from error
+
+
+@cache
+def _decoder(kind: str, depth: int) -> msgspec.json.Decoder[Any]:
+    element: Any = {"b": bool, "i": int, "u": int, "special": float | _Special}.get(kind, float)
+    for _ in range(depth):
+        element = list[element]
+    return msgspec.json.Decoder(element)
+
+
+def _array(values: Any, dtype: np.dtype[Any], field: str) -> Array:
+    wide = dtype if dtype.kind not in _FLOATS else np.dtype(np.float64)
+    try:
+        array = np.array(values, dtype=wide)
+    except OverflowError as error:
+        raise RequestError(field, f"has a number that {datatype(dtype)} does not have") from error
+    except ValueError as error:
+        raise RequestError(field, "is nested unevenly") from error
+    return array if wide is dtype else _narrowed(array, dtype, field)
+
+
+def _narrowed(wide: Array, dtype: np.dtype[Any], field: str) -> Array:
+    with np.errstate(over="ignore", under="ignore", invalid="ignore"):
+        # ml_dtypes rounds a double twice, over a single; a single rounded to odd keeps what the
+        # second rounding needs to know (Boldo and Melquiond, "When double rounding is odd").
+        array = (_odd(wide) if dtype.kind == "V" else wide).astype(dtype)
+        lost = np.isinf(array) & np.isfinite(wide)
+    if lost.any():
+        value = wide[lost][0]
+        raise RequestError(field, f"has {float(value)!r}, which overflows {datatype(dtype)}")
+    return array
+
+
+def _odd(wide: Array) -> Array:
+    single = wide.astype(np.float32)
+    bits = single.view(np.uint32)
+    away = np.abs(single.astype(np.float64)) > np.abs(wide)
+    inexact = (single.astype(np.float64) != wide) & ~np.isnan(wide)
+    bits -= away.astype(np.uint32)
+    bits |= inexact.astype(np.uint32)
+    return single

@@ -1,0 +1,77 @@
+"""Reloading: models whose bundles have changed are loaded again while the old ones serve on."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from topos.bundle.folder import read_manifest
+from topos.bundle.manifest import decoded
+from topos.errors import ToposError
+from topos.serving.session import Session
+
+__all__ = ["Reloading"]
+
+Announce = Callable[[str], None]
+
+
+class Reloading:
+    """Loads models again, when told to or when their bundles change."""
+
+    def __init__(self, session: Session, paths: Sequence[Path], announce: Announce) -> None:
+        self._session, self._paths, self._announce = session, paths, announce
+        self._refused: dict[Path, str] = {}
+
+    async def reload_all(self) -> None:
+        """Loads every model again and announces each; one that is refused serves on as it was."""
+        for model in self._session.models():
+            await self._reload(model.name)
+
+    async def watch(self) -> None:
+        """Loads a model again as soon as its bundle is another whole one, until cancelled."""
+        from watchfiles import awatch
+
+        while True:
+            # A bundle is replaced as a whole, and a watch stays with the folder that it was put
+            # on: the parents are watched too, and everything anew after each change.
+            folders = {*self._paths, *(path.parent for path in self._paths)}
+            watched = [folder for folder in folders if folder.is_dir()]
+            async for changes in awatch(
+                *watched, recursive=False, yield_on_timeout=True, debounce=200
+            ):
+                await self.reload_changed(bool(changes))
+                if changes:
+                    break
+
+    async def reload_changed(self, again: bool) -> None:
+        """Loads the models whose bundles have a version that does not serve.
+
+        One that was refused is tried again only where `again` says that files have changed.
+        """
+        for path in self._paths:
+            try:
+                text = read_manifest(path)
+                name, version = (
+                    decoded(text).name or path.name,
+                    hashlib.sha256(text).hexdigest()[:12],
+                )
+                served = self._session.model(name).version
+            except ToposError:
+                # A bundle may be on its way; the next change tells.
+                continue
+            if version == served or (not again and self._refused.get(path) == version):
+                continue
+            if await self._reload(name):
+                self._refused.pop(path, None)
+            else:
+                self._refused[path] = version
+
+    async def _reload(self, name: str) -> bool:
+        try:
+            model = await self._session.reload_async(name)
+        except (ToposError, TimeoutError) as error:
+            self._announce(f"{name} serves on as it was: {error}")
+            return False
+        self._announce(f"{name} is loaded again, version {model.version}")
+        return True

@@ -1,0 +1,128 @@
+"""Requests: the body of an inference request read as arrays that fit the model."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+import msgspec
+import numpy.typing as npt
+
+from topos.serving.errors import RequestError, TooLargeError
+from topos.serving.http.inputs import (
+    Input,
+    Parameters,
+    read_inputs,
+    read_raw,
+    require_served,
+    shown,
+    unknown,
+)
+from topos.serving.http.placing import faulty
+from topos.serving.status import ModelStatus
+
+__all__ = ["Inference", "read_inference"]
+
+Array = npt.NDArray[Any]
+
+
+class _Output(msgspec.Struct, gc=False):
+    name: str
+    parameters: Parameters = {}
+
+
+class _Request(msgspec.Struct, gc=False):
+    inputs: list[Input]
+    outputs: list[_Output] = []
+    id: str = ""
+    parameters: Parameters = {}
+
+
+_DECODER: Final = msgspec.json.Decoder(_Request)
+
+
+@dataclass(slots=True)
+class Inference:
+    """A request for one call: arrays by input, and by output whether it goes back as binary.
+
+    `deadline` is in seconds, None where the client set none.
+    """
+
+    inputs: dict[str, Array]
+    outputs: dict[str, bool]
+    id: str = ""
+    deadline: float | None = None
+    rows: int = field(default=1)
+
+
+def read_inference(
+    body: bytes | bytearray, json_length: int | None, model: ModelStatus, json_limit: int
+) -> Inference:
+    """Returns the request that `body` holds for `model`.
+
+    `json_length` is the value of `Inference-Header-Content-Length`: the binary data of the inputs
+    follow that many bytes of JSON, in their order and nothing after them. Zero means that the
+    body is the data of the only input. Raises `RequestError` with the name of the field for
+    whatever does not fit, `TooLargeError` for JSON longer than `json_limit`.
+    """
+    if json_length == 0:
+        inputs, rows = read_raw(body, model)
+        return Inference(inputs, {each.name: True for each in model.results}, rows=rows)
+    length = len(body) if json_length is None else json_length
+    if length > len(body):
+        reason = f"is {length}, the body has {len(body)} bytes"
+        raise RequestError("Inference-Header-Content-Length", reason)
+    if length > json_limit:
+        raise TooLargeError("body", f"has {length} bytes of JSON, at most {json_limit} are taken")
+    view = memoryview(body)
+    try:
+        request = _DECODER.decode(view[:length])
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+        raise _unreadable(error) from error
+    require_served(request.parameters, "parameters")
+    inputs, rows = read_inputs(request.inputs, view[length:], model)
+    return Inference(
+        inputs, _outputs(request, model), request.id, _deadline(request.parameters), rows
+    )
+
+
+def _unreadable(error: Exception) -> RequestError:
+    if isinstance(error, msgspec.DecodeError):
+        return faulty(error, "body")
+    reason = "is nested too deeply" if isinstance(error, RecursionError) else "is not UTF-8"
+    return RequestError("body", f"the JSON {reason}")
+
+
+def _deadline(parameters: Mapping[str, object]) -> float | None:
+    """Returns the seconds of `timeout`, which is in microseconds; zero means none."""
+    value = parameters.get("timeout", 0)
+    if not isinstance(value, int) or isinstance(value, bool) or not 0 <= value < 2**63:
+        raise RequestError("parameters.timeout", f"needs whole microseconds, got {shown(value)}")
+    return value / 1e6 if value else None
+
+
+def _outputs(request: _Request, model: ModelStatus) -> dict[str, bool]:
+    everywhere = _flag(request.parameters, "binary_data_output", False, "parameters")
+    names = [port.name for port in model.results]
+    if not request.outputs:
+        return dict.fromkeys(names, everywhere)
+    wanted: dict[str, bool] = {}
+    for place, output in enumerate(request.outputs):
+        field = f"outputs[{place}]"
+        if output.name not in names:
+            raise RequestError(f"{field}.name", unknown(output.name, tuple(names), model.name))
+        if output.name in wanted:
+            raise RequestError(f"{field}.name", f"{output.name!r} is asked for twice")
+        require_served(output.parameters, f"{field}.parameters")
+        wanted[output.name] = _flag(
+            output.parameters, "binary_data", everywhere, f"{field}.parameters"
+        )
+    return wanted
+
+
+def _flag(parameters: Mapping[str, object], name: str, absent: bool, field: str) -> bool:
+    value = parameters.get(name, absent)
+    if not isinstance(value, bool):
+        raise RequestError(f"{field}.{name}", f"needs true or false, got {shown(value)}")
+    return value

@@ -1,0 +1,119 @@
+"""The server: a session and its application on uvicorn, from the start to the drained end."""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
+from typing import BinaryIO
+
+import uvicorn
+
+from topos.errors import UnavailableError
+from topos.serving.http.application import Application, Observers
+from topos.serving.http.limits import Limits
+from topos.serving.http.protocol import LimitedProtocol
+from topos.serving.http.running import Running
+from topos.serving.http.token import Token
+from topos.serving.session import Session
+from topos.serving.settings import Settings
+
+__all__ = ["Serving", "configuration", "serve"]
+
+_CONNECTIONS_SECONDS = 5
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Serving:
+    """What a server serves, where, and within which limits.
+
+    Port 0 is any that is free. `watch` loads a model again when its bundle changes; SIGHUP does so
+    for all. `announce` takes a line for people: what is served where, and what happens to it.
+    """
+
+    bundles: Sequence[Path]
+    runtime: str = "xla"
+    numerics: str = "fast"
+    host: str = "127.0.0.1"
+    port: int = 8000
+    settings: Settings = field(default_factory=lambda: Settings(isolation="process"))
+    limits: Limits = field(default_factory=Limits)
+    token: str | None = None
+    log: BinaryIO | None = None
+    watch: bool = False
+    cache: Path | None = None
+    announce: Callable[[str], None] = print
+
+
+def serve(serving: Serving) -> bool:
+    """Serves until SIGTERM or SIGINT, and returns whether every request was answered by the end.
+
+    Then the server says that it is not ready, takes no more, and ends once what is under way has
+    its answer; SIGINT ends it at once where it is ending already. Runs on the main thread, whose
+    signals it takes. Raises `UnavailableError` where the address cannot be had, and what the
+    session raises for a bundle that it refuses.
+    """
+    token = Token(serving.token)
+    with _listening(serving.host, serving.port) as listener:
+        session = _session(serving, observers := Observers())
+        application = Application(
+            session,
+            observers,
+            paths=serving.bundles,
+            limits=serving.limits,
+            token=token,
+            log=serving.log,
+            rows=serving.settings.max_rows,
+        )
+        config = configuration(application)
+        running = Running(session, application, config, listener, serving.bundles, serving.announce)
+        with asyncio.Runner(loop_factory=config.get_loop_factory()) as runner:
+            try:
+                return runner.run(running.run(serving.watch))
+            finally:
+                application.log.flush()
+
+
+def configuration(application: Application) -> uvicorn.Config:
+    """Returns how uvicorn has to run an application, on whatever socket it is given."""
+    return uvicorn.Config(
+        application,
+        # uvicorn calls this as it would a class, and has no other way to hand our limits over.
+        http=partial(LimitedProtocol, application.limits),  # type: ignore[arg-type]
+        ws="none",
+        lifespan="off",
+        log_config=None,
+        log_level="error",
+        access_log=False,
+        server_header=False,
+        proxy_headers=False,
+        timeout_keep_alive=application.limits.keep_alive_seconds,
+        timeout_graceful_shutdown=_CONNECTIONS_SECONDS,
+    )
+
+
+def _session(serving: Serving, observers: Observers) -> Session:
+    return Session(
+        serving.bundles,
+        runtime=serving.runtime,
+        numerics=serving.numerics,
+        settings=serving.settings,
+        cache=serving.cache,
+        observers=tuple(observers),
+    )
+
+
+def _listening(host: str, port: int) -> socket.socket:
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    listener = socket.socket(family, socket.SOCK_STREAM)
+    try:
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        listener.bind((host, port))
+    except (OSError, OverflowError) as error:
+        listener.close()
+        reason = getattr(error, "strerror", None) or error
+        raise UnavailableError(f"cannot listen on {host}, port {port}: {reason}") from error
+    return listener

@@ -1,0 +1,142 @@
+"""How long requests took over the last minutes, counted in a fixed grid of time and duration.
+
+The grid has the same size after any number of requests: a busy server forgets nothing of the last
+minutes and an idle one keeps nothing for them.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from array import array
+from collections.abc import Callable, Iterable
+from typing import Any, Final
+
+import numpy as np
+import numpy.typing as npt
+
+__all__ = ["BINS", "EDGES", "SLOTS", "SLOT_SECONDS", "Timeline"]
+
+SLOTS: Final = 60
+SLOT_SECONDS: Final = 5.0
+# Neighbouring edges differ by 12 percent, and so does a percentile from the latency it stands for.
+BINS_PER_DECADE: Final = 20
+SHORTEST, DECADES = 1e-5, 7
+BINS: Final = BINS_PER_DECADE * DECADES
+EDGES: Final = SHORTEST * 10.0 ** (np.arange(BINS + 1) / BINS_PER_DECADE)
+"""The bounds of the bins in seconds; what is shorter or longer counts in the first or the last."""
+PERCENTS: Final = (50, 95, 99)
+
+Counts = npt.NDArray[np.int64]
+
+
+class Timeline:
+    """An observer of a session: the latencies of answered requests and the others' number.
+
+    Each model has `SLOTS` slots of `SLOT_SECONDS`; a slot counts its requests by bin.
+    """
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        self._clock = clock
+        self._models: dict[str, _Ring] = {}
+
+    def request_finished(self, model: str, outcome: str, rows: int, seconds: float) -> None:
+        """Counts a request, by its latency where its outcome is `ok`.
+
+        One that its client cancelled was neither answered nor failed.
+        """
+        if outcome == "cancelled":
+            return
+        ring = self._models.get(model)
+        if ring is None:
+            ring = self._models[model] = _Ring()
+        ring.count(self._slot(), seconds if outcome == "ok" else None)
+
+    def call_finished(
+        self, model: str, requests: int, rows: int, capacity: int, seconds: float
+    ) -> None:
+        """Counts nothing: a call of the worker is no request."""
+
+    def worker_restarted(self, model: str, reason: str) -> None:
+        """Counts nothing."""
+
+    def reload_finished(self, model: str, version: str, reason: str) -> None:
+        """Counts nothing."""
+
+    def record(self) -> dict[str, Any]:
+        """Returns the last minutes for JSON: of all models together, and of each.
+
+        A series has a list a slot, oldest first: requests answered, requests that failed, and the
+        percentiles 50, 95 and 99 in seconds or None. Its histogram counts all slots by bin.
+        """
+        slot = self._slot()
+        # A model may be observed for the first time while this goes through them.
+        found = {name: ring.counts(slot) for name, ring in list(self._models.items())}
+        return {
+            "slot_seconds": SLOT_SECONDS,
+            "edges": [float(f"{edge:.4g}") for edge in EDGES],
+            "all": _series(found.values()),
+            "models": {name: _series([each]) for name, each in found.items()},
+        }
+
+    def _slot(self) -> int:
+        return int(self._clock() // SLOT_SECONDS)
+
+
+class _Ring:
+    """The slots of one model; each line counts failures first, then the bins."""
+
+    def __init__(self) -> None:
+        self._lines = [array("q", bytes(8 * (BINS + 1))) for _ in range(SLOTS)]
+        self._slots = [-1] * SLOTS
+
+    def count(self, slot: int, seconds: float | None) -> None:
+        place = slot % SLOTS
+        if self._slots[place] != slot:
+            self._slots[place] = slot
+            self._lines[place] = array("q", bytes(8 * (BINS + 1)))
+        self._lines[place][0 if seconds is None else 1 + _bin(seconds)] += 1
+
+    def counts(self, slot: int) -> Counts:
+        """Returns the counts as `[slots, 1 + bins]`, oldest first; `slot` is the last line."""
+        found = np.zeros((SLOTS, BINS + 1), np.int64)
+        for number, line in zip(self._slots, self._lines, strict=True):
+            age = slot - number
+            if number >= 0 and 0 <= age < SLOTS:
+                found[SLOTS - 1 - age] = line
+        return found
+
+
+def _bin(seconds: float) -> int:
+    if seconds <= SHORTEST:
+        return 0
+    return min(int(math.log10(seconds / SHORTEST) * BINS_PER_DECADE), BINS - 1)
+
+
+def _series(counts: Iterable[Counts]) -> dict[str, Any]:
+    total: Counts = sum(counts, np.zeros((SLOTS, BINS + 1), np.int64))
+    answered = total[:, 1:]
+    return {
+        "slots": [
+            [int(line.sum()), int(failed), *_percentiles(line)]
+            for line, failed in zip(answered, total[:, 0], strict=True)
+        ],
+        "histogram": answered.sum(axis=0).tolist(),
+        "percentiles": _percentiles(answered.sum(axis=0)),
+    }
+
+
+def _percentiles(line: Counts) -> list[float | None]:
+    if not line.any():
+        return [None] * len(PERCENTS)
+    return [_percentile(line, percent) for percent in PERCENTS]
+
+
+def _percentile(line: Counts, percent: int) -> float:
+    """Returns where that share of the counts lies, each spread evenly over its bin's logarithm."""
+    reached = np.cumsum(line)
+    wanted = reached[-1] * percent / 100
+    place = int(np.searchsorted(reached, wanted))
+    part = 1 - (reached[place] - wanted) / line[place]
+    low, high = EDGES[place], EDGES[place + 1]
+    return float(f"{low * (high / low) ** part:.4g}")

@@ -1,0 +1,102 @@
+"""Loaded models: a bundle verified, compiled for a runtime, its weights placed once."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any, Final
+
+import numpy as np
+import numpy.typing as npt
+
+from topos import runtimes
+from topos.bundle import Bundle, Program
+from topos.bundle.envelope import deviation
+from topos.errors import BundleError
+from topos.runtimes import Executable
+from topos.serving.arena import Arena
+from topos.serving.description import Description, PortForm, ProgramForm
+from topos.serving.messages import Origin
+
+__all__ = ["LoadedModel", "brief"]
+
+Array = npt.NDArray[Any]
+
+LINES: Final = 6
+
+
+class LoadedModel:
+    """Every program of a bundle as an executable that holds the weights; one copy serves all."""
+
+    def __init__(self, description: Description, executables: list[Executable]) -> None:
+        self.description = description
+        self._executables = executables
+
+    @classmethod
+    def load(cls, origin: Origin) -> LoadedModel:
+        """Returns the bundle at `origin` once each program has reproduced its oracle sample.
+
+        Raises `BundleError` where the bundle is not what its manifest says or a result lies
+        outside its envelope, and what the runtime raises for a text that it refuses.
+        """
+        bundle = Bundle.load(Path(origin.path))
+        runtime = runtimes.load(origin.runtime)
+        placed = {name: runtime.place(array) for name, array in bundle.weights().items()}
+        executables = []
+        for program in bundle.programs:
+            executable = runtime.compile(
+                program.text,
+                numerics=origin.numerics,
+                options=origin.options,
+                cache=None if origin.cache is None else Path(origin.cache),
+            )
+            resident = {
+                position: placed[argument.name]
+                for position, argument in enumerate(program.arguments)
+                if argument.resident
+            }
+            executables.append(executable.bind(resident))
+            _require_sample(program, executables[-1], origin.runtime)
+        return cls(_description(bundle), executables)
+
+    def run(self, program: int, arena: Arena) -> None:
+        """Runs the program at that position on its inputs in `arena`, and puts its results there.
+
+        Raises `ArgumentError` or `ExecutionError` as the executable does.
+        """
+        results = self._executables[program](*arena.inputs[program])
+        for target, result in zip(arena.results[program], results, strict=True):
+            np.copyto(target, result, casting="no")
+
+
+def brief(error: Exception) -> str:
+    """Returns the first lines of what `error` says: a dump may follow them."""
+    return "\n".join(str(error).strip().splitlines()[:LINES]) or type(error).__name__
+
+
+def _require_sample(program: Program, executable: Executable, runtime: str) -> None:
+    """Raises `BundleError` where one run of the oracle sample leaves its envelope."""
+    call = program.sample()[0]
+    results = executable(*(call.inputs[each.name] for each in program.inputs))
+    for port, result in zip(program.results, results, strict=True):
+        off = deviation(call.results[port.name], result)
+        if not off <= port.envelope:
+            raise BundleError(
+                f"{program.name} needs its {port.name} within {port.envelope:.3g} of the oracle's, "
+                f"and {runtime} is {off:.3g} off"
+            )
+
+
+def _description(bundle: Bundle) -> Description:
+    programs = tuple(
+        ProgramForm(
+            program.rows,
+            tuple(_form(each) for each in program.arguments if not each.resident),
+            tuple(map(_form, program.results)),
+        )
+        for program in bundle.programs
+    )
+    return Description(bundle.name, bundle.version, bundle.batched, programs)
+
+
+def _form(port: Any) -> PortForm:
+    return PortForm(port.name, tuple(port.shape), np.dtype(port.dtype).name)

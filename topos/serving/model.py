@@ -1,0 +1,188 @@
+"""Models: a name under which one version after another of a bundle is served."""
+
+from __future__ import annotations
+
+import asyncio
+import math
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import numpy.typing as npt
+
+from topos.bundle.folder import read_manifest
+from topos.bundle.manifest import decoded
+from topos.errors import BundleError, CrashError, ToposError
+from topos.serving.admission import Admitted, admit
+from topos.serving.counters import Ledger, Observer
+from topos.serving.description import Description
+from topos.serving.errors import (
+    BusyError,
+    DrainingError,
+    NotReadyError,
+    RequestError,
+)
+from topos.serving.lane import Lane
+from topos.serving.messages import Origin
+from topos.serving.request import Request
+from topos.serving.settings import Settings
+from topos.serving.status import ModelStatus
+
+__all__ = ["Model"]
+
+Array = npt.NDArray[Any]
+
+
+class Model:
+    """One bundle's path, the lane that serves its present version, and lanes that still finish.
+
+    All of it belongs to the loop it was made on.
+    """
+
+    def __init__(self, origin: Origin, settings: Settings, observers: Sequence[Observer]) -> None:
+        self._origin, self._settings = origin, settings
+        self.name = _name_at(Path(origin.path))
+        self._ledger = Ledger(self.name, observers)
+        self.counters = self._ledger.counters
+        self._lane = Lane(origin, settings, self._ledger)
+        self._retiring: dict[Lane, asyncio.Task[None]] = {}
+        self._reloading = asyncio.Lock()
+        self._refusal = ""
+        self._draining = False
+
+    async def open(self) -> None:
+        """Starts the worker; raises where the bundle is refused.
+
+        One whose worker crashes or takes too long is tried again, and not ready until then.
+        """
+        with suppress(CrashError, TimeoutError):
+            await self._lane.start()
+        self._lane.keep()
+
+    async def infer(self, inputs: Mapping[str, Any], deadline: float | None) -> dict[str, Array]:
+        """Returns the results of one request by name; raises as `Session.infer` does."""
+        lane, description = self._lane, self._lane.description
+        if self._draining:
+            raise DrainingError(f"{self.name} takes no more requests: the session is draining")
+        if description is None:
+            raise NotReadyError(self.name, lane.reason)
+        seconds = self._seconds(deadline)
+        request = Request(*self._admitted(description, inputs), seconds)
+        if not lane.batcher.has_room(request.size):
+            self._ledger.request("BusyError", request.rows, 0.0)
+            raise BusyError(self.name, lane.retry_after())
+        results = await self._answer(lane, request, description.largest)
+        ports = description.results
+        return {port.name: result for port, result in zip(ports, results, strict=True)}
+
+    def status(self) -> ModelStatus:
+        """Returns the model as it stands."""
+        lane, description = self._lane, self._lane.description
+        return ModelStatus(
+            name=self.name,
+            version=description.version if description else "",
+            ready=lane.ready and not self._draining,
+            reason=self._reason(),
+            batched=description.batched if description else False,
+            rows=description.rows if description else (),
+            inputs=description.inputs if description else (),
+            results=description.results if description else (),
+            runtime=self._origin.runtime,
+            waiting=len(lane.batcher),
+        )
+
+    async def reload(self) -> ModelStatus:
+        """Swaps in the bundle that now stands at the path, once its worker has verified it.
+
+        Requests that came before finish on the version they came to. Raises what the new bundle
+        is refused with; the old one then goes on as if nothing had happened.
+        """
+        async with self._reloading:
+            lane = Lane(self._origin, self._settings, self._ledger)
+            try:
+                await lane.start()
+                self._require_name(lane)
+            except (ToposError, TimeoutError) as error:
+                await lane.close()
+                self._refusal = f"the last reload was refused: {error}"
+                self._ledger.reload(self.status().version, self._refusal)
+                raise
+            except BaseException:
+                await lane.close()
+                raise
+            lane.keep()
+            self._refusal = ""
+            old, self._lane = self._lane, lane
+            self._retire(old)
+            self._ledger.reload(self.status().version, "")
+            return self.status()
+
+    async def drain(self) -> None:
+        """Takes no more requests, and returns once all are answered."""
+        self._draining = True
+        await self._lane.emptied()
+        await asyncio.gather(*self._retiring.values())
+
+    async def close(self) -> None:
+        """Ends every worker; requests that still wait fail with `DrainingError`."""
+        self._draining = True
+        for lane in self._retiring:
+            lane.refuse_all()
+        await asyncio.gather(*self._retiring.values(), self._lane.close())
+
+    def _admitted(self, description: Description, inputs: Mapping[str, Any]) -> Admitted:
+        try:
+            return admit(description, inputs, self._settings)
+        except RequestError as error:
+            self._ledger.request(type(error).__name__, 0, 0.0)
+            raise
+
+    async def _answer(self, lane: Lane, request: Request, largest: int) -> list[Array]:
+        outcome = "ok"
+        lane.enter(request, largest)
+        try:
+            return await request.future
+        except asyncio.CancelledError:
+            outcome = "cancelled"
+            raise
+        except Exception as error:
+            outcome = type(error).__name__
+            raise
+        finally:
+            lane.leave(request)
+            seconds = asyncio.get_running_loop().time() - request.began
+            self._ledger.request(outcome, request.rows, seconds)
+
+    def _seconds(self, deadline: float | None) -> float | None:
+        if deadline is None:
+            return self._settings.deadline
+        if not deadline > 0.0 or not math.isfinite(deadline):
+            raise RequestError("deadline", f"needs seconds above zero, got {deadline!r}")
+        return deadline
+
+    def _reason(self) -> str:
+        if self._draining:
+            return "the session is draining"
+        return self._refusal if self._lane.ready else self._lane.reason
+
+    def _require_name(self, lane: Lane) -> None:
+        assert lane.description is not None
+        if lane.description.name != self.name:
+            raise BundleError(
+                f"a reload of {self.name} needs a bundle of that name, got {lane.description.name}"
+            )
+
+    def _retire(self, lane: Lane) -> None:
+        task = self._retiring[lane] = asyncio.create_task(_retired(lane))
+        task.add_done_callback(lambda _: self._retiring.pop(lane))
+
+
+async def _retired(lane: Lane) -> None:
+    await lane.emptied()
+    await lane.close()
+
+
+def _name_at(path: Path) -> str:
+    """Returns what the bundle at `path` is called; its worker verifies the rest of it."""
+    return decoded(read_manifest(path)).name or path.name

@@ -1,0 +1,55 @@
+"""Settings: the limits that a session keeps, each with a default that suits a small server."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+from typing import Final, Literal
+
+from topos.errors import ArgumentError
+
+__all__ = ["Isolation", "Settings"]
+
+Isolation = Literal["thread", "process"]
+
+ISOLATIONS: Final = ("thread", "process")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Settings:
+    """The limits of a session; times are in seconds, `None` is no limit.
+
+    `isolation` says where a model runs: in a worker process of its own, which may crash or hang
+    without harm to the session, or in a thread of this process. A request waits `max_delay` at
+    most for others to share its call; zero gathers only what waits while the worker is busy.
+    `batching=False` runs every request by itself.
+    """
+
+    isolation: Isolation = "thread"
+    batching: bool = True
+    max_delay: float = 0.0
+    deadline: float | None = 30.0
+    max_rows: int = 4096
+    max_bytes: int = 64 * 2**20
+    queue_requests: int = 1024
+    queue_bytes: int = 256 * 2**20
+    start_seconds: float = 120.0
+    call_seconds: float = 30.0
+    attempts: int = 2
+    backoff: float = 0.5
+    max_backoff: float = 30.0
+
+    def __post_init__(self) -> None:
+        if self.isolation not in ISOLATIONS:
+            raise ArgumentError(f"isolation needs thread or process, got {self.isolation!r}")
+        for field in fields(self):
+            value = getattr(self, field.name)
+            if field.name in ("isolation", "batching") or (field.name, value) == ("deadline", None):
+                continue
+            _require_number(field.name, value, zero=field.name == "max_delay")
+
+
+def _require_number(name: str, value: object, zero: bool) -> None:
+    number = isinstance(value, int | float) and not isinstance(value, bool)
+    if not number or not (value > 0 or (zero and value == 0)):  # type: ignore[operator]
+        least = "from zero on" if zero else "above zero"
+        raise ArgumentError(f"{name} needs a number {least}, got {value!r}")

@@ -1,0 +1,40 @@
+"""Statuses: what a session says of a model to whoever asks, a page, a probe or a client."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from topos.payload import Shape
+
+__all__ = ["ModelPort", "ModelStatus"]
+
+
+@dataclass(frozen=True, slots=True)
+class ModelPort:
+    """An input or a result of a model; `shape` is that of one row where the model is batched."""
+
+    name: str
+    shape: Shape
+    dtype: np.dtype[np.generic]
+
+
+@dataclass(frozen=True, slots=True)
+class ModelStatus:
+    """A model as it stands: `reason` says why it is not ready, or why its last reload was refused.
+
+    `rows` are the declared batch sizes, ascending; it is empty where no program has rows.
+    `waiting` counts the requests in the queue.
+    """
+
+    name: str
+    version: str
+    ready: bool
+    reason: str
+    batched: bool
+    rows: tuple[int, ...]
+    inputs: tuple[ModelPort, ...]
+    results: tuple[ModelPort, ...]
+    runtime: str
+    waiting: int

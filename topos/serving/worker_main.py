@@ -1,0 +1,91 @@
+"""The process that runs one model, so that only this process dies of it.
+
+It reads the origin of its model, says whether it serves it, and then answers each call with a
+message, the arrays standing in the arena, until the session's end of the socket closes.
+"""
+
+from __future__ import annotations
+
+import gc
+import mmap
+import signal
+import socket
+import sys
+from collections.abc import Iterator
+from typing import Final
+
+from topos.errors import ToposError
+from topos.serving.arena import Arena
+from topos.serving.loaded import LoadedModel, brief
+from topos.serving.messages import (
+    Answer,
+    Failed,
+    Frames,
+    Ready,
+    Refused,
+    encode,
+    from_session,
+    origin_of,
+)
+
+CHUNK: Final = 2**16
+# How long after the session's own limit the system ends a process whose session is gone.
+GRACE_SECONDS: Final = 5.0
+
+
+def main(descriptor: int, memory: int, seconds: float) -> None:
+    """Serves the model whose origin arrives at the socket with that file descriptor."""
+    # Ctrl-C reaches the whole process group, and it is the session's to decide what it means.
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    with socket.socket(fileno=descriptor) as connection:
+        bodies = _bodies(connection)
+        try:
+            model = LoadedModel.load(origin_of(next(bodies)))
+        except ToposError as error:
+            connection.sendall(encode(Refused(type(error).__name__, str(error))))
+            return
+        # What loading made stays for good, and no search for garbage need go through it again.
+        gc.collect()
+        gc.freeze()
+        connection.sendall(encode(Ready(model.description)))
+        _serve(model, connection, bodies, memory, seconds + GRACE_SECONDS)
+
+
+def _serve(
+    model: LoadedModel,
+    connection: socket.socket,
+    bodies: Iterator[bytes],
+    memory: int,
+    seconds: float,
+) -> None:
+    arena: Arena | None = None
+    for body in bodies:
+        call = from_session(body)
+        # The session has given the memory its size before it asks for anything.
+        if arena is None:
+            arena = Arena(model.description, mmap.mmap(memory, Arena.size(model.description)))
+        _arm(seconds)
+        try:
+            model.run(call.program, arena)
+            answer: Answer | Failed = Answer(call.number)
+        except ToposError as error:
+            answer = Failed(call.number, brief(error))
+        _arm(0.0)
+        connection.sendall(encode(answer))
+
+
+def _bodies(connection: socket.socket) -> Iterator[bytes]:
+    frames = Frames()
+    while data := connection.recv(CHUNK):
+        yield from frames.feed(data)
+
+
+def _arm(seconds: float) -> None:
+    # A runtime that hangs may hold the interpreter lock, so only the system can end it; a
+    # platform without timers relies on the session alone.
+    if hasattr(signal, "setitimer"):
+        signal.setitimer(signal.ITIMER_REAL, seconds)
+
+
+if __name__ == "__main__":
+    main(int(sys.argv[1]), int(sys.argv[2]), float(sys.argv[3]))
