@@ -153,8 +153,8 @@ class XlaLoop(Loop):
 
     def _start(self, state: dict[int, Array]) -> None:
         device = self.executable._loaded.device
-        # A copy even where the array could stay: its memory is given away by the first step.
-        self._state = {at: placed_on(device, array.copy()).held for at, array in state.items()}
+        # An array taken over is not given away: XLA copies it in the first step.
+        self._state = {place: placed_on(device, array).held for place, array in state.items()}
 
     def _step(self, others: Sequence[Array]) -> tuple[Array, ...]:
         given = dict(zip(self._others, others, strict=True)) | self._state

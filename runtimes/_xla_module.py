@@ -30,7 +30,9 @@ class Program(NamedTuple):
 
 
 def bindings() -> tuple[Binding, Any]:
-    """Returns MLIR's classes and jax's maker of contexts."""
+    """Returns MLIR's classes and jax's maker of contexts, once all that compiling needs is here."""
+    from jax import enable_x64  # noqa: F401
+    from jax.extend.backend import get_compile_options, get_default_device  # noqa: F401
     from jax.extend.mlir import ir
     from jax.interpreters.mlir import make_ir_context
 

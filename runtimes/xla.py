@@ -71,10 +71,9 @@ class Xla(Runtime):
         return XlaExecutable(restored(data, device), None)
 
     def _device(self, name: object) -> Any:
-        # All that compiling needs is imported here, where a broken package is told as such.
+        # A package that is broken or too old is told as such here.
         with imported(self.status()):
             bindings()
-            import jax.extend.backend  # noqa: F401
         return device_of(name)
 
 

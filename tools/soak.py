@@ -13,6 +13,7 @@ import argparse
 import asyncio
 import contextlib
 import os
+import random
 import signal
 import sys
 import tempfile
@@ -45,6 +46,8 @@ QUEUE: Final = 48
 LATE_SECONDS: Final = 180.0
 TOLD_SECONDS: Final = 10.0
 DRAIN_SECONDS: Final = 30.0
+# How long the last burst has had when the end comes.
+TAKEN_SECONDS: Final = 0.05
 MOST_GROWTH: Final = 0.05
 VERSIONS: Final = 2
 MODELS: Final[dict[str, Callable[[Path, int], Bundle]]] = {
@@ -109,11 +112,12 @@ def soaked(chosen: argparse.Namespace, folder: Path, ledger: Ledger) -> Stage:
             model: {each.version: Truths.of(each) for each in versions}
             for model, versions in copies.items()
         }
+        traffic = Traffic(server.port, known, headers, ledger, chosen.seed)
         stage = Stage(
             server,
-            Traffic(server.port, known, headers, ledger, chosen.seed),
+            traffic,
             Abuse(server.port, headers, ledger, chosen.seed, BODY_SECONDS, LIMIT),
-            Disturbance(server, served, copies, headers, ledger, chosen.seed),
+            Disturbance(server, served, copies, headers, traffic, ledger, chosen.seed),
             Samples(server, len(served)),
             ledger,
         )
@@ -178,6 +182,8 @@ async def worn(chosen: argparse.Namespace, stage: Stage) -> None:
             task.cancel()
         await asyncio.wait(around)
         workers = stage.server.workers()
+        working += started([traffic.burst(random.Random(f"{chosen.seed} end"))])
+        await asyncio.sleep(TAKEN_SECONDS)
         await drained(stage)
         await asyncio.wait(working, timeout=DRAIN_SECONDS)
     finally:

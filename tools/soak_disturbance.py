@@ -9,7 +9,7 @@ import random
 import shutil
 import signal
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
@@ -17,6 +17,7 @@ from serving_process import ServerProcess
 from serving_wire import message
 from soak_http import Connection, LostError, Reply
 from soak_ledger import Ledger
+from soak_traffic import Traffic
 
 from topos.bundle import Bundle
 from topos.bundle.replacement import replacing
@@ -25,6 +26,7 @@ __all__ = ["Disturbance"]
 
 RECOVERY_SECONDS: Final = 60.0
 POLL_SECONDS: Final = 0.1
+LONGEST_WAIT: Final = 0.1
 
 
 class Disturbance:
@@ -36,11 +38,12 @@ class Disturbance:
         served: Mapping[str, Path],
         others: Mapping[str, Sequence[Bundle]],
         headers: Mapping[str, str],
+        traffic: Traffic,
         ledger: Ledger,
         seed: int,
     ) -> None:
         self._server, self._served, self._others = server, served, others
-        self._headers, self._ledger = headers, ledger
+        self._headers, self._traffic, self._ledger = headers, traffic, ledger
         self._drawn = random.Random(f"{seed} disturbance")
 
     async def run(self, pause: float) -> None:
@@ -83,12 +86,15 @@ class Disturbance:
         self._ledger.count("damaged bundles refused")
 
     async def kill(self) -> None:
-        """Kills a worker, and waits for another."""
+        """Kills a worker that has much to do, and waits for another."""
         workers = self._server.workers()
         victim = self._drawn.choice(workers)
+        burst = asyncio.ensure_future(self._traffic.burst(self._drawn))
+        await asyncio.sleep(self._drawn.uniform(0.0, LONGEST_WAIT))
         os.kill(victim, signal.SIGKILL)
         self._ledger.count("workers killed")
         await self._recovered(victim, len(workers))
+        await burst
 
     async def reload_and_kill(self) -> None:
         """Kills a worker while a reload is under way."""
@@ -156,7 +162,7 @@ def _flipped(file: Path, whole: bytes) -> None:
     file.write_bytes(whole[:place] + bytes([whole[place] ^ 1]) + whole[place + 1 :])
 
 
-DAMAGES: Final = {
+DAMAGES: Final[dict[str, Callable[[Path, bytes], object]]] = {
     "cut": lambda file, whole: file.write_bytes(whole[: len(whole) // 2]),
     "flipped": _flipped,
     "longer": lambda file, whole: file.write_bytes(whole + b"x"),

@@ -44,6 +44,8 @@ class Connection:
 
     async def send(self, data: bytes) -> None:
         """Sends bytes, whether they are a request or not; the answer tells whether they came."""
+        if self._writer.is_closing():
+            return
         self._writer.write(data)
         try:
             await self._writer.drain()

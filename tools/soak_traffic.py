@@ -68,11 +68,15 @@ class Traffic:
             await connection.close()
 
     async def bursts(self, pause: float) -> None:
-        """Asks now and then from more connections at once than the queue has room for."""
+        """Has a burst now and then."""
         drawn = random.Random(f"{self._seed} bursts")
         while not self.over:
             await asyncio.sleep(pause)
-            await asyncio.gather(*(self.once(self.drawn(drawn)) for _ in range(BURST)))
+            await self.burst(drawn)
+
+    async def burst(self, source: random.Random) -> None:
+        """Asks from more connections at once than the queue has room for."""
+        await asyncio.gather(*(self.once(self.drawn(source)) for _ in range(BURST)))
 
     def drawn(self, source: random.Random, short: bool = False) -> Asked:
         """Returns a request for a model and rows drawn from `source`."""
@@ -103,9 +107,11 @@ class Traffic:
         """
         end = time.monotonic() + PATIENCE_SECONDS
         while True:
-            began, draining = time.monotonic(), self._ledger.draining
+            began, draining = time.monotonic(), False
             try:
                 connection = connection or await Connection.open(self._port)
+                # What is sent before the signal is owed an answer, what is sent after it none.
+                draining = self._ledger.draining
                 await manner(connection, asked.message)
                 reply = await connection.reply()
             except (LostError, OSError) as error:

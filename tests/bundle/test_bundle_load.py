@@ -317,3 +317,20 @@ def test_a_load_needs_no_more_memory_than_the_weights_and_no_runtime(tmp_path: P
     assert int(held) == 20_000_000
     assert int(peak) <= 1.15 * int(held)
     assert not {"jax", "jaxlib", "iree", "lark", "topos.engine"} & set(modules)
+
+
+def test_without_its_packages_a_bundle_says_what_to_install() -> None:
+    program = (
+        "import sys; sys.modules['msgspec'] = None\n"
+        "from topos import bundle\n"
+        "try: bundle.Bundle\n"
+        "except bundle.UnavailableError as error: print(error)"
+    )
+    done = subprocess.run(
+        [sys.executable, "-W", "error", "-c", program],
+        capture_output=True,
+        text=True,
+        check=True,
+        timeout=60,
+    )
+    assert done.stdout == "a bundle needs msgspec: pip install 'topos-compiler[export]'\n"

@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import re
 import struct
+import subprocess
+import sys
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -200,3 +202,15 @@ def test_wrong_usage_is_told(
 def test_more_threads_than_make_sense_are_refused(bundle: str, capsys: Captured) -> None:
     assert main(["bench", bundle, *QUICK, "--threads", "257"]) == 2
     assert capsys.readouterr().err == "--threads takes at most 256, got 257\n"
+
+
+def test_a_base_installation_says_what_a_bundle_needs(bundle: str) -> None:
+    script = (
+        "import sys; sys.modules['msgspec'] = None; from topos.cli import main; "
+        f"sys.exit(main(['bench', {bundle!r}]))"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, check=False, timeout=60
+    )
+    assert done.returncode == 2
+    assert done.stderr == "a bundle needs msgspec: pip install 'topos-compiler[export]'\n"

@@ -24,8 +24,6 @@ from tests.serving.serving_http import SECONDS, Reply, exchanged, infer, request
 from topos.cli import main
 
 ROWS = np.ones((1, 6), np.float32)
-# A process starts slowly where many others do.
-PATIENCE = 3 * SECONDS
 Captured = pytest.CaptureFixture[str]
 QUICK = ("--runtime", "interpreter", "--isolation", "thread", "--port", "0")
 INFER = "/v2/models/mlp/infer"
@@ -44,7 +42,7 @@ class Process(NamedTuple):
 
     def until(self, text: str) -> str:
         """The first line that has this text, once it is printed."""
-        end = time.monotonic() + PATIENCE
+        end = time.monotonic() + SECONDS
         while time.monotonic() < end:
             for line in self.lines:
                 if text in line:
@@ -54,7 +52,7 @@ class Process(NamedTuple):
         raise AssertionError(f"no line has {text!r}: {self.lines}")
 
     def ended(self) -> int:
-        return self.process.wait(PATIENCE)
+        return self.process.wait(SECONDS)
 
     def ask(self, path: str, body: bytes = b"", method: str = "GET") -> Reply:
         return exchanged(self.port, request(method, path, body, TOKEN))
@@ -146,7 +144,7 @@ def test_a_server_starts_serves_reloads_and_ends(bundle: Path, template: Path) -
 
 
 def _until(holds: Callable[[], bool]) -> None:
-    end = time.monotonic() + PATIENCE
+    end = time.monotonic() + SECONDS
     while time.monotonic() < end:
         if holds():
             return
@@ -192,7 +190,7 @@ def test_a_request_under_way_is_answered_before_the_end(bundle: Path) -> None:
 
 def test_a_request_that_does_not_end_is_left_behind(bundle: Path) -> None:
     with started(bundle, "--drain", "0.3") as server:
-        half = socket.create_connection(("127.0.0.1", server.port), timeout=PATIENCE)
+        half = socket.create_connection(("127.0.0.1", server.port), timeout=SECONDS)
         with half:
             half.sendall(request("POST", INFER, infer(ROWS), TOKEN)[:-5])
             _until(lambda: b"topos_in_flight 2.0" in server.ask("/metrics").body)
@@ -260,7 +258,7 @@ def test_a_missing_package_is_one_line(bundle: Path) -> None:
         f"sys.exit(main(['serve', {str(bundle)!r}]))"
     )
     found = subprocess.run(
-        [sys.executable, "-c", program], capture_output=True, text=True, timeout=PATIENCE
+        [sys.executable, "-c", program], capture_output=True, text=True, timeout=SECONDS
     )
     reason = "serving needs uvicorn: pip install 'topos-compiler[serve]'\n"
     assert (found.returncode, found.stderr) == (2, reason)

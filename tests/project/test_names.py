@@ -9,9 +9,9 @@ import pytest
 
 import topos
 from tests.project.paths import ROOT
-from topos import compiler, errors, model, runtimes
+from topos import bundle, compiler, errors, model, runtimes, serving
 
-SURFACES = [topos, model, compiler, errors, runtimes]
+SURFACES = [topos, model, compiler, errors, runtimes, bundle, serving]
 
 
 def public(surface: ModuleType) -> dict[str, object]:

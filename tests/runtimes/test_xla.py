@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
-from tests.runtimes.texts import SUM
+from tests.runtimes.texts import PRODUCT, SUM
 from topos.engine import Numerics
 from topos.errors import (
     ArgumentError,
@@ -31,13 +31,6 @@ Array = npt.NDArray[Any]
 
 XLA = load("xla")
 
-PRODUCT = """
-func.func @main(%a: tensor<64x64xf64>, %b: tensor<64x64xf64>) -> tensor<64x64xf64> {
-  %0 = stablehlo.dot_general %a, %b, contracting_dims = [1] x [0]
-      : (tensor<64x64xf64>, tensor<64x64xf64>) -> tensor<64x64xf64>
-  return %0 : tensor<64x64xf64>
-}
-"""
 MULTIPLY_ADD = """
 func.func @main(%a: tensor<f64>, %b: tensor<f64>, %c: tensor<f64>) -> tensor<f64> {
   %0 = stablehlo.multiply %a, %b : tensor<f64>

@@ -22,7 +22,8 @@ from topos.serving.http.server import configuration
 
 __all__ = ["Reply", "Server", "binary", "exchanged", "infer", "reply", "request", "running"]
 
-SECONDS = 20.0
+# Far more than anything takes, for a machine that does much else.
+SECONDS = 60.0
 
 
 class Reply(NamedTuple):

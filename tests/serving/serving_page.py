@@ -28,11 +28,11 @@ HEIGHT, WIDTH, CLASSES = 5, 4, 3
 MARKUP = "<img src=x onerror=alert(1)>"
 
 
-def exported_images(path: Path) -> Bundle:
-    """Three scores of images of 5 by 4; the result is `truth`, and weights are small integers."""
+def exported_images(path: Path, scale: int = 1) -> Bundle:
+    """Three scores of images of 5 by 4: `scale` times `truth`; weights are small integers."""
     images = np.arange(6 * HEIGHT * WIDTH, dtype=np.float32) % 17
     samples = [{"images": images.reshape(6, 1, HEIGHT, WIDTH)}]
-    plans = [_images(rows) for rows in (1, 4)]
+    plans = [_images(rows, scale) for rows in (1, 4)]
     return export(path, plans, samples=samples, batched=True, name="images")
 
 
@@ -54,10 +54,10 @@ def truth(images: Array) -> Array:
     return scores
 
 
-def _images(rows: int) -> Plan:
+def _images(rows: int, scale: int) -> Plan:
     tape = Tape()
     images = tape.input(np.zeros((rows, 1, HEIGHT, WIDTH), np.float32), name="images")
-    w = tape.parameter(_weights(), name="w")
+    w = tape.parameter(_weights() * np.float32(scale), name="w")
     scores = (images.reshape([rows, HEIGHT * WIDTH]) @ w).named("scores")
     return tape.into_network().entry([scores.symbol]).lower()
 

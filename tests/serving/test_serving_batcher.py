@@ -23,7 +23,9 @@ from topos.serving import (
     TooLargeError,
     WorkerError,
 )
+from topos.serving.batcher import Batcher
 from topos.serving.loaded import LoadedModel
+from topos.serving.request import Request
 
 Array = npt.NDArray[Any]
 Body = Callable[[Session], Awaitable[None]]
@@ -295,6 +297,37 @@ def test_a_deadline_holds_in_the_queue_and_in_a_call(folder: Path, gate: Gate) -
         assert len(gate.seen) == 2
 
     served(folder, body)
+
+
+def test_a_short_deadline_does_not_wait_for_a_longer_one(folder: Path, gate: Gate) -> None:
+    async def body(session: Session) -> None:
+        patient = asked(session, 1)
+        await eventually(lambda: gate.seen)
+        for seconds in (0.2, 0.05):
+            async with asyncio.timeout(10.0):
+                with pytest.raises(DeadlineError):
+                    await session.infer_async("mlp", {"x": drawn(2)}, deadline=seconds)
+        gate.opened.set()
+        await answered(patient, 1)
+
+    served(folder, body)
+
+
+def test_what_failed_goes_first_and_alone_unless_it_is_done() -> None:
+    async def take() -> None:
+        batcher = Batcher(Settings())
+        requests = [Request([drawn(rows)], rows, 0, None) for rows in (1, 2, 3, 4)]
+        for request in requests:
+            batcher.enter(request, 8)
+        failed = batcher.take(8)
+        assert [piece.rows for piece in failed] == [1, 2, 3]
+        batcher.again(failed)
+        requests[1].future.cancel()
+        taken = [[piece.rows for piece in batcher.take(8)] for _ in range(4)]
+        assert taken == [[1], [3], [4], []]
+        assert not batcher.waits
+
+    asyncio.run(take())
 
 
 def test_a_cancelled_request_leaves_the_queue(folder: Path, gate: Gate) -> None:

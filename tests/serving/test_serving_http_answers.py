@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import dataclasses
 import gzip
 import json
 import time
@@ -288,19 +289,26 @@ class FailingSession:
         raise self.error
 
 
-def failed(error: Exception) -> tuple[int, dict[bytes, bytes], dict[str, str]]:
+def failed(error: Exception) -> tuple[int, dict[bytes, bytes], dict[str, Any]]:
     """What an application answers where its session raises `error`."""
     session: Any = FailingSession(error)
-    application = Application(session, Observers())
-    sent: list[Any] = []
 
     async def receive() -> dict[str, Any]:
         return {"type": "http.request", "body": infer(ROWS)}
 
+    return called(Application(session, Observers()), INFER, receive)
+
+
+def called(
+    application: Application, path: str, receive: Any, method: str = "POST"
+) -> tuple[int, dict[bytes, bytes], dict[str, Any]]:
+    """Status, headers and JSON of an answer, without a connection."""
+    sent: list[Any] = []
+
     async def send(message: Any) -> None:
         sent.append(message)
 
-    scope = {"type": "http", "method": "POST", "path": INFER, "headers": []}
+    scope = {"type": "http", "method": method, "path": path, "headers": []}
     asyncio.run(application(scope, receive, send))
     assert application.in_flight == application.inferences.under_way == 0
     start, body = sent
@@ -374,3 +382,51 @@ def test_a_log_that_breaks_counts_what_it_lost() -> None:
         return log.lost
 
     assert asyncio.run(record()) == 1
+
+
+class ReloadedSession(FailingSession):
+    """A session that swaps its version while a body is on its way; it answers with zeros."""
+
+    def __init__(self) -> None:
+        super().__init__(AssertionError())
+        self.version = "1"
+
+    def model(self, name: str) -> ModelStatus:
+        return dataclasses.replace(super().model(name), version=self.version)
+
+    async def infer_async(self, *_: object, deadline: float | None) -> dict[str, Any]:
+        version, self.version = self.version, "3"
+        return {"x": np.full((2, 6), float(version))}
+
+
+@pytest.mark.parametrize("size", [0, 2**18])
+def test_the_version_that_answers_is_the_one_that_is_told(size: int) -> None:
+    session: Any = ReloadedSession()
+    body = infer(ROWS, padding="x" * size)
+
+    async def receive() -> dict[str, Any]:
+        session.version = "2"
+        return {"type": "http.request", "body": body}
+
+    status, _, answer = called(Application(session, Observers()), INFER, receive)
+    assert status == 200
+    assert answer["model_version"] == "2"
+    assert set(answer["outputs"][0]["data"]) == {2.0}
+
+
+def test_a_version_that_is_gone_by_the_end_of_the_body_is_unknown() -> None:
+    session: Any = ReloadedSession()
+
+    async def receive() -> dict[str, Any]:
+        session.version = "2"
+        return {"type": "http.request", "body": infer(ROWS)}
+
+    path = "/v2/models/mlp/versions/1/infer"
+    status, _, answer = called(Application(session, Observers()), path, receive)
+    assert (status, answer) == (404, {"error": "version: mlp has version 2, got '1'"})
+
+
+def test_a_model_called_infer_has_metadata() -> None:
+    session: Any = FailingSession(AssertionError())
+    status, _, answer = called(Application(session, Observers()), "/v2/models/infer", None, "GET")
+    assert (status, answer["name"]) == (200, "infer")

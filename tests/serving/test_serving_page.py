@@ -200,6 +200,23 @@ def test_the_document_needs_no_token_and_everything_that_it_asks_for_does(folder
             assert client.get(path, headers=headers).status_code == 200
 
 
+def test_an_example_follows_a_reload(tmp_path: Path) -> None:
+    exported_images(tmp_path / "images")
+    headers = {"Authorization": f"Bearer {TOKEN}"}
+    with (
+        served([tmp_path / "images"], TOKEN) as address,
+        httpx.Client(base_url=address, headers=headers) as client,
+    ):
+        before = client.get("/example.json?model=images").json()
+        bundle = exported_images(tmp_path / "images", scale=3)
+        assert client.post("/v2/repository/models/images/load").status_code == 200
+        after = client.get("/example.json?model=images").json()
+        assert after["version"] == bundle.version != before["version"]
+        assert after["body"] == before["body"]
+        scores = [3 * number for number in before["results"][0]["data"]]
+        assert after["results"][0]["data"] == scores
+
+
 def test_an_example_of_a_folder_that_changed_says_so(tmp_path: Path) -> None:
     exported_images(tmp_path / "images")
     with (

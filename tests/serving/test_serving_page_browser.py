@@ -1,15 +1,12 @@
-"""The status page in headless Chromium: what a person sees, does, and is told."""
+"""The status page in headless Chromium: what a person sees and is told."""
 
 from __future__ import annotations
 
-import json
 import re
-import shutil
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-import numpy as np
 import pytest
 
 from tests.serving.serving_page import (
@@ -19,29 +16,19 @@ from tests.serving.serving_page import (
     exported_images,
     exported_markup,
     served,
-    truth,
 )
-
-pytest.importorskip("playwright.sync_api", reason="the page is tested with playwright")
-from playwright.sync_api import expect, sync_playwright
+from tests.serving.serving_page_browser import Opened, browsing, expect, opening, ready, sent
 
 if TYPE_CHECKING:
-    from playwright.sync_api import Browser, ConsoleMessage, Page
+    from playwright.sync_api import Browser
 
-COMMANDS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
-CHROMIUM = next(filter(None, map(shutil.which, COMMANDS)), None)
 TOKEN = "letmein.1"
-
-pytestmark = pytest.mark.skipif(CHROMIUM is None, reason=f"none of {', '.join(COMMANDS)} is here")
 
 
 @pytest.fixture(scope="module")
 def browser() -> Iterator[Browser]:
-    with sync_playwright() as playwright:
-        arguments = ["--no-sandbox", "--disable-gpu"]
-        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=arguments)
+    with browsing() as browser:
         yield browser
-        browser.close()
 
 
 @pytest.fixture(scope="module")
@@ -58,59 +45,10 @@ def address(folder: Path) -> Iterator[str]:
         yield address
 
 
-Opened = Callable[..., "Page"]
-
-
 @pytest.fixture
 def opened(browser: Browser, address: str) -> Iterator[Opened]:
-    """Opens the page; at the end nothing was on the console but refusals, and nothing left."""
-    contexts, complaints, foreign = [], list[str](), list[str]()
-
-    def heard(message: ConsoleMessage) -> None:
-        # Chromium tells of every 4xx; what the policy refuses or a script throws is a fault.
-        if message.type in ("error", "warning") and "Failed to load resource" not in message.text:
-            complaints.append(message.text)
-
-    def open_page(url: str = address, *, stopped: bool = False, **options: Any) -> Page:
-        context = browser.new_context(**options)
-        context.set_default_timeout(15000)
-        contexts.append(context)
-        shown = context.new_page()
-        shown.on("console", heard)
-        shown.on("pageerror", lambda error: complaints.append(str(error)))
-        shown.on("request", lambda request: foreign.append(request.url))
-        if stopped:
-            shown.clock.install()
-        shown.goto(url)
-        return shown
-
-    yield open_page
-    for context in contexts:
-        context.close()
-    assert complaints == []
-    assert [url for url in foreign if not url.startswith(("http://127.0.0.1:", "data:"))] == []
-
-
-def ready(page: Page) -> Page:
-    """Waits for the form, which is the last to stand."""
-    expect(page.locator("#body")).to_have_value(re.compile("inputs"))
-    return page
-
-
-def sent(page: Page) -> None:
-    page.locator("#send").click()
-    expect(page.locator("#answer .pill")).to_be_visible()
-    expect(page.locator("#send")).to_be_enabled()
-
-
-def image(page: Page) -> np.ndarray[Any, np.dtype[np.float32]]:
-    body = json.loads(page.locator("#body").input_value())
-    return np.array(body["inputs"][0]["data"], np.float32)
-
-
-def scores(page: Page) -> list[float]:
-    cells = page.locator("#answer .values td:nth-child(2)").all_inner_texts()
-    return [float(cell) for cell in cells]
+    with opening(browser, address) as opened:
+        yield opened
 
 
 def test_every_model_is_shown_with_its_signature(opened: Opened) -> None:
@@ -136,94 +74,6 @@ def test_text_of_the_server_is_never_markup(opened: Opened) -> None:
     sent(page)
     expect(page.locator("#answer .verdict.good")).to_be_visible()
     assert page.locator("img").count() == 0
-
-
-def test_an_example_agrees_with_the_oracle(opened: Opened) -> None:
-    page = ready(opened())
-    sent(page)
-    expect(page.locator("#answer .pill")).to_have_text("200 OK")
-    told = "Equal to the oracle's answer, number by number."
-    expect(page.locator("#answer .verdict")).to_have_text(told)
-    assert scores(page) == truth(image(page)).ravel().tolist()
-    page.locator("#example-row").fill("3")
-    page.locator("#example-row").press("Tab")
-    expect(page.locator("#body")).to_have_value(re.compile(r"\n      6\.0, 7\.0, 8\.0, 9\.0,\n"))
-    sent(page)
-    assert scores(page) == truth(image(page)).ravel().tolist()
-
-
-def test_an_answer_beside_the_oracles_is_told(opened: Opened) -> None:
-    page = ready(opened())
-
-    def lie(route: Any) -> None:
-        answer = route.fetch()
-        content = answer.json()
-        content["outputs"][0]["data"][1] += 0.5
-        route.fulfill(response=answer, json=content)
-
-    page.route("**/infer", lie)
-    sent(page)
-    expect(page.locator("#answer .verdict.bad")).to_contain_text(
-        "Outside the envelope: scores is 0.5"
-    )
-
-
-def test_a_changed_request_is_answered_without_a_verdict(opened: Opened) -> None:
-    page = ready(opened())
-    body = json.loads(page.locator("#body").input_value())
-    body["inputs"][0]["data"] = list(range(HEIGHT * WIDTH))
-    page.locator("#body").fill(json.dumps(body))
-    sent(page)
-    expect(page.locator("#answer .verdict")).to_have_count(0)
-    assert scores(page) == truth(np.arange(HEIGHT * WIDTH, dtype=np.float32)).ravel().tolist()
-    page.locator("#restore").click()
-    sent(page)
-    expect(page.locator("#answer .verdict.good")).to_be_visible()
-
-
-def test_a_drawing_is_the_request(opened: Opened) -> None:
-    page = ready(opened())
-    page.get_by_role("button", name="Clear").click()
-    assert not image(page).any()
-    page.get_by_label("soft brush").uncheck()
-    grid = page.locator("canvas")
-    grid.scroll_into_view_if_needed()
-    box = grid.bounding_box()
-    assert box is not None
-    column = box["x"] + box["width"] * 2.5 / WIDTH
-    page.mouse.move(column, box["y"] + 2)
-    page.mouse.down()
-    page.mouse.move(column, box["y"] + box["height"] - 2, steps=25)
-    page.mouse.up()
-    wanted = np.zeros((HEIGHT, WIDTH), np.float32)
-    wanted[:, 2] = 16
-    assert image(page).tolist() == wanted.ravel().tolist()
-    sent(page)
-    assert scores(page) == truth(wanted).ravel().tolist()
-
-
-def test_a_drawing_is_made_by_keyboard(opened: Opened) -> None:
-    page = ready(opened())
-    page.get_by_role("button", name="Clear").click()
-    page.get_by_label("soft brush").uncheck()
-    page.locator("canvas").focus()
-    for key in ("ArrowDown", "Space", "ArrowRight", "Space", "ArrowLeft", "Backspace"):
-        page.keyboard.press(key)
-    wanted = np.zeros((HEIGHT, WIDTH), np.float32)
-    wanted[1, 1] = 16
-    assert image(page).tolist() == wanted.ravel().tolist()
-    expect(page.locator(".drawing [aria-live]")).to_have_text("row 2, column 1: 0")
-
-
-def test_a_malformed_request_shows_the_servers_own_words(opened: Opened) -> None:
-    page = ready(opened())
-    page.locator("#body").fill('{"inputs": [}')
-    sent(page)
-    expect(page.locator("#answer .pill")).to_have_text("400 Bad Request")
-    expect(page.locator("#answer .verdict.bad")).to_contain_text("body: JSON is malformed")
-    page.locator("#body").fill('{"inputs": [{"name": "images", "shape": [1], "datatype": "FP32"}]}')
-    sent(page)
-    expect(page.locator("#answer .verdict.bad")).to_contain_text("inputs[0]")
 
 
 def test_counters_and_plot_follow_the_requests(opened: Opened) -> None:

@@ -28,6 +28,11 @@ def scores(session: Session) -> bytes:
     return session.infer("mlp", {"x": X})["scores"].tobytes()
 
 
+def workers() -> list[str]:
+    names = [thread.name for thread in threading.enumerate()]
+    return [name for name in names if name in ("topos mlp", "topos pair")]
+
+
 @pytest.mark.parametrize("isolation", ["thread", "process"])
 def test_the_new_version_answers_after_a_reload(tmp_path: Path, isolation: Any) -> None:
     old = exported_mlp(tmp_path / "mlp")
@@ -89,6 +94,7 @@ def test_a_bad_bundle_is_refused_and_the_old_one_serves_on(
         assert status.reason == f"the last reload was refused: {caught.value}"
         assert scores(session) == truth(X).tobytes()
         assert session.counters("mlp").refused_reloads == 1
+        asyncio.run(eventually(lambda: workers() == ["topos mlp"]))
         rmtree(tmp_path / "mlp")
         new = exported_mlp(tmp_path / "mlp", scale=2.0)
         status = session.reload("mlp")

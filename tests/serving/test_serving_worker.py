@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import signal
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -24,7 +25,7 @@ from topos.serving import (
     WorkerError,
     process_worker,
 )
-from topos.serving.messages import FrameError, Frames
+from topos.serving.messages import FrameError, Frames, Origin
 
 
 class Reasons:
@@ -213,6 +214,32 @@ def test_a_child_that_is_never_ready_raises(bundle: Path, faults: Path) -> None:
 
     with pytest.raises(CrashError, match="no such luck"):
         asyncio.run(start())
+
+
+def test_a_child_that_nobody_waits_for_any_more_is_ended(monkeypatch: pytest.MonkeyPatch) -> None:
+    begun, may_go_on, ended = threading.Event(), threading.Event(), list[bool]()
+
+    class SlowChild:
+        def __init__(self, call_seconds: float) -> None:
+            begun.set()
+            assert may_go_on.wait(20.0)
+
+        def end(self) -> None:
+            ended.append(True)
+
+    async def start() -> None:
+        origin = Origin("nowhere", "interpreter", "fast", {}, None)
+        starting = asyncio.create_task(process_worker.ProcessWorker.start(origin, Settings()))
+        await eventually(begun.is_set)
+        starting.cancel()
+        await asyncio.sleep(0)
+        may_go_on.set()
+        with pytest.raises(asyncio.CancelledError):
+            await starting
+
+    monkeypatch.setattr(process_worker, "Child", SlowChild)
+    asyncio.run(start())
+    assert ended == [True]
 
 
 def test_frames_are_cut_from_any_pieces() -> None:

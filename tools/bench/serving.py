@@ -151,6 +151,9 @@ def tell_batching(runtime: str, wire: str, best: Mapping[str, Measured]) -> None
     on, off = best["on"].figures, best["off"].figures
     title = f"batching, {CLIENTS} clients, {runtime}, {wire}: requests a second, on over off"
     report(title, figures, on.rate / off.rate, "at least 5")
+    off_spent, on_spent = (best[name].server + best[name].worker for name in ("off", "on"))
+    title = f"batching, {runtime}, {wire}: processor time of server and worker, off over on"
+    report(title, {}, off_spent / on_spent, "")
     report(f"batching, {runtime}, {wire}: p99 over p50, on", {}, on.p99 / on.p50, "at most 5")
 
 

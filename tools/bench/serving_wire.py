@@ -49,7 +49,11 @@ def body_of(arrays: Mapping[str, Array], wire: Wire) -> tuple[dict[str, str], by
         return {HEADER: "0"}, b"".join(array.tobytes() for array in arrays.values())
     inputs: list[dict[str, Any]] = []
     for name, array in arrays.items():
-        tensor = {"name": name, "shape": list(array.shape), "datatype": NAMES[array.dtype]}
+        tensor: dict[str, Any] = {
+            "name": name,
+            "shape": list(array.shape),
+            "datatype": NAMES[array.dtype],
+        }
         if wire is Wire.JSON:
             tensor["data"] = array.ravel().tolist()
         else:

@@ -6,16 +6,18 @@ import threading
 import time
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
-from topos.bundle.bundle import Bundle, Program
 from topos.bundle.measurement import Measurement
 from topos.engine import Numerics
 from topos.errors import ToposError
 from topos.runtimes import Executable, Runtime
+
+if TYPE_CHECKING:
+    from topos.bundle.bundle import Bundle, Program
 
 __all__ = ["Trial", "trials"]
 

@@ -12,6 +12,7 @@ from typing import Any, Final
 import numpy as np
 
 from topos.bundle.measurement import Measurement
+from topos.cli._figures import digits
 from topos.errors import UnavailableError
 
 __all__ = ["require", "write"]
@@ -101,7 +102,7 @@ def _draw_latency(axes: Any, place: int, found: Measurement, colour: str) -> Non
     axes.plot([tail], [place], color=colour, marker="|", markersize=12, markeredgewidth=2)
     axes.plot([half], [place], color=colour, marker="o", markersize=6)
     axes.annotate(
-        f"{half:.3g}", (half, place), (0, 8), textcoords="offset points", ha="center", fontsize=7
+        digits(half), (half, place), (0, 8), textcoords="offset points", ha="center", fontsize=7
     )
 
 
@@ -110,7 +111,7 @@ def _draw_throughput(axes: Any, place: int, found: Measurement, colour: str) -> 
     # A bar has no honest length where the axis has no zero.
     axes.plot([rate], [place], color=colour, marker="o", markersize=7)
     axes.annotate(
-        f"{rate:,.0f}", (rate, place), (0, 8), textcoords="offset points", ha="center", fontsize=7
+        digits(rate), (rate, place), (0, 8), textcoords="offset points", ha="center", fontsize=7
     )
 
 

@@ -6,20 +6,24 @@ import json
 import math
 from argparse import ArgumentParser, ArgumentTypeError, Namespace
 from collections.abc import Sequence
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
+from topos import bundle as bundles
 from topos import runtimes
-from topos.bundle import Bundle, Program
 from topos.bundle.measurement import PERCENTILES, Measurement
 from topos.bundle.rounds import rounds
 from topos.bundle.trial import Trial, trials
 from topos.cli import _bench_picture as picture
+from topos.cli._figures import duration, rate, size
 from topos.cli._progress import follow
 from topos.cli._shared import naming, table
 from topos.engine import Numerics
 from topos.errors import ArgumentError, BundleError, ToposError, UnavailableError
 from topos.runtimes import Runtime
 from topos.runtimes._command import DONE, FAILED, INTERRUPTED, UNUSABLE, complain
+
+if TYPE_CHECKING:
+    from topos.bundle import Bundle, Program
 
 __all__ = ["EPILOG", "HELP", "add_arguments", "run"]
 
@@ -41,7 +45,6 @@ HEADINGS: Final = (
     *("runtime", "rows", "compile", "first call", "p50", "p90", "p99", "max"),
     *("calls/s", "rows/s", "memory"),
 )
-UNITS: Final = ("s", "ms", "us")
 
 
 def add_arguments(parser: ArgumentParser) -> None:
@@ -106,7 +109,7 @@ def run(chosen: Namespace) -> int:
             raise ArgumentError(f"--threads takes at most {THREADS}, got {chosen.threads}")
         if chosen.png is not None:
             picture.require(chosen.png)
-        bundle = Bundle.load(chosen.bundle)
+        bundle = bundles.Bundle.load(chosen.bundle)
         ready = _runtimes(chosen.runtime)
         measured = trials(bundle, ready, _programs(bundle, chosen.rows), Numerics(chosen.numerics))
         return _measure(chosen, bundle, measured)
@@ -192,43 +195,10 @@ def _row(found: Measurement) -> tuple[str, ...]:
     return (
         found.runtime,
         "-" if found.rows is None else f"{found.rows:,}",
-        _time(found.compilation),
-        _time(found.first_call),
-        *(_time(found.percentile(percent)) for percent in PERCENTILES),
-        _rate(found.calls_per_second),
-        _rate(found.rows_per_second),
-        _size(found.memory),
+        duration(found.compilation),
+        duration(found.first_call),
+        *(duration(found.percentile(percent)) for percent in PERCENTILES),
+        rate(found.calls_per_second),
+        rate(found.rows_per_second),
+        size(found.memory),
     )
-
-
-def _time(seconds: float | None) -> str:
-    """Returns a duration with three digits in the unit that suits it."""
-    if seconds is None:
-        return "-"
-    for unit in UNITS[:-1]:
-        if seconds >= 1:
-            return f"{_digits(seconds)} {unit}"
-        seconds *= 1000
-    return f"{_digits(seconds)} {UNITS[-1]}"
-
-
-def _rate(number: float | None) -> str:
-    return "-" if number is None else _digits(number)
-
-
-def _size(number: float | None) -> str:
-    if number is None:
-        return "-"
-    for unit in ("B", "KiB", "MiB"):
-        if number < 1024:
-            return f"{_digits(number)} {unit}"
-        number /= 1024
-    return f"{_digits(number)} GiB"
-
-
-def _digits(number: float) -> str:
-    """Returns three significant digits, and every digit before the point."""
-    if number < 1:
-        return f"{number:.3g}"
-    whole = len(str(int(number)))
-    return f"{number:,.{max(0, 3 - whole)}f}"

@@ -135,7 +135,7 @@ def _serve(chosen: Namespace, log: BinaryIO | None) -> int:
     )
     answered = serve(
         Serving(
-            bundles=[Path(each) for each in chosen.bundles],
+            bundles=[Path(each).absolute() for each in chosen.bundles],
             runtime=chosen.runtime,
             numerics=chosen.numerics,
             host=chosen.host,

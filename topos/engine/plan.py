@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from functools import cached_property
 from os import PathLike
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from topos.engine.catalog import PatternMatch, patterns_of
@@ -103,15 +104,17 @@ class Plan:
         *,
         numerics: Numerics | str | None = None,
         options: Mapping[str, Any] | None = None,
+        cache: Path | None = None,
     ) -> CompiledPlan:
         """Returns the emitted module compiled by the runtime of that name, numerics as the plan's.
 
-        Raises what `topos.runtimes.load` and the runtime's `compile` raise.
+        `cache` is a folder that keeps what was compiled for later processes. Raises what `topos.runtimes.load` and the runtime's `compile` raise.
         """
         # A door: runtimes execute the text of plans.
         from topos.runtimes._compiled import compile_plan
 
-        return compile_plan(self, runtime, Numerics.of(numerics or self.numerics), options)
+        chosen = Numerics.of(numerics or self.numerics)
+        return compile_plan(self, runtime, chosen, options, cache)
 
     def export(
         self,

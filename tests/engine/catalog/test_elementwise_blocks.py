@@ -4,101 +4,28 @@ from __future__ import annotations
 
 import threading
 import tracemalloc
-from collections.abc import Callable
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
-import numpy.typing as npt
 import pytest
 from hypothesis import given, settings
 
-from tests.engine.catalog.blocks import blocks_of, lowered
+from tests.engine.catalog.blocks import FORMULAS, MAPS, Recording, blocks_of, fed, lowered, mixed
 from tests.engine.catalog.recordings import drawn
 from tests.engine.programs import Program, programs
 from tests.engine.test_programs import BOUNDED, recorded
 from tests.engine.test_sharing import node_by_node
 from tests.exact import same_runs
-from topos import Element, Network, Numerics, Symbol, Tape, Value, bf16, f16, f32, f64, i32
+from topos import Element, Network, Numerics, Symbol, Tape, Value, bf16, f16, f32, f64
 from topos.backend import Backend, Dispatch, Formula, Precision, Service, simd
 from topos.engine.catalog import discover, elect
 from topos.engine.catalog.kernels import home
 from topos.engine.catalog.kernels.elementwise import Blocks
 
-Array = npt.NDArray[Any]
-Recording = Callable[..., Value]
-
 POSTURES: Final = (Numerics.FAST, Numerics.EXACT)
 
 
-def special(count: int, element: Element, seed: int) -> Array:
-    """Returns numbers with zeros of both signs, ties, infinities and subnormals among them."""
-    numbers = drawn(count, seed=seed, element=f64) * 3.0
-    odd = [0.0, -0.0, np.inf, -np.inf, 1e-310, 1e-40, -1e-7, 88.0, 1e5, 1.0]
-    numbers[seed::7] = np.resize(odd, len(numbers[seed::7]))
-    with np.errstate(all="ignore"):
-        return np.clip(numbers, -6e4, 6e4).astype(element.dtype)
-
-
-def mixed(x: Value, y: Value, row: Value, column: Value, number: Value) -> Value:
-    rows, width = x.shape
-    wide = x * row.broadcast_along([0], [rows]) - column.broadcast_along([1], [width])
-    return wide.maximum(y) * number.broadcast(x.shape)
-
-
-FORMULAS: dict[str, Recording] = {
-    "arithmetic": lambda x, y, *_: (x * 0.5 + y).maximum(x) / ((x - y) * (x - y) + 2.0),
-    "negated": lambda x, y, *_: -(x - y),
-    "extrema_of_zeros": lambda x, y, *_: (x * 0.0).maximum(y * 0.0).minimum(-(x * 0.0)),
-    "extrema_with_a_number": lambda x, y, *_: x.maximum(0.0).minimum(y).maximum(-0.0),
-    "selected": lambda x, y, *_: x.less(y).select(x * 2.0, y + 1.0),
-    "selected_among_numbers": lambda x, y, *_: (x + y).greater(0.5).select(1.0 - x, 0.0),
-    "selected_inside": lambda x, y, *_: x.less(y).select(x, y + 1.0) * x,
-    "selected_over_numbers": lambda x, y, *_: x.less(y).select(y * 0.5, 1.0) * x,
-    "a_product_after_a_mask": lambda x, y, *_: x.less(y).select(x, 1.0) * (x * y),
-    "a_mask": lambda x, y, *_: (x * y).greater_equal(y + 0.25),
-    "stepped": lambda x, y, *_: (x * y).step(x) * y,
-    "converted": lambda x, y, *_: (x.convert(i32).convert(f64) * 0.5).convert(y.element) + y,
-    "narrowed": lambda x, y, *_: (x.convert(bf16) * y.convert(bf16) - 1.0).convert(x.element) * y,
-    "integers": lambda x, y, *_: x.convert(i32) * 3 - y.convert(i32),
-    "a_power": lambda x, y, *_: (x * x + 0.5) ** (y * 0.125),
-    "a_square": lambda x, y, *_: (x - y) ** 2.0 * 0.5,
-    "an_outer_sum": lambda x, y, r, c, n: (
-        x / (r.broadcast_along([0], [x.shape[0]]) + c.broadcast_along([1], [x.shape[1]])) - y
-    ),
-    "an_outer_power": lambda x, y, r, c, n: (
-        x
-        * (
-            r.broadcast_along([0], [x.shape[0]]).maximum(0.5)
-            ** c.broadcast_along([1], [x.shape[1]]).minimum(2.0)
-        )
-    ),
-    "a_column_of_powers": lambda x, y, r, c, n: (
-        x.maximum(0.25).minimum(4.0) ** c.broadcast_along([1], [x.shape[1]])
-    ),
-    "mixed": mixed,
-    "read_late": lambda x, y, *_: ((x + y) * 0.5 - x) * (x + 1.0) / (x * x + 1.0) + x,
-    "reshaped_operands": lambda x, y, *_: (
-        x.reshape((x.shape[0] * x.shape[1],)) * 2.0 + y.reshape((x.shape[0] * x.shape[1],)) - 1.0
-    ),
-}
-MAPS: dict[str, Recording] = {
-    name: (lambda x, y, *_, name=name: getattr(x.minimum(3.0).maximum(-3.0) * 0.5, name)() * y)
-    for name in ("exp", "expm1", "tanh", "logistic", "sin", "cos", "erf")
-} | {
-    name: (lambda x, y, *_, name=name: getattr(x * x + 0.5, name)() - y)
-    for name in ("ln", "log1p", "sqrt", "rsqrt")
-}
 SHAPES: Final = ((64, 64), (77, 48), (40, 33))
-
-
-def fed(formula: Recording, element: Element, shape: tuple[int, int]) -> tuple[Network, Value]:
-    """Records `formula` over inputs that have arrays."""
-    rows, width = shape
-    tape = Tape(element=element)
-    x, y = (tape.input(special(rows * width, element, i).reshape(shape)) for i in (1, 2))
-    row, column = tape.input(special(width, element, 3)), tape.input(special(rows, element, 4))
-    result = formula(x, y, row, column, tape.input(np.array(0.75, element.dtype)))
-    return tape.into_network(), result
 
 
 @pytest.mark.parametrize("shape", SHAPES, ids=str)
@@ -159,6 +86,16 @@ def test_a_chain_computes_in_its_result() -> None:
     assert out.tobytes() == ((x * numbers[0] + numbers[1]) * numbers[2]).tobytes()
 
 
+def test_scratch_is_taken_again_after_its_last_reader() -> None:
+    tape = Tape()
+    x = tape.input(shape=(64, 64))
+    total = x * 2.0
+    for number in range(20):
+        total = total + (x + float(number)).tanh()
+    with blocks_of():
+        assert len(kernel_of(tape.into_network(), total).scratch) == 2
+
+
 @pytest.mark.parametrize("element", [f16, bf16], ids=str)
 def test_short_formats_round_each_operation(element: Element) -> None:
     network, result = fed(FORMULAS["arithmetic"], element, (77, 48))
@@ -215,6 +152,18 @@ def test_a_result_is_written_over_an_operand_that_dies(over: bool, formula: Reco
     with blocks_of(least=1 << 60):
         apart = lowered(network, total).forward()
     assert same_runs(plan.forward(), apart)
+    assert same_runs(plan.forward(), apart)
+
+
+def test_a_value_may_repeat_as_a_row_and_as_a_column() -> None:
+    tape = Tape()
+    v, x = tape.input(drawn(48)), tape.input(drawn(48, 48, seed=1))
+    result = v.broadcast_along([0], [48]) * v.broadcast_along([1], [48]) - x
+    network = tape.into_network()
+    apart = lowered(network, result).forward()
+    with blocks_of(1 << 10):
+        plan = lowered(network, result)
+    assert "    elementwise(s0, s0, s1, out=r0)  # %5" in plan.schedule().splitlines()
     assert same_runs(plan.forward(), apart)
 
 

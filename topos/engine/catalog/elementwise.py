@@ -66,7 +66,8 @@ _OPERATIONS: Final = (
     Step,
     Sub,
 )
-_STRIDED: Final = (Narrow, Permute, Transpose, Unfold)
+# The results of these lie in another order, or repeat.
+_STRIDED: Final = (Broadcast, BroadcastAlong, Narrow, Permute, Transpose, Unfold)
 
 
 class Call(NamedTuple):
@@ -167,7 +168,7 @@ def _operand(view: View, node: int) -> _Operand | None:
     base = node
     while view.is_a(base, Reshape):
         (base,) = view.operands(base)
-    strided = isinstance(view.columns.forms[base].operation, (*_STRIDED, Broadcast, BroadcastAlong))
+    strided = isinstance(view.columns.forms[base].operation, _STRIDED)
     return None if strided else _Operand(node, "whole")
 
 
@@ -175,7 +176,7 @@ def _repeated(view: View, node: int, axes: tuple[int, ...]) -> _Operand | None:
     """Returns the operand of `node` as a row or a column, where it repeats along outer axes."""
     (operand,), rank = view.operands(node), len(view.shape(node))
     count = size(view.shape(operand))
-    if count == 1:
+    if count == 1 or view.number(operand) is not None:
         return _Operand(operand, "number")
     if axes == tuple(range(len(axes))):
         spread, columns = "row", count

@@ -14,7 +14,7 @@ from topos.serving.http.answer import Answer, compressed
 from topos.serving.http.body import Bodies, Body
 from topos.serving.http.exchange import Exchange
 from topos.serving.http.refusals import MethodError, UnknownPathError
-from topos.serving.http.request import read_inference
+from topos.serving.http.request import Inference, read_inference
 from topos.serving.http.response import write_response
 from topos.serving.session import Session
 from topos.serving.status import ModelStatus
@@ -64,35 +64,30 @@ class Inferences:
         exchange.path = "/v2/models/{model}/infer"
         model = served(self._session, name, version)
         exchange.model = model.name
+        if not model.version:
+            raise NotReadyError(model.name, model.reason)
         if exchange.method != "POST":
             raise MethodError(exchange.method, "POST")
         if self.closed:
             raise DrainingError("the server takes no more requests, it is about to end")
         self.under_way += 1
         try:
-            return await self._infer(exchange, receive, model)
+            return await self._infer(exchange, receive, name, version)
         finally:
             self.under_way -= 1
 
-    async def _infer(self, exchange: Exchange, receive: Receive, model: ModelStatus) -> Answer:
-        if not model.version:
-            raise NotReadyError(model.name, model.reason)
+    async def _infer(self, exchange: Exchange, receive: Receive, name: str, version: str) -> Answer:
         headers = exchange.headers
-        limits = self._bodies.limits
         with Body(self._bodies, headers) as body:
             content = await body.read(receive, exchange.whole)
-            length = _json_length(headers)
-            size = len(content) if length is None else length
-            inference = await _aside(
-                size, read_inference, content, length, model, limits.json_bytes
-            )
+            model, inference = await self._read(headers, content, name, version)
             exchange.rows = inference.rows
             deadline = _deadline(headers) or inference.deadline
             if deadline is not None:
-                deadline = min(deadline, limits.deadline)
-            results = await self._session.infer_async(
-                model.name, inference.inputs, deadline=deadline
-            )
+                deadline = min(deadline, self._bodies.limits.deadline)
+            # The session takes the request up before anything else can run: the version that
+            # answers is the one that is told.
+            results = await self._session.infer_async(name, inference.inputs, deadline=deadline)
         size = sum(results[name].nbytes for name, raw in inference.outputs.items() if not raw)
         text, length = await _aside(size, write_response, results, inference, model)
         answer = Answer(200, text)
@@ -101,9 +96,21 @@ class Inferences:
         accepted = headers.get(b"accept-encoding")
         return await _aside(len(text), compressed, answer, accepted) if accepted else answer
 
+    async def _read(
+        self, headers: Mapping[bytes, bytes], content: bytes | bytearray, name: str, version: str
+    ) -> tuple[ModelStatus, Inference]:
+        """Returns the request, and the model that serves now: a reload may come at any await."""
+        length, limit = _json_length(headers), self._bodies.limits.json_bytes
+        size = len(content) if length is None else length
+        while True:
+            model = served(self._session, name, version)
+            inference = await _aside(size, read_inference, content, length, model, limit)
+            if self._session.model(name).version == model.version:
+                return model, inference
+
 
 async def _aside(
-    size: int, function: Callable[[Unpack[Arguments]], Result], *arguments: Unpack[Arguments]
+    size: int, function: Callable[[Unpack[Arguments]], Result], *arguments: *Arguments
 ) -> Result:
     """Returns what `function` returns, on a thread where so many bytes would hold others up."""
     if size <= _LARGE:

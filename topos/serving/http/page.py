@@ -85,6 +85,7 @@ def page_routes(session: Session, timeline: Timeline, examples: Examples) -> lis
     async def status(request: Request) -> Response:
         models = session.models()
         weights = await asyncio.to_thread(lambda: [examples.weights(each) for each in models])
+        recent = await asyncio.to_thread(timeline.record)
         content = {
             "version": _version(),
             "uptime": round(time.monotonic() - start, 1),
@@ -92,7 +93,7 @@ def page_routes(session: Session, timeline: Timeline, examples: Examples) -> lis
                 {**_model(each), "weights": size, "counters": asdict(session.counters(each.name))}
                 for each, size in zip(models, weights, strict=True)
             ],
-            "timeline": timeline.record(),
+            "timeline": recent,
         }
         return _json(content)
 

@@ -93,8 +93,9 @@ class _Ring:
     def count(self, slot: int, seconds: float | None) -> None:
         place = slot % SLOTS
         if self._slots[place] != slot:
-            self._slots[place] = slot
+            # In this order, a thread that reads meanwhile finds no old counts under a new time.
             self._lines[place] = array("q", bytes(8 * (BINS + 1)))
+            self._slots[place] = slot
         self._lines[place][0 if seconds is None else 1 + _bin(seconds)] += 1
 
     def counts(self, slot: int) -> Counts:
@@ -116,27 +117,39 @@ def _bin(seconds: float) -> int:
 def _series(counts: Iterable[Counts]) -> dict[str, Any]:
     total: Counts = sum(counts, np.zeros((SLOTS, BINS + 1), np.int64))
     answered = total[:, 1:]
+    histogram = answered.sum(axis=0)
+    *percentiles, overall = _percentiles(np.vstack([answered, histogram]))
     return {
         "slots": [
-            [int(line.sum()), int(failed), *_percentiles(line)]
-            for line, failed in zip(answered, total[:, 0], strict=True)
+            [number, failed, *each]
+            for number, failed, each in zip(
+                answered.sum(axis=1).tolist(), total[:, 0].tolist(), percentiles, strict=True
+            )
         ],
-        "histogram": answered.sum(axis=0).tolist(),
-        "percentiles": _percentiles(answered.sum(axis=0)),
+        "histogram": histogram.tolist(),
+        "percentiles": overall,
     }
 
 
-def _percentiles(line: Counts) -> list[float | None]:
-    if not line.any():
-        return [None] * len(PERCENTS)
-    return [_percentile(line, percent) for percent in PERCENTS]
+def _percentiles(lines: Counts) -> list[list[float | None]]:
+    """Returns the percentiles of each line of counts, or as many times None where all are zero."""
+    reached = np.cumsum(lines, axis=1)
+    figures = np.stack([_percentile(lines, reached, percent) for percent in PERCENTS], axis=1)
+    return [
+        [float(f"{figure:.4g}") for figure in line] if total else [None] * len(PERCENTS)
+        for line, total in zip(figures.tolist(), reached[:, -1].tolist(), strict=True)
+    ]
 
 
-def _percentile(line: Counts, percent: int) -> float:
-    """Returns where that share of the counts lies, each spread evenly over its bin's logarithm."""
-    reached = np.cumsum(line)
-    wanted = reached[-1] * percent / 100
-    place = int(np.searchsorted(reached, wanted))
-    part = 1 - (reached[place] - wanted) / line[place]
+def _percentile(lines: Counts, reached: Counts, percent: int) -> npt.NDArray[np.float64]:
+    """Returns where that share of each line lies, a bin's counts spread evenly over its logarithm.
+
+    What it returns for a line of zeros means nothing.
+    """
+    wanted = reached[:, -1] * (percent / 100)
+    place = np.minimum((reached < wanted[:, None]).sum(axis=1), BINS - 1)
+    own = np.arange(len(lines)), place
+    part = 1 - (reached[own] - wanted) / np.maximum(lines[own], 1)
     low, high = EDGES[place], EDGES[place + 1]
-    return float(f"{low * (high / low) ** part:.4g}")
+    found: npt.NDArray[np.float64] = low * (high / low) ** part
+    return found

@@ -121,34 +121,47 @@ def _is_remote(chosen: Chosen) -> bool:
 def _called(
     form: Elementwise, kernels: Sequence[Kernel]
 ) -> tuple[tuple[_Call, ...], tuple[np.dtype[Any], ...]]:
-    """Returns the calls and the scratch that they fill, each taken again after its last reader."""
+    """Returns the calls and the scratch that they fill."""
     deaths = {place: i for i, call in enumerate(form.calls) for place in call.places}
-    held: dict[int, int] = {}
-    free: dict[np.dtype[Any], list[int]] = {}
-    scratch: list[np.dtype[Any]] = []
-    calls = []
+    scratch, calls = _Scratch(), []
     for i, (call, kernel) in enumerate(zip(form.calls, kernels, strict=True)):
-        dtype, room = call.form.type.element.dtype, None
         dying = [place for place in dict.fromkeys(call.places) if deaths[place] == i]
-        given = [place for place in dying if place in held]
-        over = [place for place in given if _may_overwrite(kernel, call.places, place)]
-        early = [place for place in over if scratch[held[place]] == dtype]
-        if kernel.writes and i + 1 == len(kernels):
-            room = len(scratch)
-        elif kernel.writes:
-            if early:
-                given.remove(early[0])
-                room = held[early[0]]
-            elif free.get(dtype):
-                room = free[dtype].pop()
-            else:
-                room = len(scratch)
-                scratch.append(dtype)
-            held[len(form.spreads) + i] = room
-        for place in given:
-            free.setdefault(scratch[held[place]], []).append(held[place])
+        room = None
+        if kernel.writes and i + 1 < len(kernels):
+            over = [place for place in dying if _may_overwrite(kernel, call.places, place)]
+            room = scratch.taken(len(form.spreads) + i, call.form.type.element.dtype, over)
         calls.append(_Call(kernel.function, call.places, room))
-    return tuple(calls), tuple(scratch)
+        scratch.give_back(dying)
+    if kernels[-1].writes:
+        calls[-1] = calls[-1]._replace(room=len(scratch.dtypes))
+    return tuple(calls), tuple(scratch.dtypes)
+
+
+class _Scratch:
+    """The rooms of the values alive, each taken again after the last reader of what it holds."""
+
+    def __init__(self) -> None:
+        self.dtypes: list[np.dtype[Any]] = []
+        self._held: dict[int, int] = {}
+        self._free: dict[np.dtype[Any], list[int]] = {}
+
+    def taken(self, place: int, dtype: np.dtype[Any], over: Sequence[int]) -> int:
+        """Returns the room of the value at `place`: that of one of `over`, a free or a new one."""
+        free = self._free.setdefault(dtype, [])
+        held = [each for each in over if each in self._held]
+        early = [each for each in held if self.dtypes[self._held[each]] == dtype]
+        if early:
+            free.append(self._held.pop(early[0]))
+        elif not free:
+            free.append(len(self.dtypes))
+            self.dtypes.append(dtype)
+        self._held[place] = free.pop()
+        return self._held[place]
+
+    def give_back(self, places: Sequence[int]) -> None:
+        """Frees the rooms of the values at `places`, where they have any."""
+        for room in [self._held.pop(place) for place in places if place in self._held]:
+            self._free.setdefault(self.dtypes[room], []).append(room)
 
 
 def _may_overwrite(kernel: Kernel, places: Sequence[int], place: int) -> bool:

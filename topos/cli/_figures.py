@@ -1,0 +1,46 @@
+"""Figures for people: durations, rates and sizes in the unit that suits them, in three digits."""
+
+from __future__ import annotations
+
+from typing import Final
+
+__all__ = ["digits", "duration", "rate", "size"]
+
+NONE: Final = "-"
+
+
+def duration(seconds: float | None) -> str:
+    """Returns a duration in seconds, milliseconds or microseconds."""
+    if seconds is None:
+        return NONE
+    for unit in ("s", "ms"):
+        if seconds >= 1:
+            return f"{digits(seconds)} {unit}"
+        seconds *= 1000
+    return f"{digits(seconds)} us"
+
+
+def rate(number: float | None) -> str:
+    """Returns how many a second."""
+    return NONE if number is None else digits(number)
+
+
+def size(number: float | None) -> str:
+    """Returns a number of bytes."""
+    if number is None:
+        return NONE
+    if number < 1024:
+        return f"{number:.0f} B"
+    for unit in ("KiB", "MiB"):
+        number /= 1024
+        if number < 1024:
+            return f"{digits(number)} {unit}"
+    return f"{digits(number / 1024)} GiB"
+
+
+def digits(number: float) -> str:
+    """Returns three significant digits, and every digit before the point."""
+    if number < 1:
+        return f"{number:.3g}"
+    whole = len(str(int(number)))
+    return f"{number:,.{max(0, 3 - whole)}f}"
