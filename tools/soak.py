@@ -173,28 +173,24 @@ async def worn(chosen: argparse.Namespace, stage: Stage) -> None:
         abuse.broken_off(traffic, pause=0.1),
         abuse.slow(traffic),
     ]
-    others = [stage.disturbance.run(disturbing), stage.samples.sample(), progress(stage, seconds)]
-    working, around = started(clients), started(others)
     stage.ledger.began = time.monotonic()
+    working = started(clients)
+    around = started([stage.samples.sample(), progress(stage, seconds)])
+    disturbance = asyncio.create_task(stage.disturbance.run(seconds, disturbing))
     try:
-        await asyncio.wait([*working, *around], timeout=seconds, return_when="FIRST_EXCEPTION")
-        for task in around:
-            task.cancel()
-        await asyncio.wait(around)
-        workers = stage.server.workers()
-        working += started([traffic.burst(random.Random(f"{chosen.seed} end"))])
-        await asyncio.sleep(TAKEN_SECONDS)
-        await drained(stage)
-        await asyncio.wait(working, timeout=DRAIN_SECONDS)
+        # Only the disturbance ends by itself; a client that does has failed.
+        await asyncio.wait([disturbance, *working, *around], return_when="FIRST_COMPLETED")
+        if disturbance.done():
+            working += started([traffic.burst(random.Random(f"{chosen.seed} end"))])
+            await asyncio.sleep(TAKEN_SECONDS)
+            await drained(stage)
+            await asyncio.wait(working, timeout=DRAIN_SECONDS)
     finally:
-        for task in (*working, *around):
+        for task in (disturbance, *working, *around):
             task.cancel()
-    for outcome in await asyncio.gather(*working, *around, return_exceptions=True):
+    for outcome in await asyncio.gather(disturbance, *working, *around, return_exceptions=True):
         if isinstance(outcome, Exception):
             raise outcome
-    for number in workers:
-        if Path(f"/proc/{number}").exists():
-            stage.ledger.fault("end", f"worker {number} is left")
 
 
 def started(work: list[Coroutine[Any, Any, None]]) -> list[asyncio.Task[None]]:
@@ -205,7 +201,7 @@ def started(work: list[Coroutine[Any, Any, None]]) -> list[asyncio.Task[None]]:
 async def drained(stage: Stage) -> None:
     """Ends the server while everyone goes on."""
     stage.ledger.draining = True
-    began = time.monotonic()
+    began, workers = time.monotonic(), stage.server.workers()
     try:
         status = await asyncio.to_thread(stage.server.end)
     except Exception as error:
@@ -216,6 +212,9 @@ async def drained(stage: Stage) -> None:
     print(f"SIGTERM ended the server within {time.monotonic() - began:.1f} s, status {status}")
     if status:
         stage.ledger.fault("end", f"the server ended with status {status}: {stage.server.said()}")
+    for number in workers:
+        if Path(f"/proc/{number}").exists():
+            stage.ledger.fault("end", f"worker {number} is left")
 
 
 async def progress(stage: Stage, seconds: float) -> None:

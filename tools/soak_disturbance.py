@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import itertools
 import json
 import os
 import random
@@ -46,13 +47,14 @@ class Disturbance:
         self._headers, self._traffic, self._ledger = headers, traffic, ledger
         self._drawn = random.Random(f"{seed} disturbance")
 
-    async def run(self, pause: float) -> None:
-        """Disturbs in turn, until it is cancelled in a pause."""
-        while True:
-            for disturb in (self.reload, self.kill, self.damage, self.reload_and_kill):
-                await asyncio.sleep(pause)
-                # A bundle that is left damaged would be a fault of the soak's own.
-                await asyncio.shield(disturb())
+    async def run(self, seconds: float, pause: float) -> None:
+        """Disturbs in turn for so many seconds, and ends with everything in order again."""
+        end = time.monotonic() + seconds
+        in_turn = itertools.cycle((self.reload, self.kill, self.damage, self.reload_and_kill))
+        while (left := end - time.monotonic()) > 0.0:
+            await asyncio.sleep(min(pause, left))
+            if left > pause:
+                await next(in_turn)()
 
     async def reload(self) -> None:
         """Puts another version in the place of a model's bundle, and has it loaded."""
@@ -93,7 +95,7 @@ class Disturbance:
         await asyncio.sleep(self._drawn.uniform(0.0, LONGEST_WAIT))
         os.kill(victim, signal.SIGKILL)
         self._ledger.count("workers killed")
-        await self._recovered(victim, len(workers))
+        await self._recovered(victim)
         await burst
 
     async def reload_and_kill(self) -> None:
@@ -110,9 +112,11 @@ class Disturbance:
         else:
             self._ledger.count("workers killed")
         await loading
-        await self._recovered(victim, len(self._served))
+        await self._recovered(victim)
 
-    async def _recovered(self, victim: int, count: int) -> None:
+    async def _recovered(self, victim: int) -> None:
+        """Waits until every model has a worker and none has two, as after a reload."""
+        count = len(self._served)
         end = time.monotonic() + RECOVERY_SECONDS
         while time.monotonic() < end:
             workers = self._server.workers()

@@ -73,6 +73,8 @@ class Connection:
 
     def reset(self) -> None:
         """Resets the connection, as a client does that dies."""
+        if self._writer.is_closing():
+            return
         sock: socket.socket = self._writer.get_extra_info("socket")
         sock.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, RESET)
         self._writer.transport.abort()

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import msgspec
 import pytest
+from safetensors.numpy import load_file, save_file
 
 from tests.bundle.bundled_models import mlp, rewritten
 from tests.project.paths import ROOT
@@ -81,6 +82,15 @@ def test_weights_of_another_model_are_outside(folder: Path, tmp_path: Path) -> N
         check(folder)
     rewritten(folder)
     assert states(check(folder, [HERE]), HERE) == [State.OUTSIDE] * 2
+
+
+def test_the_furthest_call_decides(folder: Path) -> None:
+    path = folder / "rows1.sample.safetensors"
+    sample = load_file(path)
+    sample["1/results/scores"] = sample["1/results/scores"] + 1
+    save_file(sample, path)
+    rewritten(folder)
+    assert states(check(folder, [HERE]), HERE) == [State.OUTSIDE, State.INSIDE]
 
 
 def test_a_signature_that_is_not_the_manifests_fails(folder: Path) -> None:

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from tests.bundle.bundled_models import attention, inferred, mlp, recorded
-from topos import Activation, Element, Plan, Tape, Value, bf16, f16, f32, f64, runtimes
-from topos.bundle.envelope import FACTORS, deviation, envelopes
+from topos import Activation, Element, Plan, Tape, Value, bf16, f16, f32, f64, i64, runtimes
+from topos.bundle.envelope import FACTORS, FLOOR, deviation, envelopes
 from topos.bundle.sample import calls_of
 from topos.bundle.subject import Subject, subjects_of
 from topos.bundle.walk import evaluated
@@ -115,6 +115,34 @@ def test_the_envelope_grows_with_the_factor_and_not_with_the_scale() -> None:
 
     assert allowed(1.0) == pytest.approx(allowed(1024.0), rel=1e-3)
     assert FACTORS["f32"] * 2.0**-24 < allowed(1.0) < FACTORS["f32"] * 2.0**-19
+
+
+def test_a_conversion_that_rounds_nothing_moves_nothing_and_a_quotient_does() -> None:
+    tape = Tape()
+    whole = tape.input(shape=[4], element=i64, name="whole").convert(f32).named("converted")
+    (whole / 3.0).named("thirds")
+    # Nothing times a mask stays nothing, and is not greater than nothing.
+    masked = whole * tape.leaf([1.0, 0.0, 1.0, 0.0])
+    masked.greater(0.0).named("positive")
+    plan = tape.into_network().entry(["converted", "thirds", "positive"]).lower()
+    subject = subject_of(plan)
+    calls = calls_of(subject, [{"whole": np.array([1, 2, 3, 7])}], 0)
+    answers = [evaluated(subject, inputs) for inputs in calls]
+    found = envelopes(subject, calls, answers)
+    assert found["converted"] == FLOOR * 2.0**-23
+    assert FACTORS["f32"] * 2.0**-24 <= found["thirds"] <= FACTORS["f32"] * 2.0**-22
+    assert found["positive"] == 0
+
+
+def test_a_result_that_others_are_made_of_is_kept() -> None:
+    tape = Tape()
+    inner = tape.input(shape=[3], name="x").exp().named("inner")
+    (inner + inner).named("outer")
+    subject = subject_of(tape.into_network().entry(["outer"], observe=["inner"]).lower())
+    (inputs, _) = calls_of(subject, [], 0)
+    found = evaluated(subject, inputs)
+    assert list(found) == ["outer", "inner"]
+    assert (found["inner"].numpy() * 2 == found["outer"].numpy()).all()
 
 
 def test_cancellation_widens_the_envelope() -> None:

@@ -138,13 +138,13 @@ def test_inputs_become_resident_by_name_or_by_symbol(tmp_path: Path) -> None:
 def test_what_has_no_name_is_numbered(tmp_path: Path) -> None:
     tape = Tape()
     weight = tape.parameter([1.0, 2.0])
-    other = tape.parameter([1.0, 2.0], name="parameter1")
+    other = tape.parameter([1.0, 2.0], name="input1")
     first, second = tape.input(shape=[2]), tape.input(shape=[2], name="input0")
     total = weight * first + other * second
     plan = tape.into_network().entry([total.symbol]).lower()
     (program,) = plan.export(tmp_path / "b").programs
     assert [each.name for each in program.arguments] == [
-        *("parameter0", "parameter1", "input1", "input0")
+        *("parameter0", "input1", "input2", "input0")
     ]
     assert [each.name for each in program.results] == ["result0"]
 
@@ -245,6 +245,10 @@ REFUSED: dict[str, tuple[Sequence[Any], dict[str, Any]]] = {
     ),
     "a bundle needs one plan or more, got none": ([], {}),
     "an export needs plans, got int": ([3], {}),
+    "a sample needs one row or more, got none": (
+        [tokens(2)],
+        {"samples": [{"tokens": np.zeros((0, 4), np.int64)}], "batched": True},
+    ),
     "a bundle's name needs letters, digits": ([mlp()], {"name": "../up"}),
     "a sample needs 'tokens' of i64[4, 4] given": ([tokens(2)], {"batched": True}),
     "a sample names 'words', and the inputs of a call are tokens": (
@@ -280,6 +284,11 @@ def test_an_export_says_what_it_needs(tmp_path: Path, reason: str) -> None:
         export(tmp_path / "b", plans, **options)
     assert reason in str(refused.value)
     assert list(tmp_path.iterdir()) == []
+
+
+def test_what_is_no_plan_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(ArgumentError, match="an export needs plans, got Network"):
+        export(tmp_path / "b", mlp().network)  # type: ignore[arg-type]  # Refused.
 
 
 def test_a_parameter_without_a_payload_is_asked_for(tmp_path: Path) -> None:

@@ -88,6 +88,12 @@ def test_a_target_is_a_plan_a_pair_or_a_function(project: Path, capsys: Captured
     assert (weights(project / "d"), Bundle.load("d").name) == ([3, 4], "other")
 
 
+def test_a_module_is_looked_for_in_the_working_folder(project: Path) -> None:
+    assert str(project) not in sys.path
+    assert main(["export", "lines:one", "a"]) == 0
+    assert weights(project / "a") == [1, 2]
+
+
 def test_options_reach_the_export(project: Path) -> None:
     assert main(["export", "lines.py:one", "a", "--compatibility", "1.9.0", "--seed", "4"]) == 0
     assert Bundle.load("a").compatibility == "1.9.0"

@@ -20,7 +20,7 @@ from topos.serving import Session, Settings
 from topos.serving.http import Application, Limits, Observers, Token
 from topos.serving.http.server import configuration
 
-__all__ = ["Reply", "Server", "binary", "exchanged", "infer", "reply", "request", "running"]
+__all__ = ["Reply", "Server", "ask", "binary", "exchanged", "infer", "reply", "request", "running"]
 
 # Far more than anything takes, for a machine that does much else.
 SECONDS = 60.0
@@ -112,6 +112,13 @@ def exchanged(port: int, sent: bytes) -> Reply:
     with socket.create_connection(("127.0.0.1", port), timeout=SECONDS) as connection:
         connection.sendall(sent)
         return reply(connection)
+
+
+def ask(server: Server, path: str, body: bytes | None = None, **headers: str) -> Reply:
+    """What a server answers to a request, by POST where there is a body."""
+    method = "GET" if body is None else "POST"
+    named = {name.replace("_", "-"): value for name, value in headers.items()}
+    return exchanged(server.port, request(method, path, body or b"", named))
 
 
 def reply(connection: socket.socket) -> Reply:

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import asyncio
-import dataclasses
 import gzip
 import json
 import time
 from collections.abc import Iterator
-from io import BytesIO
 from pathlib import Path
 from typing import Any
 
@@ -18,28 +15,17 @@ import pytest
 from tests.serving.serving_bundles import exported_mlp, exported_total, truth
 from tests.serving.serving_http import (
     SECONDS,
-    Reply,
     Server,
+    ask,
     binary,
     exchanged,
     infer,
     request,
     running,
 )
-from topos.errors import ArgumentError
 from topos.serving import (
-    BusyError,
-    DeadlineError,
-    DrainingError,
-    ModelPort,
-    ModelStatus,
-    NotReadyError,
     Settings,
-    WorkerError,
 )
-from topos.serving.http import Application, Observers, Token
-from topos.serving.http.access_log import AccessLog
-from topos.serving.http.exchange import Exchange
 
 ROWS = np.ones((2, 6), np.float32)
 INFER = "/v2/models/mlp/infer"
@@ -57,12 +43,6 @@ def bundles(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
 def server(bundles: list[Path]) -> Iterator[Server]:
     with running(bundles, settings=Settings(max_rows=64)) as server:
         yield server
-
-
-def ask(server: Server, path: str, body: bytes | None = None, **headers: str) -> Reply:
-    method = "GET" if body is None else "POST"
-    named = {name.replace("_", "-"): value for name, value in headers.items()}
-    return exchanged(server.port, request(method, path, body or b"", named))
 
 
 def lines(server: Server, count: int) -> list[dict[str, Any]]:
@@ -230,203 +210,3 @@ def test_a_draining_server_is_alive_and_not_ready(server: Server) -> None:
 def test_the_page_is_served(server: Server) -> None:
     assert ask(server, "/").headers["content-type"].startswith("text/html")
     assert len(json.loads(ask(server, "/status.json").body)["models"]) == 2
-
-
-@pytest.fixture(scope="module")
-def guarded(bundles: list[Path]) -> Iterator[Server]:
-    with running(bundles, token="right.token==") as server:
-        yield server
-
-
-@pytest.mark.parametrize(
-    "authorization",
-    [
-        "",
-        "Bearer",
-        "Bearer wrong",
-        "Basic right.token==",
-        "Bearer right.token== x",
-        "Bearer \u00fc",
-    ],
-)
-def test_only_the_token_opens_a_guarded_server(guarded: Server, authorization: str) -> None:
-    answer = ask(guarded, "/v2", authorization=authorization)
-    assert (answer.status, answer.headers["www-authenticate"]) == (401, "Bearer")
-    assert ask(guarded, "/metrics", authorization=authorization).status == 401
-    assert ask(guarded, INFER, infer(ROWS), authorization=authorization).status == 401
-    assert ask(guarded, "/status.json", authorization=authorization).status == 401
-    assert ask(guarded, "/v2/health/ready", authorization=authorization).status == 200
-
-
-def test_the_token_opens(guarded: Server) -> None:
-    for header in ("Bearer right.token==", "bearer  right.token=="):
-        assert ask(guarded, INFER, infer(ROWS), authorization=header).status == 200
-    load = ask(guarded, "/v2/repository/models/mlp/load", b"{}", authorization=header)
-    assert json.loads(load.body)["name"] == "mlp"
-
-
-@pytest.mark.parametrize("text", ["", "with space", "line\nbreak", "\u00fcber", "=ab"])
-def test_a_token_that_no_header_can_carry_is_refused(text: str) -> None:
-    with pytest.raises(ArgumentError, match=r"^the token needs letters, digits"):
-        Token(text)
-    assert "secret" not in repr(Token("secret"))
-
-
-class FailingSession:
-    """A session whose only model answers every request with one error."""
-
-    def __init__(self, error: Exception) -> None:
-        self.error = error
-
-    def model(self, name: str) -> ModelStatus:
-        port = ModelPort("x", (6,), np.dtype(np.float32))
-        return ModelStatus(name, "1", True, "", True, (1,), (port,), (port,), "interpreter", 0)
-
-    def models(self) -> tuple[ModelStatus, ...]:
-        return (self.model("mlp"),)
-
-    async def infer_async(self, *_: object, deadline: float | None) -> dict[str, Any]:
-        raise self.error
-
-
-def failed(error: Exception) -> tuple[int, dict[bytes, bytes], dict[str, Any]]:
-    """What an application answers where its session raises `error`."""
-    session: Any = FailingSession(error)
-
-    async def receive() -> dict[str, Any]:
-        return {"type": "http.request", "body": infer(ROWS)}
-
-    return called(Application(session, Observers()), INFER, receive)
-
-
-def called(
-    application: Application, path: str, receive: Any, method: str = "POST"
-) -> tuple[int, dict[bytes, bytes], dict[str, Any]]:
-    """Status, headers and JSON of an answer, without a connection."""
-    sent: list[Any] = []
-
-    async def send(message: Any) -> None:
-        sent.append(message)
-
-    scope = {"type": "http", "method": method, "path": path, "headers": []}
-    asyncio.run(application(scope, receive, send))
-    assert application.in_flight == application.inferences.under_way == 0
-    start, body = sent
-    return start["status"], dict(start["headers"]), json.loads(body["body"])
-
-
-def test_a_full_queue_is_told_with_when_to_come_again() -> None:
-    status, headers, answer = failed(BusyError("mlp", 2.2))
-    assert (status, headers[b"retry-after"]) == (429, b"3")
-    assert answer == {"error": "the queue of mlp is full, retry in 2.2 seconds"}
-    assert failed(BusyError("mlp", 0.01))[1][b"retry-after"] == b"1"
-
-
-@pytest.mark.parametrize(
-    ("error", "status"),
-    [
-        (DeadlineError("mlp", 1.0), 504),
-        (DrainingError("it ends"), 503),
-        (NotReadyError("mlp", "it compiles"), 503),
-        (WorkerError("it crashed"), 500),
-    ],
-)
-def test_what_the_session_raises_has_its_status(error: Exception, status: int) -> None:
-    found, _, answer = failed(error)
-    assert (found, answer) == (status, {"error": str(error)})
-
-
-def test_a_fault_of_ours_tells_the_identifier_and_nothing_else(
-    caplog: pytest.LogCaptureFixture,
-) -> None:
-    status, headers, answer = failed(KeyError("a secret"))
-    assert status == 500
-    identifier = headers[b"x-request-id"].decode()
-    assert answer == {"error": f"the server failed on request {identifier}"}
-    assert identifier in caplog.text
-    assert "a secret" in caplog.text
-
-
-class SlowStream(BytesIO):
-    """A file that takes a while, as a full pipe does."""
-
-    def write(self, data: Any) -> int:
-        time.sleep(0.3)
-        return super().write(data)
-
-
-def test_a_log_that_does_not_keep_up_holds_nobody_up() -> None:
-    async def record() -> float:
-        log = AccessLog(SlowStream())
-        exchange = Exchange("GET", b"some", {})
-        longest = 0.0
-        for _ in range(40):
-            start = time.monotonic()
-            log.record(exchange, 200, 0, 0.0)
-            await asyncio.sleep(0.01)
-            longest = max(longest, time.monotonic() - start)
-        return longest
-
-    assert asyncio.run(record()) < 0.25
-
-
-def test_a_log_that_breaks_counts_what_it_lost() -> None:
-    class Broken(BytesIO):
-        def write(self, data: Any) -> int:
-            raise OSError("no space left")
-
-    async def record() -> int:
-        log = AccessLog(Broken())
-        log.record(Exchange("GET", b"some", {}), 200, 0, 0.0)
-        log.flush()
-        return log.lost
-
-    assert asyncio.run(record()) == 1
-
-
-class ReloadedSession(FailingSession):
-    """A session that swaps its version while a body is on its way; it answers with zeros."""
-
-    def __init__(self) -> None:
-        super().__init__(AssertionError())
-        self.version = "1"
-
-    def model(self, name: str) -> ModelStatus:
-        return dataclasses.replace(super().model(name), version=self.version)
-
-    async def infer_async(self, *_: object, deadline: float | None) -> dict[str, Any]:
-        version, self.version = self.version, "3"
-        return {"x": np.full((2, 6), float(version))}
-
-
-@pytest.mark.parametrize("size", [0, 2**18])
-def test_the_version_that_answers_is_the_one_that_is_told(size: int) -> None:
-    session: Any = ReloadedSession()
-    body = infer(ROWS, padding="x" * size)
-
-    async def receive() -> dict[str, Any]:
-        session.version = "2"
-        return {"type": "http.request", "body": body}
-
-    status, _, answer = called(Application(session, Observers()), INFER, receive)
-    assert status == 200
-    assert answer["model_version"] == "2"
-    assert set(answer["outputs"][0]["data"]) == {2.0}
-
-
-def test_a_version_that_is_gone_by_the_end_of_the_body_is_unknown() -> None:
-    session: Any = ReloadedSession()
-
-    async def receive() -> dict[str, Any]:
-        session.version = "2"
-        return {"type": "http.request", "body": infer(ROWS)}
-
-    path = "/v2/models/mlp/versions/1/infer"
-    status, _, answer = called(Application(session, Observers()), path, receive)
-    assert (status, answer) == (404, {"error": "version: mlp has version 2, got '1'"})
-
-
-def test_a_model_called_infer_has_metadata() -> None:
-    session: Any = FailingSession(AssertionError())
-    status, _, answer = called(Application(session, Observers()), "/v2/models/infer", None, "GET")
-    assert (status, answer["name"]) == (200, "infer")

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import asyncio
 import gzip
-import json
 import socket
 import time
 from collections.abc import Iterator
@@ -24,7 +22,6 @@ from tests.serving.serving_http import (
     running,
 )
 from topos.serving.http import Limits
-from topos.serving.http.joined import JoinedTransport
 from topos.serving.http.page import page
 
 ROWS = np.ones((2, 6), np.float32)
@@ -127,26 +124,6 @@ def test_a_body_that_stalls_is_refused_and_the_connection_closed(server: Server)
         assert closed(connection)
 
 
-@pytest.mark.parametrize("start", [b"", b"\r\n\r\n", b"POST", b"POST / HTTP/1.1\r\nhost: x\r\n"])
-def test_a_head_that_stalls_is_refused_and_the_connection_closed(
-    server: Server, start: bytes
-) -> None:
-    began = time.monotonic()
-    with connected(server) as connection:
-        connection.sendall(start)
-        assert reply(connection).status == 408
-        assert closed(connection)
-    assert time.monotonic() - began < 5
-
-
-def test_a_head_that_stalls_later_on_a_connection_is_refused(server: Server) -> None:
-    with connected(server) as connection:
-        connection.sendall(request("GET", "/v2/health/live") + b"GET /v2")
-        assert reply(connection).status == 200
-        assert reply(connection).status == 408
-        assert closed(connection)
-
-
 @pytest.mark.parametrize("rest", [b"", b"\r\n"])
 def test_an_idle_connection_is_closed(server: Server, rest: bytes) -> None:
     with connected(server) as connection:
@@ -171,31 +148,6 @@ def _drip(connection: socket.socket) -> None:
         time.sleep(0.05)
 
 
-def test_a_head_beyond_the_limit_is_refused(server: Server) -> None:
-    with connected(server) as connection:
-        connection.sendall(b"GET / HTTP/1.1\r\n" + b"x: y\r\n" * 2_000)
-        assert reply(connection).status == 431
-        assert closed(connection)
-
-
-@pytest.mark.parametrize(
-    "sent",
-    [
-        b"no http at all\r\n\r\n",
-        b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03",
-        b"POST / HTTP/1.1\r\ncontent-length: -5\r\n\r\n",
-        b"POST / HTTP/1.1\r\ncontent-length: 5\r\ncontent-length: 6\r\n\r\n",
-        b"POST / HTTP/1.1\r\ncontent-length: 5\r\ntransfer-encoding: chunked\r\n\r\n",
-        b"GET / HTTP/1.1\r\nname with space: x\r\n\r\n",
-        b"GET /\xff HTTP/1.1\r\n\r\n",
-        b"CONNECT a:80 HTTP/1.1\r\nhost: a\r\n\r\n",
-    ],
-)
-def test_what_is_no_http_is_refused(server: Server, sent: bytes) -> None:
-    answer = exchanged(server.port, sent)
-    assert (answer.status, answer.error) == (400, "request: is not HTTP/1.1")
-
-
 def test_clients_that_leave_in_the_middle_are_forgotten(server: Server) -> None:
     whole = request("POST", INFER, infer(ROWS))
     for length in (1, 60, len(whole) - 1, len(whole)):
@@ -215,21 +167,6 @@ def _until_idle(server: Server) -> None:
     raise AssertionError("a request of a client that left is still under way")
 
 
-def test_connections_beyond_the_limit_are_refused(server: Server) -> None:
-    connections = [connected(server) for _ in range(LIMITS.connections)]
-    try:
-        # The kernel connects before the server knows, and the server takes them in order.
-        connections[-1].sendall(request("GET", "/v2/health/live"))
-        assert reply(connections[-1]).status == 200
-        with connected(server) as connection:
-            answer = reply(connection)
-            assert answer.status == 503
-            assert closed(connection)
-    finally:
-        for each in connections:
-            each.close()
-
-
 def test_pipelined_requests_are_answered_in_order(server: Server) -> None:
     sent = b"".join(request("POST", INFER, infer(ROWS, id=str(n))) for n in range(4))
     with connected(server) as connection:
@@ -239,14 +176,6 @@ def test_pipelined_requests_are_answered_in_order(server: Server) -> None:
             received += connection.recv(65536)
     found = [received.index(b'"id":"%d"' % n) for n in range(4)]
     assert found == sorted(found)
-
-
-def test_a_request_of_http_1_0_is_answered_and_closed(server: Server) -> None:
-    with connected(server) as connection:
-        connection.sendall(b"GET /v2/health/live HTTP/1.0\r\n\r\n")
-        answer = reply(connection)
-        assert json.loads(answer.body) == {"live": True}
-        assert closed(connection)
 
 
 def test_an_answer_without_a_body_arrives(server: Server) -> None:
@@ -269,28 +198,6 @@ def test_leave_to_send_is_given_at_once(server: Server) -> None:
         assert connection.recv(65536) == b"HTTP/1.1 100 Continue\r\n\r\n"
         connection.sendall(body)
         assert reply(connection).status == 200
-
-
-def test_head_and_body_of_an_answer_are_one_write() -> None:
-    written: list[bytes] = []
-
-    class Recording(asyncio.Transport):
-        def write(self, data: bytes | bytearray | memoryview) -> None:
-            written.append(bytes(data))
-
-    transport = JoinedTransport(Recording())
-    head = b"HTTP/1.1 200 OK\r\n\r\n"
-    transport.write(head)
-    assert written == []
-    transport.write(b"body")
-    transport.write(b"HTTP/1.1 is no head in the middle, and waits for the end")
-    transport.flush()
-    transport.flush()
-    assert written[0] == head + b"body"
-    assert len(written) == 2
-    transport.write(head)
-    transport.write(bytes(2**17))
-    assert written[2:] == [head, bytes(2**17)]
 
 
 def test_a_client_that_reads_nothing_is_given_up(server: Server) -> None:

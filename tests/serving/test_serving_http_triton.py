@@ -102,6 +102,16 @@ def test_two_inputs_and_outputs_of_bfloat16(client: Any) -> None:
     assert answer.as_numpy("total").tobytes() == (x + x[::-1]).tobytes()
 
 
+@pytest.mark.parametrize("names", [["total", "product"], ["product", "total"], ["product"]])
+def test_outputs_come_in_the_order_asked_for(client: Any, names: list[str]) -> None:
+    x = np.array([[1, 2, 3]], bf16.dtype)
+    inputs = [tensor("x", x, "BF16"), tensor("y", x, "BF16")]
+    answer = client.infer("pair", inputs, outputs=[triton.InferRequestedOutput(n) for n in names])
+    assert [each["name"] for each in answer.get_response()["outputs"]] == names
+    truths = {"total": x + x, "product": x * x}
+    assert all(answer.as_numpy(name).tobytes() == truths[name].tobytes() for name in names)
+
+
 def test_a_model_without_rows(client: Any) -> None:
     answer = client.infer("total", [tensor("x", np.ones((3, 2), np.float32), "FP32", False)])
     assert answer.as_numpy("total").shape == ()

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import subprocess
+import sys
 import threading
 from collections.abc import Iterator
 from pathlib import Path
@@ -217,6 +219,8 @@ def test_names_and_runtimes_are_checked(folder: Path) -> None:
         Session(folder / "total", runtime="abacus").open()
     with pytest.raises(ArgumentError, match="one bundle or more"):
         Session([])
+    with pytest.raises(ArgumentError, match=r"^options need numbers and texts, got \{'a': "):
+        Session(folder / "total", options={"a": object()})
     with pytest.raises(BundleError, match="is none"):
         Session(folder / "nothing").open()
 
@@ -235,3 +239,16 @@ def test_settings_say_what_they_need(name: str, value: Any, message: str) -> Non
     with pytest.raises(ArgumentError) as caught:
         Settings(**{name: value})
     assert str(caught.value) == message
+
+
+def test_a_missing_package_is_named_where_a_session_is_wanted() -> None:
+    code = """
+import sys
+sys.modules["msgspec"] = None
+import topos.serving
+assert topos.serving.Settings().isolation == "thread"
+topos.serving.Session
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    needs = "a session needs msgspec: pip install 'topos-compiler[serve]'"
+    assert done.stderr.splitlines()[-1] == f"topos.errors.UnavailableError: {needs}"

@@ -134,6 +134,16 @@ def test_an_idle_worker_that_dies_is_replaced(session: Session) -> None:
     asyncio.run(kill())
 
 
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_what_asks_a_service_to_stop_leaves_workers_to_the_session(
+    session: Session, number: int
+) -> None:
+    pid = pid_of(session)
+    os.kill(pid, number)
+    asyncio.run(all_answered(session, 9, 1))
+    assert pid_of(session) == pid
+
+
 def test_a_failed_call_is_told_and_spares_the_worker(session: Session, faults: Path) -> None:
     first = pid_of(session)
     (faults / "call-fails").touch()
@@ -186,7 +196,8 @@ def test_a_worker_that_fails_at_its_start_is_started_again(bundle: Path, faults:
 
 def test_closing_ends_a_worker_and_one_that_starts(bundle: Path, faults: Path) -> None:
     pids = list[int]()
-    (faults / "start-hangs-pid").unlink(missing_ok=True)
+    pid_file = faults / "start-hangs-pid"
+    pid_file.unlink(missing_ok=True)
 
     async def serve() -> None:
         settings = Settings(isolation="process")
@@ -195,14 +206,32 @@ def test_closing_ends_a_worker_and_one_that_starts(bundle: Path, faults: Path) -
             (faults / "start-hangs").touch()
             os.kill(pids[0], signal.SIGKILL)
             waiting = asyncio.create_task(answered(session))
-            await eventually((faults / "start-hangs-pid").exists)
-            pids.append(int((faults / "start-hangs-pid").read_text()))
+            await eventually(lambda: pid_file.exists() and pid_file.read_text())
+            pids.append(int(pid_file.read_text()))
             assert is_alive(pids[1])
         with pytest.raises(DrainingError, match="closed before the request was served"):
             await waiting
 
     asyncio.run(serve())
     assert not any(map(is_alive, pids))
+
+
+def test_closing_ends_a_reload_that_is_under_way(bundle: Path, faults: Path) -> None:
+    pid_file = faults / "start-hangs-pid"
+    pid_file.unlink(missing_ok=True)
+
+    async def serve() -> None:
+        settings = Settings(isolation="process")
+        async with Session(bundle, runtime="interpreter", settings=settings) as session:
+            (faults / "start-hangs").touch()
+            reloading = asyncio.create_task(session.reload_async("mlp"))
+            await eventually(lambda: pid_file.exists() and pid_file.read_text())
+            assert await session.drain_async(20.0)
+        with pytest.raises(DrainingError, match="mlp was closed before it was reloaded"):
+            await reloading
+
+    asyncio.run(serve())
+    assert not is_alive(int(pid_file.read_text()))
 
 
 def test_a_child_that_is_never_ready_raises(bundle: Path, faults: Path) -> None:

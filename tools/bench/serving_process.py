@@ -73,8 +73,9 @@ class ServerProcess:
             self.process.send_signal(signal.SIGTERM)
         try:
             return self.process.wait(seconds)
-        finally:
+        except subprocess.TimeoutExpired:
             self.kill()
+            raise
 
     def kill(self) -> None:
         """Kills the server and whatever it has started."""

@@ -79,14 +79,16 @@ def export(
     `FeedError` where a value is missing or does not fit, `OSError` where the folder cannot be
     written, `UnavailableError` without jaxlib.
     """
+    if not isinstance(plans, Plan | Sequence):
+        raise ArgumentError(f"an export needs plans, got {type(plans).__name__}")
     sequence = (plans,) if isinstance(plans, Plan) else tuple(plans)
     _demand_exportable(sequence, batched, name)
+    readers = version_of(compatibility)
     subjects = subjects_of(sequence, parameters, resident)
     given = [by_name(sequence, sample, "samples") for sample in samples]
     if batched:
         subjects = tuple(sorted(subjects, key=rows_of))
     oracles = _batched(subjects, given, seed) if batched else _single(subjects[0], given, seed)
-    readers = version_of(compatibility)
     with replacing(Path(path)) as folder:
         _write(folder, oracles, batched, name, readers)
     return Bundle.load(path)

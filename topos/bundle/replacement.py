@@ -94,7 +94,7 @@ def _exchanged(partial: Path, target: Path) -> bool:
 def _synchronize(folder: Path) -> None:
     """Sees that the bytes are on the disk: a name may not outlive a crash that its bytes do not."""
     for each in folder.iterdir():
-        descriptor = os.open(each, os.O_RDONLY)
+        descriptor = os.open(each, os.O_RDWR)
         try:
             os.fsync(descriptor)
         finally:

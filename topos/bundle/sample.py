@@ -109,7 +109,10 @@ def _one(slot: Slot, given: Payloads, shape: Shape, seed: Sequence[int]) -> Tens
 def _count(given: Payloads, default: int) -> int:
     """Returns how many rows a sample has."""
     shapes = [np.shape(value) for value in given.values()]
-    return shapes[0][0] if shapes and shapes[0] else default
+    count = shapes[0][0] if shapes and shapes[0] else default
+    if not count:
+        raise FeedError("a sample needs one row or more, got none")
+    return count
 
 
 def _demand_names(subject: Subject, samples: Sequence[Payloads]) -> None:

@@ -25,5 +25,14 @@ class BackgroundLoop:
         try:
             self.loop.run_forever()
         finally:
+            self.loop.run_until_complete(_finished())
             self.loop.run_until_complete(self.loop.shutdown_default_executor())
             self.loop.close()
+
+
+async def _finished() -> None:
+    """Cancels all other tasks, so that no thread waits for one for ever."""
+    others = asyncio.all_tasks() - {asyncio.current_task()}
+    for task in others:
+        task.cancel()
+    await asyncio.gather(*others, return_exceptions=True)

@@ -121,23 +121,16 @@ class Batcher:
             piece = self._again.popleft()
             if not piece.request.future.done():
                 return [piece]
-        if not self._settings.batching:
-            largest = min(largest, self._first())
         taken: list[Piece] = []
-        while self._queue and largest >= self._first():
-            piece = self._next()
-            taken.append(piece)
-            largest -= piece.rows
+        while self._queue:
+            request, pieces = next(iter(self._queue.items()))
+            if pieces[0].rows > largest:
+                break
+            taken.append(pieces.popleft())
+            largest -= taken[-1].rows
+            if not pieces:
+                del self._queue[request]
+            if not self._settings.batching:
+                break
+        self.rows -= sum(piece.rows for piece in taken)
         return taken
-
-    def _first(self) -> int:
-        """Returns the rows of the piece whose turn it is; none waits where they are zero."""
-        return next(iter(self._queue.values()))[0].rows if self._queue else 0
-
-    def _next(self) -> Piece:
-        request, pieces = next(iter(self._queue.items()))
-        piece = pieces.popleft()
-        self.rows -= piece.rows
-        if not pieces:
-            del self._queue[request]
-        return piece

@@ -105,9 +105,9 @@ class Frames:
     def feed(self, data: bytes) -> list[bytes]:
         """Returns the bodies of the frames that end in `data`; raises `FrameError`."""
         # Nearly always one frame arrives by itself.
-        body = data[LENGTH.size :]
-        if not self._data and data[: LENGTH.size] == LENGTH.pack(len(body)):
-            return [body]
+        rest = data[LENGTH.size :]
+        if not self._data and data[: LENGTH.size] == LENGTH.pack(len(rest)):
+            return [rest]
         self._data += data
         bodies = []
         while (body := self._cut()) is not None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -47,6 +47,7 @@ class Model:
         self.counters = self._ledger.counters
         self._lane = Lane(origin, settings, self._ledger)
         self._retiring: dict[Lane, asyncio.Task[None]] = {}
+        self._reloads: set[asyncio.Task[ModelStatus]] = set()
         self._reloading = asyncio.Lock()
         self._refusal = ""
         self._draining = False
@@ -96,40 +97,52 @@ class Model:
         """Swaps in the bundle that now stands at the path, once its worker has verified it.
 
         Requests that came before finish on the version they came to. Raises what the new bundle
-        is refused with; the old one then goes on as if nothing had happened.
+        is refused with, or `DrainingError` where the model closes meanwhile; the old version then
+        goes on as if nothing had happened.
         """
-        async with self._reloading:
-            lane = Lane(self._origin, self._settings, self._ledger)
-            try:
-                await lane.start()
-                self._require_name(lane)
-            except (ToposError, TimeoutError) as error:
-                await lane.close()
-                self._refusal = f"the last reload was refused: {error}"
-                self._ledger.reload(self.status().version, self._refusal)
-                raise
-            except BaseException:
-                await lane.close()
-                raise
-            lane.keep()
-            self._refusal = ""
-            old, self._lane = self._lane, lane
-            self._retire(old)
-            self._ledger.reload(self.status().version, "")
-            return self.status()
+        task = asyncio.create_task(self._reload())
+        self._reloads.add(task)
+        task.add_done_callback(self._reloads.discard)
+        await _settled([task])
+        if task.cancelled():
+            raise DrainingError(f"{self.name} was closed before it was reloaded")
+        return task.result()
 
     async def drain(self) -> None:
         """Takes no more requests, and returns once all are answered."""
         self._draining = True
         await self._lane.emptied()
-        await asyncio.gather(*self._retiring.values())
+        await _settled(self._retiring.values())
 
     async def close(self) -> None:
         """Ends every worker; requests that still wait fail with `DrainingError`."""
         self._draining = True
+        for task in self._reloads:
+            task.cancel()
+        await _settled(self._reloads)
         for lane in self._retiring:
             lane.refuse_all()
-        await asyncio.gather(*self._retiring.values(), self._lane.close())
+        await _settled([*self._retiring.values(), asyncio.create_task(self._lane.close())])
+
+    async def _reload(self) -> ModelStatus:
+        async with self._reloading:
+            lane = Lane(self._origin, self._settings, self._ledger)
+            try:
+                await lane.start()
+                self._require_name(lane)
+            except BaseException as error:
+                await lane.close()
+                if isinstance(error, ToposError | TimeoutError):
+                    self._refusal = f"the last reload was refused: {error}"
+                    self._ledger.reload(self.status().version, self._refusal)
+                raise
+            lane.keep()
+            self._refusal = ""
+            old, self._lane = self._lane, lane
+            task = self._retiring[old] = asyncio.create_task(_retired(old))
+            task.add_done_callback(lambda _: self._retiring.pop(old))
+            self._ledger.reload(self.status().version, "")
+            return self.status()
 
     def _admitted(self, description: Description, inputs: Mapping[str, Any]) -> Admitted:
         try:
@@ -173,14 +186,16 @@ class Model:
                 f"a reload of {self.name} needs a bundle of that name, got {lane.description.name}"
             )
 
-    def _retire(self, lane: Lane) -> None:
-        task = self._retiring[lane] = asyncio.create_task(_retired(lane))
-        task.add_done_callback(lambda _: self._retiring.pop(lane))
-
 
 async def _retired(lane: Lane) -> None:
     await lane.emptied()
     await lane.close()
+
+
+async def _settled(tasks: Collection[asyncio.Task[Any]]) -> None:
+    """Returns once all are done; whoever gives up on that breaks off none of them."""
+    if tasks:
+        await asyncio.wait(tasks)
 
 
 def _name_at(path: Path) -> str:

@@ -15,7 +15,7 @@ from topos.errors import ArgumentError, BundleError
 from topos.serving.background import BackgroundLoop
 from topos.serving.counters import Counters, Observer
 from topos.serving.errors import DrainingError, UnknownModelError
-from topos.serving.messages import Origin
+from topos.serving.messages import Origin, encode
 from topos.serving.model import Model
 from topos.serving.settings import Settings
 from topos.serving.status import ModelStatus
@@ -61,6 +61,7 @@ class Session:
             )
             for path in paths
         ]
+        _require_plain(self._origins[0])
         self._settings = settings or Settings()
         self._observers = tuple(observers)
         self._models: dict[str, Model] = {}
@@ -228,6 +229,13 @@ class Session:
     def _require_closed(self) -> None:
         if self._loop is not None:
             raise ArgumentError("a session opens once, and this one is open")
+
+
+def _require_plain(origin: Origin) -> None:
+    try:
+        encode(origin)
+    except (TypeError, OverflowError) as error:
+        raise ArgumentError(f"options need numbers and texts, got {origin.options}") from error
 
 
 def _running() -> asyncio.AbstractEventLoop | None:

@@ -35,8 +35,10 @@ GRACE_SECONDS: Final = 5.0
 
 def main(descriptor: int, memory: int, seconds: float) -> None:
     """Serves the model whose origin arrives at the socket with that file descriptor."""
-    # Ctrl-C reaches the whole process group, and it is the session's to decide what it means.
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    # Ctrl-C and a service's stop reach every process, and the session decides what they mean:
+    # requests are still to be answered, and its end is that of this process.
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, signal.SIG_IGN)
     with socket.socket(fileno=descriptor) as connection:
         bodies = _bodies(connection)
         try:

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from pathlib import Path
+
+from watchfiles import awatch
 
 from topos.bundle.folder import read_manifest
 from topos.bundle.manifest import decoded
@@ -30,19 +33,20 @@ class Reloading:
 
     async def watch(self) -> None:
         """Loads a model again as soon as its bundle is another whole one, until cancelled."""
-        from watchfiles import awatch
-
         while True:
-            # A bundle is replaced as a whole, and a watch stays with the folder that it was put
-            # on: the parents are watched too, and everything anew after each change.
-            folders = {*self._paths, *(path.parent for path in self._paths)}
-            watched = [folder for folder in folders if folder.is_dir()]
-            async for changes in awatch(
-                *watched, recursive=False, yield_on_timeout=True, debounce=200
-            ):
-                await self.reload_changed(bool(changes))
-                if changes:
-                    break
+            # A folder may go between the look at it and the watch.
+            with suppress(FileNotFoundError):
+                await self._watch_once()
+
+    async def _watch_once(self) -> None:
+        # A bundle is replaced as a whole, and a watch stays with the folder that it was put on:
+        # the parents are watched too, and everything anew after each change.
+        folders = {*self._paths, *(path.parent for path in self._paths)}
+        watched = [folder for folder in folders if folder.is_dir()]
+        async for changes in awatch(*watched, recursive=False, yield_on_timeout=True, debounce=200):
+            await self.reload_changed(bool(changes))
+            if changes:
+                return
 
     async def reload_changed(self, again: bool) -> None:
         """Loads the models whose bundles have a version that does not serve.

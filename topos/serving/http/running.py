@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import logging
 import signal
 import socket
 from collections.abc import Callable, Coroutine, Iterator, Sequence
@@ -18,6 +19,7 @@ from topos.serving.session import Session
 
 __all__ = ["Running"]
 
+_LOGGER = logging.getLogger("topos.serving")
 _POLL_SECONDS = 0.02
 
 
@@ -46,7 +48,7 @@ class Running:
         self._announce = announce
         self._server = _Server(config)
         self._reloading = Reloading(session, bundles, announce)
-        self._tasks: set[asyncio.Task[Any]] = set()
+        self._tasks: set[asyncio.Task[None]] = set()
         self._main: asyncio.Task[Any] | None = None
         self._ending = False
         self._answered = True
@@ -139,7 +141,12 @@ class Running:
     def _start(self, work: Coroutine[Any, Any, None]) -> None:
         task = asyncio.get_running_loop().create_task(work)
         self._tasks.add(task)
-        task.add_done_callback(self._tasks.discard)
+        task.add_done_callback(self._finished)
+
+    def _finished(self, task: asyncio.Task[None]) -> None:
+        self._tasks.discard(task)
+        if not task.cancelled() and task.exception() is not None:
+            _LOGGER.error("the server goes on without what failed", exc_info=task.exception())
 
     async def _stop_tasks(self) -> None:
         tasks = list(self._tasks)

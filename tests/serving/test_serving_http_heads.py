@@ -1,0 +1,149 @@
+"""Heads: what does not arrive, is too long or is no HTTP is refused and closed."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import socket
+import time
+from collections.abc import Iterator
+
+import numpy as np
+import pytest
+
+from tests.serving.serving_bundles import exported_mlp, truth
+from tests.serving.serving_http import (
+    SECONDS,
+    Server,
+    binary,
+    exchanged,
+    reply,
+    request,
+    running,
+)
+from topos.serving.http import Limits
+from topos.serving.http.joined import JoinedTransport
+
+ROWS = np.ones((2, 6), np.float32)
+INFER = "/v2/models/mlp/infer"
+LIMITS = Limits(head_bytes=8_000, head_seconds=0.4, connections=12)
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    bundle = tmp_path_factory.mktemp("heads") / "mlp"
+    exported_mlp(bundle, rows=(1, 2))
+    with running([bundle], limits=LIMITS) as server:
+        yield server
+
+
+@pytest.fixture(autouse=True)
+def _still_serves(server: Server) -> Iterator[None]:
+    """Whatever a test does to the server, a well-formed request is answered after it."""
+    yield
+    body, headers = binary(ROWS)
+    answer = exchanged(server.port, request("POST", INFER, body, headers))
+    assert answer.status == 200
+    assert answer.body.endswith(truth(ROWS).tobytes())
+
+
+def connected(server: Server) -> socket.socket:
+    return socket.create_connection(("127.0.0.1", server.port), timeout=SECONDS)
+
+
+def closed(connection: socket.socket) -> bool:
+    """Whether the server has closed the connection, or does so within the client's patience."""
+    try:
+        return connection.recv(1) == b""
+    except ConnectionResetError:
+        return True
+
+
+@pytest.mark.parametrize("start", [b"", b"\r\n\r\n", b"POST", b"POST / HTTP/1.1\r\nhost: x\r\n"])
+def test_a_head_that_stalls_is_refused_and_the_connection_closed(
+    server: Server, start: bytes
+) -> None:
+    began = time.monotonic()
+    with connected(server) as connection:
+        connection.sendall(start)
+        assert reply(connection).status == 408
+        assert closed(connection)
+    assert time.monotonic() - began < 5
+
+
+def test_a_head_that_stalls_later_on_a_connection_is_refused(server: Server) -> None:
+    with connected(server) as connection:
+        connection.sendall(request("GET", "/v2/health/live") + b"GET /v2")
+        assert reply(connection).status == 200
+        assert reply(connection).status == 408
+        assert closed(connection)
+
+
+def test_a_head_beyond_the_limit_is_refused(server: Server) -> None:
+    with connected(server) as connection:
+        connection.sendall(b"GET / HTTP/1.1\r\n" + b"x: y\r\n" * 2_000)
+        assert reply(connection).status == 431
+        assert closed(connection)
+
+
+@pytest.mark.parametrize(
+    "sent",
+    [
+        b"no http at all\r\n\r\n",
+        b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03",
+        b"POST / HTTP/1.1\r\ncontent-length: -5\r\n\r\n",
+        b"POST / HTTP/1.1\r\ncontent-length: 5\r\ncontent-length: 6\r\n\r\n",
+        b"POST / HTTP/1.1\r\ncontent-length: 5\r\ntransfer-encoding: chunked\r\n\r\n",
+        b"GET / HTTP/1.1\r\nname with space: x\r\n\r\n",
+        b"GET /\xff HTTP/1.1\r\n\r\n",
+        b"CONNECT a:80 HTTP/1.1\r\nhost: a\r\n\r\n",
+    ],
+)
+def test_what_is_no_http_is_refused(server: Server, sent: bytes) -> None:
+    answer = exchanged(server.port, sent)
+    assert (answer.status, answer.error) == (400, "request: is not HTTP/1.1")
+
+
+def test_connections_beyond_the_limit_are_refused(server: Server) -> None:
+    connections = [connected(server) for _ in range(LIMITS.connections)]
+    try:
+        # The kernel connects before the server knows, and the server takes them in order.
+        connections[-1].sendall(request("GET", "/v2/health/live"))
+        assert reply(connections[-1]).status == 200
+        with connected(server) as connection:
+            answer = reply(connection)
+            assert answer.status == 503
+            assert closed(connection)
+    finally:
+        for each in connections:
+            each.close()
+
+
+def test_a_request_of_http_1_0_is_answered_and_closed(server: Server) -> None:
+    with connected(server) as connection:
+        connection.sendall(b"GET /v2/health/live HTTP/1.0\r\n\r\n")
+        answer = reply(connection)
+        assert json.loads(answer.body) == {"live": True}
+        assert closed(connection)
+
+
+def test_head_and_body_of_an_answer_are_one_write() -> None:
+    written: list[bytes] = []
+
+    class Recording(asyncio.Transport):
+        def write(self, data: bytes | bytearray | memoryview) -> None:
+            written.append(bytes(data))
+
+    transport = JoinedTransport(Recording())
+    head = b"HTTP/1.1 200 OK\r\n\r\n"
+    transport.write(head)
+    assert written == []
+    transport.write(b"body")
+    transport.write(b"HTTP/1.1 is no head in the middle, and waits for the end")
+    transport.flush()
+    transport.flush()
+    assert written[0] == head + b"body"
+    assert len(written) == 2
+    transport.write(head)
+    transport.write(bytes(2**17))
+    assert written[2:] == [head, bytes(2**17)]

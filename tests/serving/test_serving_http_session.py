@@ -1,0 +1,151 @@
+"""What a session raises, or changes while a request is on its way, and what is answered to it."""
+
+from __future__ import annotations
+
+import asyncio
+import dataclasses
+import json
+from typing import Any
+
+import numpy as np
+import pytest
+
+from tests.serving.serving_http import (
+    infer,
+)
+from topos.serving import (
+    BusyError,
+    DeadlineError,
+    DrainingError,
+    ModelPort,
+    ModelStatus,
+    NotReadyError,
+    WorkerError,
+)
+from topos.serving.http import Application, Observers
+
+ROWS = np.ones((2, 6), np.float32)
+INFER = "/v2/models/mlp/infer"
+
+
+class FailingSession:
+    """A session whose only model answers every request with one error."""
+
+    def __init__(self, error: Exception) -> None:
+        self.error = error
+
+    def model(self, name: str) -> ModelStatus:
+        port = ModelPort("x", (6,), np.dtype(np.float32))
+        return ModelStatus(name, "1", True, "", True, (1,), (port,), (port,), "interpreter", 0)
+
+    def models(self) -> tuple[ModelStatus, ...]:
+        return (self.model("mlp"),)
+
+    async def infer_async(self, *_: object, deadline: float | None) -> dict[str, Any]:
+        raise self.error
+
+
+def failed(error: Exception) -> tuple[int, dict[bytes, bytes], dict[str, Any]]:
+    """What an application answers where its session raises `error`."""
+    session: Any = FailingSession(error)
+
+    async def receive() -> dict[str, Any]:
+        return {"type": "http.request", "body": infer(ROWS)}
+
+    return called(Application(session, Observers()), INFER, receive)
+
+
+def called(
+    application: Application, path: str, receive: Any, method: str = "POST"
+) -> tuple[int, dict[bytes, bytes], dict[str, Any]]:
+    """Status, headers and JSON of an answer, without a connection."""
+    sent: list[Any] = []
+
+    async def send(message: Any) -> None:
+        sent.append(message)
+
+    scope = {"type": "http", "method": method, "path": path, "headers": []}
+    asyncio.run(application(scope, receive, send))
+    assert application.in_flight == application.inferences.under_way == 0
+    start, body = sent
+    return start["status"], dict(start["headers"]), json.loads(body["body"])
+
+
+def test_a_full_queue_is_told_with_when_to_come_again() -> None:
+    status, headers, answer = failed(BusyError("mlp", 2.2))
+    assert (status, headers[b"retry-after"]) == (429, b"3")
+    assert answer == {"error": "the queue of mlp is full, retry in 2.2 seconds"}
+    assert failed(BusyError("mlp", 0.01))[1][b"retry-after"] == b"1"
+
+
+@pytest.mark.parametrize(
+    ("error", "status"),
+    [
+        (DeadlineError("mlp", 1.0), 504),
+        (DrainingError("it ends"), 503),
+        (NotReadyError("mlp", "it compiles"), 503),
+        (WorkerError("it crashed"), 500),
+    ],
+)
+def test_what_the_session_raises_has_its_status(error: Exception, status: int) -> None:
+    found, _, answer = failed(error)
+    assert (found, answer) == (status, {"error": str(error)})
+
+
+def test_a_fault_of_ours_tells_the_identifier_and_nothing_else(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    status, headers, answer = failed(KeyError("a secret"))
+    assert status == 500
+    identifier = headers[b"x-request-id"].decode()
+    assert answer == {"error": f"the server failed on request {identifier}"}
+    assert identifier in caplog.text
+    assert "a secret" in caplog.text
+
+
+class ReloadedSession(FailingSession):
+    """A session that swaps its version while a body is on its way; it answers with zeros."""
+
+    def __init__(self) -> None:
+        super().__init__(AssertionError())
+        self.version = "1"
+
+    def model(self, name: str) -> ModelStatus:
+        return dataclasses.replace(super().model(name), version=self.version)
+
+    async def infer_async(self, *_: object, deadline: float | None) -> dict[str, Any]:
+        version, self.version = self.version, "3"
+        return {"x": np.full((2, 6), float(version))}
+
+
+@pytest.mark.parametrize("size", [0, 2**18])
+def test_the_version_that_answers_is_the_one_that_is_told(size: int) -> None:
+    session: Any = ReloadedSession()
+    body = infer(ROWS, padding="x" * size)
+
+    async def receive() -> dict[str, Any]:
+        session.version = "2"
+        return {"type": "http.request", "body": body}
+
+    status, _, answer = called(Application(session, Observers()), INFER, receive)
+    assert status == 200
+    assert answer["model_version"] == "2"
+    assert set(answer["outputs"][0]["data"]) == {2.0}
+
+
+def test_a_version_that_is_gone_by_the_end_of_the_body_is_unknown() -> None:
+    session: Any = ReloadedSession()
+
+    async def receive() -> dict[str, Any]:
+        session.version = "2"
+        return {"type": "http.request", "body": infer(ROWS)}
+
+    path = "/v2/models/mlp/versions/1/infer"
+    status, _, answer = called(Application(session, Observers()), path, receive)
+    assert (status, answer) == (404, {"error": "version: mlp has version 2, got '1'"})
+
+
+def test_a_model_called_infer_has_metadata() -> None:
+    session: Any = FailingSession(AssertionError())
+    status, _, answer = called(Application(session, Observers()), "/v2/models/infer", None, "GET")
+    assert (status, answer["name"]) == (200, "infer")
