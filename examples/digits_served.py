@@ -19,7 +19,7 @@ from digits_cnn import Array, Feeds, Samples, confusion, load, record, statistic
 from digits_cnn_model import FILTERS, SIDE, Classifier
 from terminal import Console, bounded, progress, unwritable
 
-from topos import Parameters, Plan, Tape, label, runtimes
+from topos import Parameters, Plan, Tape, cli, label, runtimes
 from topos.errors import BundleError, UnavailableError
 
 try:
@@ -121,14 +121,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     rows = ", ".join(str(program.rows) for program in bundle.programs)
     console.print(f"{chosen.out} is {bundle.name} {bundle.version}, for {rows} digits at once")
     console.print(f"{asked} asks for one digit, which is a {tests.classes[0]}")
-    return _serve(chosen) if chosen.serve else 0
-
-
-def _serve(chosen: argparse.Namespace) -> int:
-    from topos.cli import main as topos
-
+    if not chosen.serve:
+        return 0
     where = ["--runtime", chosen.runtime, "--port", str(chosen.port)]
-    return topos(["serve", str(chosen.out), *where])
+    return cli.main(["serve", str(chosen.out), *where])
 
 
 if __name__ == "__main__":

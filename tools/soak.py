@@ -180,6 +180,8 @@ async def worn(chosen: argparse.Namespace, stage: Stage) -> None:
     try:
         # Only the disturbance ends by itself; a client that does has failed.
         await asyncio.wait([disturbance, *working, *around], return_when="FIRST_COMPLETED")
+        for task in around:
+            task.cancel()
         if disturbance.done():
             working += started([traffic.burst(random.Random(f"{chosen.seed} end"))])
             await asyncio.sleep(TAKEN_SECONDS)

@@ -170,7 +170,7 @@ def test_a_check_prints_a_table(exported: Path, capsys: Captured) -> None:
     assert main(["check", str(exported), "--runtime", "interpreter", "--numerics", "exact"]) == 0
     lines = capsys.readouterr().out.splitlines()
     version = Bundle.load(exported).version
-    assert lines[0] == f"{exported}: model {version}, every file as its digest says"
+    assert lines[0] == f"model {version}: every file as its digest says"
     assert lines[1].split() == [*("judge", "program", "result", "deviation", "envelope", "verdict")]
     assert lines[-2].split()[:4] == ["interpreter", "main", "scores", "0.0e+00"]
     assert lines[-2].endswith("bits equal")

@@ -136,11 +136,17 @@ def test_a_server_starts_serves_reloads_and_ends(bundle: Path, template: Path) -
         assert server.scores() == truth(ROWS, 2.0).tobytes()
         shutil.copy(template / "three" / "weights.safetensors", bundle)
         _until(lambda: server.scores() == truth(ROWS, 3.0).tobytes())
-
+        _until(lambda: _reloads(server) == 2)
         server.process.send_signal(signal.SIGTERM)
         assert server.ended() == 0
+    # Files that change without another version of the bundle load nothing.
+    assert _reloads(server) == 2
     paths = {json.loads(line)["path"] for line in log.read_bytes().splitlines()}
     assert paths == {"/v2/models/{model}/infer", "unknown"}
+
+
+def _reloads(server: Process) -> int:
+    return sum("is loaded again" in line for line in server.lines)
 
 
 def _until(holds: Callable[[], bool]) -> None:

@@ -3,41 +3,82 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
+import socket
 from pathlib import Path
+from textwrap import indent
 
 import numpy as np
 import pytest
 
-from tests.examples.commands import run
+from tests.examples.commands import EXAMPLES, run
 from tests.examples.shell_pages import run_page, steps
 from tests.project.paths import ROOT
 
-for package in ("sklearn", "rich", "matplotlib", "msgspec", "uvicorn"):
+load_digits = pytest.importorskip("sklearn.datasets").load_digits
+for package in ("rich", "matplotlib", "msgspec", "uvicorn"):
     pytest.importorskip(package)
-TUTORIAL = ROOT / "docs/guides/digits_served.md"
+TUTORIAL, GUIDE = (ROOT / f"docs/guides/{name}.md" for name in ("digits_served", "serving"))
 ALONE = "sys.modules.update({'iree.compiler': None})"
 
 
-@pytest.mark.skipif(not shutil.which("curl"), reason="the tutorial asks with curl")
+needs_curl = pytest.mark.skipif(not shutil.which("curl"), reason="the pages ask with curl")
+
+
+@needs_curl
 def test_the_tutorial_goes_as_it_says(tmp_path: Path) -> None:
     commands = [step.command.split()[0] for step in steps(TUTORIAL.read_text(encoding="utf-8"))]
     assert {"python", "topos", "curl", "kill"} <= set(commands)
     run_page(TUTORIAL, tmp_path)
 
 
-def test_the_request_is_of_a_digit_that_the_bundle_names_right(tmp_path: Path) -> None:
+@needs_curl
+def test_the_guide_goes_as_it_says(tmp_path: Path) -> None:
+    done = run("digits_served.py", tmp_path, "--epochs", "1", before=ALONE)
+    assert done.returncode == 0, done.stderr
+    run_page(GUIDE, tmp_path)
+
+
+def test_the_tutorial_quotes_the_example() -> None:
+    example = (EXAMPLES / "digits_served.py").read_text(encoding="utf-8")
+    blocks = re.findall(r"```python\n(.*?)```", TUTORIAL.read_text(encoding="utf-8"), re.DOTALL)
+    assert blocks
+    for block in blocks:
+        # The page has it without the indentation of its function.
+        assert indent(block, "    ").strip() in example
+
+
+def test_the_bundle_names_as_many_digits_right_as_training_tells(tmp_path: Path) -> None:
     from topos.serving import Session
 
     done = run("digits_served.py", tmp_path, "--epochs", "2", "--out", "here/model", before=ALONE)
     assert done.returncode == 0, done.stderr
-    assert done.stdout.splitlines()[-1] == "here/model.json asks for one digit, which is a 0"
-    (tensor,) = json.loads((tmp_path / "here" / "model.json").read_bytes())["inputs"]
-    image = np.array(tensor["data"], np.float32).reshape(tensor["shape"])
+    digits = load_digits()
+    tests = np.random.default_rng(0).permutation(len(digits.data))[1500:]
+    images = (digits.images[tests] / 16).astype(np.float32)[:, None]
     with Session(tmp_path / "here" / "model", runtime="interpreter") as session:
         assert session.model("model").rows == (1, 8, 32)
-        scores = session.infer("model", {"images": np.repeat(image, 3, axis=0)})["scores"]
-    assert scores.argmax(1).tolist() == [0, 0, 0]
+        guesses = session.infer("model", {"images": images})["scores"].argmax(1)
+    share = np.mean(guesses == digits.target[tests])
+    assert f"test accuracy {share:.1%}, on 297 digits" in done.stdout
+    assert share > 0.9
+
+    (tensor,) = json.loads((tmp_path / "here" / "model.json").read_bytes())["inputs"]
+    asked = np.array(tensor["data"], np.float32).reshape(tensor["shape"])
+    assert asked.tobytes() == images[:1].tobytes()
+    (*_, last) = done.stdout.splitlines()
+    assert last == f"here/model.json asks for one digit, which is a {digits.target[tests[0]]}"
+    assert guesses[0] == digits.target[tests[0]]
+
+
+def test_serving_is_that_of_the_command(tmp_path: Path) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = str(taken.getsockname()[1])
+        options = ("--epochs", "1", "--serve", "--runtime", "interpreter", "--port", port)
+        done = run("digits_served.py", tmp_path, *options, before=ALONE)
+    assert done.returncode == 2
+    assert done.stderr == f"cannot listen on 127.0.0.1, port {port}: Address already in use\n"
 
 
 def test_what_is_no_bundle_is_left_alone(tmp_path: Path) -> None:

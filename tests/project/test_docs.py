@@ -27,6 +27,8 @@ RUNNING = [
             "coming_from",
             "stablehlo",
             "runtimes",
+            "export",
+            "serving",
             "oracle",
             "plans",
             "acceleration",

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import threading
 from collections.abc import Iterator
+from concurrent.futures import CancelledError
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +22,7 @@ from topos.serving import (
     Session,
     TooLargeError,
 )
+from topos.serving.background import BackgroundLoop
 from topos.serving.loaded import LoadedModel
 
 
@@ -190,6 +192,15 @@ def test_closing_answers_threads_that_wait(folder: Path, gate: Gate) -> None:
     for thread in threads:
         thread.join(20.0)
     assert refused == ["the session was closed before the request was served"] * 4
+
+
+def test_a_loop_in_the_background_leaves_nobody_waiting() -> None:
+    background = BackgroundLoop("topos test")
+    waiting = asyncio.run_coroutine_threadsafe(asyncio.sleep(60.0), background.loop)
+    background.stop()
+    with pytest.raises(CancelledError):
+        waiting.result(5.0)
+    assert background.loop.is_closed()
 
 
 def test_a_refused_request_takes_no_place(folder: Path, gate: Gate) -> None:

@@ -17,6 +17,7 @@ from tests.serving.serving_http import (
     Server,
     binary,
     exchanged,
+    infer,
     reply,
     request,
     running,
@@ -77,6 +78,19 @@ def test_a_head_that_stalls_later_on_a_connection_is_refused(server: Server) -> 
         assert reply(connection).status == 200
         assert reply(connection).status == 408
         assert closed(connection)
+
+
+def test_a_head_beyond_the_limit_is_refused_where_it_arrives_at_once(server: Server) -> None:
+    with connected(server) as connection:
+        connection.sendall(b"GET /v2 HTTP/1.1\r\nhost: x\r\nlong: " + b"y" * 9_000 + b"\r\n\r\n")
+        assert reply(connection).status == 431
+        assert closed(connection)
+
+
+def test_a_head_is_not_taken_for_its_body(server: Server) -> None:
+    body = infer(np.ones((700, 6), np.float32))
+    assert len(body) > LIMITS.head_bytes
+    assert exchanged(server.port, request("POST", INFER, body)).status == 200
 
 
 def test_a_head_beyond_the_limit_is_refused(server: Server) -> None:

@@ -15,6 +15,7 @@ from tests.serving.serving_http import (
 )
 from topos.serving import (
     BusyError,
+    Counters,
     DeadlineError,
     DrainingError,
     ModelPort,
@@ -32,7 +33,10 @@ class FailingSession:
     """A session whose only model answers every request with one error."""
 
     def __init__(self, error: Exception) -> None:
-        self.error = error
+        self.error, self.totals = error, Counters()
+
+    def counters(self, name: str) -> Counters:
+        return self.totals
 
     def model(self, name: str) -> ModelStatus:
         port = ModelPort("x", (6,), np.dtype(np.float32))
@@ -118,19 +122,48 @@ class ReloadedSession(FailingSession):
         return {"x": np.full((2, 6), float(version))}
 
 
-@pytest.mark.parametrize("size", [0, 2**18])
-def test_the_version_that_answers_is_the_one_that_is_told(size: int) -> None:
+class RestartedSession(ReloadedSession):
+    """A session whose worker is followed by one of another version, once, under a request."""
+
+    def __init__(self, ready: bool) -> None:
+        super().__init__()
+        self.ready = ready
+
+    def model(self, name: str) -> ModelStatus:
+        return dataclasses.replace(super().model(name), ready=self.ready)
+
+    async def infer_async(self, *_: object, deadline: float | None) -> dict[str, Any]:
+        self.totals.restarts += self.version == "1" and self.ready
+        self.version, self.ready = "2", True
+        return {"x": np.full((2, 6), 2.0)}
+
+
+@pytest.mark.parametrize("ready", [True, False])
+def test_another_version_that_answers_is_the_one_that_is_told(ready: bool) -> None:
+    session: Any = RestartedSession(ready)
+
+    async def receive() -> dict[str, Any]:
+        return {"type": "http.request", "body": infer(ROWS)}
+
+    status, _, answer = called(Application(session, Observers()), INFER, receive)
+    assert (status, answer["model_version"]) == (200, "2")
+
+
+@pytest.mark.parametrize(("size", "version"), [(0, "2"), (2**18, "3")])
+def test_the_version_that_answers_is_the_one_that_is_told(size: int, version: str) -> None:
     session: Any = ReloadedSession()
     body = infer(ROWS, padding="x" * size)
 
     async def receive() -> dict[str, Any]:
         session.version = "2"
+        # A large body is read on a thread, and the loop goes on meanwhile.
+        asyncio.get_running_loop().call_soon(setattr, session, "version", "3")
         return {"type": "http.request", "body": body}
 
     status, _, answer = called(Application(session, Observers()), INFER, receive)
     assert status == 200
-    assert answer["model_version"] == "2"
-    assert set(answer["outputs"][0]["data"]) == {2.0}
+    assert answer["model_version"] == version
+    assert set(answer["outputs"][0]["data"]) == {float(version)}
 
 
 def test_a_version_that_is_gone_by_the_end_of_the_body_is_unknown() -> None:

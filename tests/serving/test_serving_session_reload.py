@@ -17,7 +17,7 @@ from tests.serving.serving_bundles import FEATURES, exported_mlp, exported_pair,
 from tests.serving.serving_gate import Gate, eventually
 from topos.bundle.manifest import MANIFEST, decoded, encoded
 from topos.errors import BundleError
-from topos.serving import Session, Settings, WorkerError
+from topos.serving import DrainingError, Session, Settings, WorkerError
 from topos.serving.arena import Arena
 from topos.serving.loaded import LoadedModel
 
@@ -125,6 +125,26 @@ def test_requests_that_came_before_finish_on_their_version(
                 assert (await task)["scores"].tobytes() == truth(X[:rows]).tobytes()
             assert (await late)["scores"].tobytes() == truth(X, 2.0).tobytes()
             assert await session.drain_async(20.0)
+
+    asyncio.run(serve())
+
+
+def test_closing_ends_a_version_that_still_finishes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    exported_mlp(tmp_path / "mlp")
+    gate = Gate()
+
+    async def serve() -> None:
+        async with Session(tmp_path / "mlp", runtime="interpreter") as session:
+            monkeypatch.setattr(LoadedModel, "run", lambda *given: gate.run(*given))
+            asked = asyncio.create_task(session.infer_async("mlp", {"x": X}))
+            await eventually(lambda: gate.seen)
+            await session.reload_async("mlp")
+        with pytest.raises(DrainingError, match="closed before the request was served"):
+            await asked
+        gate.opened.set()
+        await eventually(lambda: not workers())
 
     asyncio.run(serve())
 

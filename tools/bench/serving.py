@@ -8,6 +8,7 @@ with the round in which it answered most, or soonest. Every answer is held again
 from __future__ import annotations
 
 import argparse
+import asyncio
 import json
 import os
 import sys
@@ -23,6 +24,7 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 import serving_bundles as bundles
 from serving_load import Clients, Figures, Load
+from serving_parts import parts
 from serving_process import Memory, ServerProcess, memory, serving, topos_serve
 from timing import report
 
@@ -49,6 +51,7 @@ def main() -> None:
     sections: dict[str, Callable[[argparse.Namespace, Path], None]] = {
         "batching": batching,
         "rival": rival,
+        "parts": in_parts,
         "memory": weights,
     }
     parser.add_argument(
@@ -172,7 +175,7 @@ def rival(chosen: argparse.Namespace, folder: Path) -> None:
             for name, command in commands.items()
         }
         clients = stack.enter_context(Clients(bundle))
-        for rows in (1, 8):
+        for rows in (1, 8, 64):
             tell_rival(rows, soonest(chosen, clients, started, rows))
 
 
@@ -212,6 +215,15 @@ def tell_rival(rows: int, best: Mapping[str, float]) -> None:
             )
             report(title, figures, best[name] / bare, "at most 1.15")
             figures = {}
+
+
+def in_parts(chosen: argparse.Namespace, folder: Path) -> None:
+    """Prints what the parts of one client's request take, beside those of the bare handler."""
+    bundles.digits(folder / "digits")
+    found = asyncio.run(parts(folder / "digits", chosen.rounds * 10))
+    figures = {name: f"{seconds * 1e6:.0f} us" for name, seconds in found.items()}
+    ratio = found["session, worker process"] / found["call of jax.jit"]
+    report("parts of one request of one row, JSON: session over jax.jit", figures, ratio, "")
 
 
 def weights(chosen: argparse.Namespace, folder: Path) -> None:

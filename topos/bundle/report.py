@@ -50,7 +50,7 @@ class Check(NamedTuple):
             for row in rows
         ]
         own = self.bundle
-        head = f"{own.path}: {own.name} {own.version}, every file as its digest says"
+        head = f"{own.name} {own.version}: every file as its digest says"
         return "\n".join([head, *lines, self.summary()])
 
     def _ran(self) -> list[str]:

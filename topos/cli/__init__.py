@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import os
 import sys
 from collections.abc import Sequence
 
@@ -40,6 +41,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         )
         command.add_arguments(subparser)
     chosen = parser.parse_args(arguments)
+    # XLA's client tells its devices on standard error, unless it is told before it loads.
+    os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "1")
     return told(lambda: _COMMANDS[chosen.command].run(chosen))
 
 

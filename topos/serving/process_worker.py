@@ -37,6 +37,8 @@ MODULE: Final = "topos.serving.worker_main"
 LAST_LINES: Final = 8
 LAST_BYTES: Final = 8192
 CHUNK: Final = 2**16
+# A process whose end of the socket closed is nearly always gone by the time it is looked at.
+ENDING_SECONDS: Final = 0.2
 
 
 class ProcessWorker(Worker):
@@ -166,7 +168,7 @@ class Child:
     def last_words(self) -> str:
         """Returns how the process ended, and the last lines it printed."""
         try:
-            status = self.process.wait(0.2)
+            status = self.process.wait(ENDING_SECONDS)
         except subprocess.TimeoutExpired:
             cause = "closed its socket and was stopped"
         else:

@@ -47,8 +47,7 @@ class Session:
         cache: Folder | None = None,
         observers: Sequence[Observer] = (),
     ) -> None:
-        one = isinstance(bundles, str | os.PathLike)
-        paths: Sequence[Folder] = [bundles] if one else list(bundles)  # type: ignore[list-item,arg-type]  # isinstance does not narrow through a name.
+        paths = [bundles] if isinstance(bundles, str | os.PathLike) else list(bundles)
         if not paths:
             raise ArgumentError("a session needs one bundle or more, got none")
         self._origins = [

@@ -5,8 +5,9 @@ from __future__ import annotations
 import asyncio
 import re
 from collections.abc import Callable, Mapping
-from typing import Final, TypeVar, TypeVarTuple, Unpack
+from typing import Any, Final, TypeVar, TypeVarTuple, Unpack
 
+import numpy.typing as npt
 from starlette.types import Receive
 
 from topos.serving.errors import DrainingError, NotReadyError, RequestError
@@ -21,6 +22,7 @@ from topos.serving.status import ModelStatus
 
 __all__ = ["Inferences", "model_of", "served"]
 
+Array = npt.NDArray[Any]
 Arguments = TypeVarTuple("Arguments")
 Result = TypeVar("Result")
 
@@ -80,14 +82,7 @@ class Inferences:
         headers = exchange.headers
         with Body(self._bodies, headers) as body:
             content = await body.read(receive, exchange.whole)
-            model, inference = await self._read(headers, content, name, version)
-            exchange.rows = inference.rows
-            deadline = _deadline(headers) or inference.deadline
-            if deadline is not None:
-                deadline = min(deadline, self._bodies.limits.deadline)
-            # The session takes the request up before anything else can run: the version that
-            # answers is the one that is told.
-            results = await self._session.infer_async(name, inference.inputs, deadline=deadline)
+            model, inference, results = await self._answered(exchange, content, name, version)
         size = sum(results[name].nbytes for name, raw in inference.outputs.items() if not raw)
         text, length = await _aside(size, write_response, results, inference, model)
         answer = Answer(200, text)
@@ -95,6 +90,27 @@ class Inferences:
             answer.headers = [_BINARY, (b"inference-header-content-length", b"%d" % length)]
         accepted = headers.get(b"accept-encoding")
         return await _aside(len(text), compressed, answer, accepted) if accepted else answer
+
+    async def _answered(
+        self, exchange: Exchange, content: bytes | bytearray, name: str, version: str
+    ) -> tuple[ModelStatus, Inference, dict[str, Array]]:
+        """Returns the model as it stood, the request, and its results of just that version.
+
+        A worker that ends is followed by one that loads what stands in the folder then, another
+        version perhaps, and answers what waits: such a request is run again, to know by which.
+        """
+        counters = self._session.counters(name)
+        while True:
+            model, inference = await self._read(exchange.headers, content, name, version)
+            exchange.rows, restarts = inference.rows, counters.restarts
+            deadline = _deadline(exchange.headers) or inference.deadline
+            if deadline is not None:
+                deadline = min(deadline, self._bodies.limits.deadline)
+            # The session takes the request up before anything else can run.
+            results = await self._session.infer_async(name, inference.inputs, deadline=deadline)
+            same_worker = model.ready and counters.restarts == restarts
+            if same_worker or self._session.model(name).version == model.version:
+                return model, inference, results
 
     async def _read(
         self, headers: Mapping[bytes, bytes], content: bytes | bytearray, name: str, version: str
@@ -105,7 +121,7 @@ class Inferences:
         while True:
             model = served(self._session, name, version)
             inference = await _aside(size, read_inference, content, length, model, limit)
-            if self._session.model(name).version == model.version:
+            if size <= _LARGE or self._session.model(name).version == model.version:
                 return model, inference
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from typing import Any, Final
 
+import httptools
 import msgspec
 from uvicorn.config import Config
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
@@ -39,6 +40,7 @@ class LimitedProtocol(HttpToolsProtocol):
         self._in_head = True
         self._in_body = False
         self._head_size = 0
+        self._chunk = 0
         self._watch: asyncio.TimerHandle | None = None
         self._reader: asyncio.TimerHandle | None = None
 
@@ -61,6 +63,7 @@ class LimitedProtocol(HttpToolsProtocol):
         """Takes what the client sent; a head may come in parts, within its limits."""
         if self.transport.is_closing():
             return
+        self._chunk = len(data)
         super().data_received(data)
         if self.transport.is_closing():
             return
@@ -69,7 +72,7 @@ class LimitedProtocol(HttpToolsProtocol):
             return
         self._head_size += len(data)
         if self._head_size > self.limits.head_bytes:
-            self._refuse(431, f"headers: at most {self.limits.head_bytes} bytes are taken")
+            self._refuse_head()
         elif self._watch is None:
             self._expect(self.limits.head_seconds)
 
@@ -82,6 +85,8 @@ class LimitedProtocol(HttpToolsProtocol):
         """Ends the head: the application has its own time limit for the body."""
         self._in_head, self._in_body = False, True
         self._expect(None)
+        if self._head_size + self._chunk > self.limits.head_bytes:
+            self._require_short_head()
         super().on_headers_complete()
 
     def on_message_complete(self) -> None:
@@ -123,6 +128,17 @@ class LimitedProtocol(HttpToolsProtocol):
         answered = self.cycle is not None and self.cycle.response_complete
         if answered and not self._in_body and self._watch is None:
             self._expect(self.limits.keep_alive_seconds)
+
+    def _require_short_head(self) -> None:
+        """Refuses a head that is too long, told apart from a body behind it in the same bytes."""
+        size = len(self.url) + sum(len(name) + len(value) + 4 for name, value in self.headers)
+        if size > self.limits.head_bytes:
+            self._refuse_head()
+            # This ends the parser, and with it the request; the base class has nothing to add.
+            raise httptools.HttpParserError("the head is too long")
+
+    def _refuse_head(self) -> None:
+        self._refuse(431, f"headers: at most {self.limits.head_bytes} bytes are taken")
 
     def _expect(self, seconds: float | None) -> None:
         if self._watch is not None:
