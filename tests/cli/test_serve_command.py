@@ -23,7 +23,7 @@ from tests.serving.serving_bundles import exported_mlp, truth
 from tests.serving.serving_http import SECONDS, Reply, exchanged, infer, request
 from topos.cli import main
 
-ROWS = np.ones((1, 6), np.float32)
+ROWS = np.arange(6, dtype=np.float32).reshape(1, 6) % 5 - 2
 Captured = pytest.CaptureFixture[str]
 QUICK = ("--runtime", "interpreter", "--isolation", "thread", "--port", "0")
 INFER = "/v2/models/mlp/infer"
@@ -134,7 +134,8 @@ def test_a_server_starts_serves_reloads_and_ends(bundle: Path, template: Path) -
         shutil.copy(template / "three" / "manifest.json", bundle)
         server.until("mlp serves on as it was: ")
         assert server.scores() == truth(ROWS, 2.0).tobytes()
-        shutil.copy(template / "three" / "weights.safetensors", bundle)
+        for file in (template / "three").iterdir():
+            shutil.copy(file, bundle)
         _until(lambda: server.scores() == truth(ROWS, 3.0).tobytes())
         _until(lambda: _reloads(server) == 2)
         server.process.send_signal(signal.SIGTERM)

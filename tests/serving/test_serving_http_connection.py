@@ -24,7 +24,7 @@ from tests.serving.serving_http import (
 from topos.serving.http import Limits
 from topos.serving.http.page import page
 
-ROWS = np.ones((2, 6), np.float32)
+ROWS = np.arange(12, dtype=np.float32).reshape(2, 6) % 5 - 2
 INFER = "/v2/models/mlp/infer"
 LIMITS = Limits(
     body_bytes=50_000,

@@ -25,7 +25,7 @@ from tests.serving.serving_http import (
 from topos.serving.http import Limits
 from topos.serving.http.joined import JoinedTransport
 
-ROWS = np.ones((2, 6), np.float32)
+ROWS = np.arange(12, dtype=np.float32).reshape(2, 6) % 5 - 2
 INFER = "/v2/models/mlp/infer"
 LIMITS = Limits(head_bytes=8_000, head_seconds=0.4, connections=12)
 

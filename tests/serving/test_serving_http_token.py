@@ -18,7 +18,7 @@ from tests.serving.serving_http import (
 from topos.errors import ArgumentError
 from topos.serving.http import Token
 
-ROWS = np.ones((2, 6), np.float32)
+ROWS = np.arange(12, dtype=np.float32).reshape(2, 6) % 5 - 2
 INFER = "/v2/models/mlp/infer"
 
 

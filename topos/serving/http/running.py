@@ -62,6 +62,8 @@ class Running:
         with self._signals():
             try:
                 async with self._session:
+                    # Whoever reads the line may connect at once, before uvicorn listens.
+                    self._listener.listen()
                     self._tell()
                     self._main = None
                     if watch:
