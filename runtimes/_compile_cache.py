@@ -5,8 +5,10 @@ from __future__ import annotations
 import hashlib
 import os
 import platform
+import stat
 import tempfile
 import time
+import warnings
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from functools import cache
@@ -20,6 +22,7 @@ __all__ = [
     "VARIABLE",
     "CompileCache",
     "cache_at",
+    "demand_folder",
     "entry_key",
     "processor_digest",
     "sealed",
@@ -52,7 +55,7 @@ class CompileCache:
         path = self.folder / (key + SUFFIX)
         # A path may hold a zero, which raises no OSError.
         try:
-            payload = unsealed(_read_own(path), key)
+            payload = unsealed(_read_own(path, self.largest_total), key)
         except (OSError, ValueError):
             return None
         # The time of use decides which entries go; a folder that is read-only still serves.
@@ -97,15 +100,49 @@ class CompileCache:
         for path in self.folder.glob(pattern):
             # Another process may prune at the same time.
             with suppress(FileNotFoundError):
-                yield path.stat(), path
+                yield path.lstat(), path
 
 
 def cache_at(folder: Path | str | None) -> CompileCache | None:
-    """Returns the cache in `folder`, by default in the one that TOPOS_COMPILE_CACHE names."""
+    """Returns the cache in `folder`, by default in the one that TOPOS_COMPILE_CACHE names.
+
+    The folder is made where it is missing. Where it cannot be, or takes nothing new, that is
+    warned of once: everything is compiled as if there were no cache.
+    """
     chosen = os.environ.get(VARIABLE) if folder is None else folder
     if not isinstance(chosen, str | os.PathLike | None):
         raise ArgumentError(f"cache needs the path of a folder, got {chosen!r}")
-    return CompileCache(Path(chosen)) if chosen else None
+    if not chosen:
+        return None
+    path = Path(chosen)
+    if fault := _fault(path):
+        _warn(f"the compile cache {str(path)!r} cannot be a folder, and keeps nothing: {fault}")
+    elif not os.access(path, os.W_OK | os.X_OK):
+        _warn(f"the compile cache {str(path)!r} cannot be written, and keeps nothing new")
+    return CompileCache(path)
+
+
+def demand_folder(path: Path) -> None:
+    """Makes the folder of a cache; raises `ArgumentError` where it cannot be one."""
+    if fault := _fault(path):
+        raise ArgumentError(f"cache needs a folder, and {str(path)!r} cannot be one: {fault}")
+
+
+def _fault(path: Path) -> str:
+    """Returns why there is no folder at `path`, or nothing where there is one now."""
+    try:
+        # Whoever may write here chooses machine code that this process runs.
+        path.mkdir(mode=0o700, parents=True, exist_ok=True)
+    except OSError as error:
+        return error.strerror or str(error)
+    except ValueError as error:
+        return str(error)
+    return ""
+
+
+@cache
+def _warn(message: str) -> None:
+    warnings.warn(message, RuntimeWarning, stacklevel=4)
 
 
 def entry_key(runtime: str, module: bytes, settings: Mapping[str, Any], versions: str) -> str:
@@ -153,12 +190,26 @@ def unsealed(data: bytes, key: str) -> bytes | None:
     return payload if data[len(MAGIC) : start] == _checksum(payload, key) else None
 
 
-def _read_own(path: Path) -> bytes:
-    """Returns the bytes of a file of this user or of the system's; raises `OSError` for others."""
-    with path.open("rb") as file:
-        if hasattr(os, "getuid") and os.fstat(file.fileno()).st_uid not in (0, os.getuid()):
+def _read_own(path: Path, largest: int) -> bytes:
+    """Returns the bytes of a file of this user or of the system's.
+
+    Raises `OSError` for one of another user, for a link, a pipe or a device, which might never
+    end, and for one of more than `largest` bytes.
+    """
+    with open(path, "rb", opener=_opened) as file:
+        status = os.fstat(file.fileno())
+        if hasattr(os, "getuid") and status.st_uid not in (0, os.getuid()):
             raise PermissionError(f"{path} belongs to another user")
-        return file.read()
+        if not stat.S_ISREG(status.st_mode) or status.st_size > largest:
+            raise OSError(f"{path} is no regular file of at most {largest} bytes")
+        return file.read(status.st_size)
+
+
+def _opened(path: str, flags: int) -> int:
+    # A pipe would otherwise be opened only once somebody writes to it; not every system has both.
+    for name in ("O_NONBLOCK", "O_NOFOLLOW"):
+        flags |= getattr(os, name, 0)
+    return os.open(path, flags)
 
 
 def _used(entry: tuple[os.stat_result, Path]) -> int:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 from topos.engine import Numerics, Plan, Run
 from topos.engine.signature import Port
 from topos.engine.sources import source_payloads
-from topos.errors import ArgumentError
+from topos.errors import ArgumentError, FeedError
 from topos.graph import Symbol
 from topos.graph.network import Feeds
 from topos.graph.parameters import Parameters
@@ -19,6 +19,9 @@ from topos.runtimes._runtime import Executable
 from topos.runtimes._signature import Array
 
 __all__ = ["BoundPlan", "CompiledPlan", "PlanLoop", "compile_plan"]
+
+SHOWN: Final = 4
+"""How many arguments or results a text names."""
 
 Reference = Symbol | str
 # A mapping is invariant in its keys, so each way to spell a symbol is named.
@@ -61,7 +64,8 @@ class CompiledPlan:
         return PlanLoop(self, following, parameters)
 
     def __repr__(self) -> str:
-        return f"CompiledPlan({self.runtime}, {self.plan.signature()})"
+        signature = self.plan.signature()
+        return f"CompiledPlan({self.runtime}, {_brief(signature.arguments, signature.results)})"
 
 
 class BoundPlan:
@@ -69,6 +73,7 @@ class BoundPlan:
 
     def __init__(self, compiled: CompiledPlan, parameters: Parameters | None) -> None:
         plan, signature = compiled.plan, compiled.plan.signature()
+        _demand_state(parameters, "a plan binds")
         held = _arrays(plan, signature.parameters, parameters, {})
         self.plan, self.runtime = plan, compiled.runtime
         self.executable = compiled.executable.bind(dict(enumerate(held)))
@@ -80,7 +85,7 @@ class BoundPlan:
         return _run(self.plan, self._results, arrays)
 
     def __repr__(self) -> str:
-        return f"BoundPlan({self.runtime}, {self.plan.signature()})"
+        return f"BoundPlan({self.runtime}, {_brief(self._inputs, self._results)})"
 
 
 class PlanLoop:
@@ -97,6 +102,7 @@ class PlanLoop:
     ) -> None:
         plan, signature = compiled.plan, compiled.plan.signature()
         after = _following(plan, following)
+        _demand_state(parameters, "a loop starts from")
         ports = signature.parameters
         arrays = _arrays(plan, ports, parameters, {})
         fixed = {at: array for at, array in enumerate(arrays) if ports[at].symbol not in after}
@@ -133,7 +139,8 @@ class PlanLoop:
         return before.with_payloads(state)
 
     def __repr__(self) -> str:
-        return f"PlanLoop({self.runtime}, {self.plan.signature()})"
+        kept = f"{len(self._carried)} carried"
+        return f"PlanLoop({self.runtime}, {kept}, {_brief(self._inputs, self._results)})"
 
 
 def compile_plan(
@@ -148,6 +155,24 @@ def compile_plan(
     text = plan.emit_stablehlo()
     executable = adapter.compile(text, numerics=numerics, options=options, cache=cache)
     return CompiledPlan(plan, runtime, executable)
+
+
+def _brief(arguments: Sequence[Port], results: Sequence[Port]) -> str:
+    """Returns what a call takes and answers, the first few of each by name and type."""
+    taken, answered = map(_few, (arguments, results))
+    return f"({taken}) -> ({answered})"
+
+
+def _few(ports: Sequence[Port]) -> str:
+    more = len(ports) - SHOWN
+    told = [*map(str, ports[:SHOWN]), *([f"{more} more"] if more > 0 else [])]
+    return ", ".join(told)
+
+
+def _demand_state(parameters: Parameters | None, needs: str) -> None:
+    if not isinstance(parameters, Parameters | None):
+        kind = type(parameters).__name__
+        raise FeedError(f"{needs} Parameters, got {kind}: network.parameters() are the first ones")
 
 
 def _arrays(
@@ -169,6 +194,10 @@ def _run(plan: Plan, results: Iterable[Port], arrays: Iterable[Array]) -> Run:
 
 def _following(plan: Plan, following: Following) -> dict[Symbol, Symbol]:
     """Returns `following` by symbols, checked against what the plan answers."""
+    if not isinstance(following, Mapping):
+        raise ArgumentError(
+            f"a loop needs a mapping of parameters to their next values, got {following!r}"
+        )
     network, columns = plan.network, plan.network.columns
     after = {network.symbol(at): network.symbol(new) for at, new in following.items()}
     results = {port.symbol for port in plan.signature().results}

@@ -40,7 +40,7 @@ class Binary(NamedTuple):
         return packed(NAME, self.signature, _origin(self.versions) | told, self.code)
 
 
-def restored(data: bytes, versions: str) -> Binary:
+def restored(data: bytes | bytearray | memoryview, versions: str) -> Binary:
     """Returns what `Binary.packed` gave here; raises `CompileError` for anything else."""
     kept = unpacked(NAME, data)
     if kept is None:

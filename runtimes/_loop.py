@@ -101,21 +101,22 @@ def require_carried(
 
     `carried` maps the position of an argument to the position of the result that follows it.
     """
+    for name, given in (("carried", carried), ("state", state)):
+        if not isinstance(given, Mapping):
+            raise ArgumentError(f"a loop needs a mapping by positions as {name}, got {given!r}")
     for argument, result in carried.items():
         _require_position("argument", argument, len(signature.arguments))
         _require_position("result", result, len(signature.results))
-        wanted, given = signature.arguments[argument], signature.results[result]
-        if wanted != given:
+        wanted, follows = signature.arguments[argument], signature.results[result]
+        if wanted != follows:
             raise ArgumentError(
                 f"a loop needs a next value of the type of argument {argument}, {wanted}, "
-                f"got result {result}, {given}"
+                f"got result {result}, {follows}"
             )
     if len(set(carried.values())) != len(carried):
         raise ArgumentError(f"a loop needs one result for each carried argument, got {carried}")
     if set(state) != set(carried):
-        raise ArgumentError(
-            f"a loop needs a state for arguments {sorted(carried)}, got {sorted(state)}"
-        )
+        raise ArgumentError(f"a loop needs a state for arguments {sorted(carried)}, got {[*state]}")
 
 
 def _require_position(kind: str, position: object, count: int) -> None:

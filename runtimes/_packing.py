@@ -9,14 +9,18 @@ import json
 from collections.abc import Mapping
 from typing import Any, Final, NamedTuple
 
+from topos.errors import ArgumentError
 from topos.runtimes._compile_cache import sealed, unsealed
-from topos.runtimes._mlir import DTYPES
 from topos.runtimes._signature import ArrayType, ModuleSignature
+from topos.runtimes._stablehlo.types import ELEMENTS
 
 __all__ = ["Packed", "packed", "unpacked"]
 
 LENGTH_SIZE: Final = 4
-NAMES: Final = {dtype: name for name, dtype in DTYPES.items()}
+NAMES: Final = {dtype: name for name, dtype in ELEMENTS.items()}
+# numpy's own bounds of a shape.
+MAXIMUM_RANK: Final = 64
+MAXIMUM_EXTENT: Final = 2**63 - 1
 
 
 class Packed(NamedTuple):
@@ -37,18 +41,23 @@ def packed(
     return sealed(len(told).to_bytes(LENGTH_SIZE, "little") + told + code, runtime)
 
 
-def unpacked(runtime: str, data: bytes) -> Packed | None:
-    """Returns what was packed for `runtime`, or None where `data` is damaged or anything else."""
-    payload = unsealed(data, runtime)
+def unpacked(runtime: str, data: bytes | bytearray | memoryview) -> Packed | None:
+    """Returns what was packed for `runtime`, or None where `data` is damaged or anything else.
+
+    Raises `ArgumentError` where `data` is no bytes.
+    """
+    if not isinstance(data, bytes | bytearray | memoryview):
+        raise ArgumentError(f"deserialize needs bytes, got {type(data).__name__}")
+    payload = unsealed(bytes(data), runtime)
     if payload is None:
         return None
     start = LENGTH_SIZE + int.from_bytes(payload[:LENGTH_SIZE], "little")
     try:
         header = json.loads(payload[LENGTH_SIZE:start])
         signature = ModuleSignature(_types(header["arguments"]), _types(header["results"]))
-        return Packed(signature, header["origin"], payload[start:])
-    # A checksum does not say who wrote the rest.
-    except (ValueError, KeyError, TypeError):
+        return Packed(signature, _texts(header["origin"]), payload[start:])
+    # A checksum does not say who wrote the rest: it may even nest deeper than Python reads.
+    except (ValueError, KeyError, TypeError, RecursionError):
         return None
 
 
@@ -57,4 +66,19 @@ def _described(type: ArrayType) -> tuple[list[int], str]:
 
 
 def _types(described: list[Any]) -> tuple[ArrayType, ...]:
-    return tuple(ArrayType(tuple(map(int, shape)), DTYPES[name]) for shape, name in described)
+    return tuple(ArrayType(_extents(shape), ELEMENTS[name]) for shape, name in described)
+
+
+def _extents(shape: list[Any]) -> tuple[int, ...]:
+    for extent in shape:
+        if type(extent) is not int or not 0 <= extent <= MAXIMUM_EXTENT:
+            raise ValueError(f"a shape needs whole numbers from 0 on, got {extent!r}")
+    if len(shape) > MAXIMUM_RANK:
+        raise ValueError(f"a shape needs at most {MAXIMUM_RANK} extents, got {len(shape)}")
+    return tuple(shape)
+
+
+def _texts(origin: object) -> dict[str, str]:
+    if not isinstance(origin, dict) or not all(isinstance(each, str) for each in origin.values()):
+        raise ValueError("an origin needs texts by name")
+    return origin

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
+from operator import index
 from typing import Any, Final
 
 import numpy as np
@@ -39,13 +41,21 @@ def aligned(shape: tuple[int, ...], dtype: npt.DTypeLike) -> Array:
     """Returns an uninitialized C-contiguous array at a multiple of 64 bytes.
 
     Fill it, then set `flags.writeable = False` on it and on its `base`: a runtime takes such an
-    array over without a copy.
+    array over without a copy. Raises `ArgumentError` for extents or elements that no numpy array
+    has, and for elements that are Python's objects.
     """
-    element = np.dtype(dtype)
-    size = int(np.prod(shape, dtype=np.int64)) * element.itemsize
-    memory = np.empty(size + ALIGNMENT, np.uint8)
-    start = -memory.ctypes.data % ALIGNMENT
-    return memory[start : start + size].view(element).reshape(shape)
+    try:
+        extents, element = tuple(map(index, shape)), np.dtype(dtype)
+        if min(extents, default=0) < 0:
+            raise ValueError("an extent is negative")
+        size = math.prod(extents) * element.itemsize
+        memory = np.empty(size + ALIGNMENT, np.uint8)
+        start = -memory.ctypes.data % ALIGNMENT
+        return memory[start : start + size].view(element).reshape(extents)
+    # numpy refuses what it cannot hold in many ways, a view of objects among them.
+    except (TypeError, ValueError, OverflowError) as error:
+        got = f"{shape!r} of {dtype!r}"
+        raise ArgumentError(f"aligned needs a shape and a dtype, got {got}: {error}") from error
 
 
 def owned(array: Array) -> Array:
@@ -82,9 +92,11 @@ def residents(
 ) -> dict[int, Placed]:
     """Returns the arguments to bind, held `where` by `place` unless they are placed already.
 
-    Raises `ArgumentError` for a position that is none, a type that does not fit, or an array that
-    another runtime or device holds.
+    Raises `ArgumentError` for what is no mapping, a position that is none, a type that does not
+    fit, or an array that another runtime or device holds.
     """
+    if not isinstance(resident, Mapping):
+        raise ArgumentError(f"bind needs a mapping of positions to arrays, got {resident!r}")
     held = {}
     for position, given in resident.items():
         wanted = _type_at(signature, position)

@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from topos.backend import Status
 from topos.engine import Numerics
-from topos.errors import ArgumentError, UnsupportedError
+from topos.errors import ArgumentError, CompileError, UnsupportedError
 from topos.runtimes._loop import Loop
 from topos.runtimes._placed import HOST, Placed, placed_on_host, residents
 from topos.runtimes._signature import (
@@ -92,7 +92,8 @@ class Executable(ABC):
 
         The signature of the result has the remaining arguments in order. An array may be changed
         afterwards without any effect; one placed by `Runtime.place` is shared, not copied. Raises
-        `ArgumentError` for a position that is none and for an array that does not fit.
+        `ArgumentError` for what is no mapping, for a position that is none and for an array that
+        does not fit.
         """
         return BoundExecutable(self, residents(self.signature, resident, placed_on_host, HOST))
 
@@ -182,17 +183,22 @@ class Runtime(ABC):
 
         It is taken over without a copy where it is C-contiguous, at a multiple of 64 bytes, and
         neither it nor an array that it views is writable; `topos.runtimes.aligned` makes such
-        arrays. `options` are those of `compile` that say where.
+        arrays. `options` are those of `compile` that say where; any other is a `CompileError`.
         """
+        if requested("", options):
+            raise CompileError(f"the {self.name} runtime places without options, got {options!r}")
         return placed_on_host(array)
 
-    def deserialize(self, data: bytes, *, options: Mapping[str, Any] | None = None) -> Executable:
+    def deserialize(
+        self, data: bytes | bytearray | memoryview, *, options: Mapping[str, Any] | None = None
+    ) -> Executable:
         """Returns the executable that `Executable.serialize` gave as `data`.
 
         `options` are those of `compile` that say where it runs, bound arguments not among it.
         The data is machine code: take it only from where you would take a program. Raises
-        `CompileError` for data of another version, machine or runtime, or that is damaged, and
-        `UnsupportedError` where the runtime has no such form.
+        `CompileError` for data of another version, machine or runtime, or that is damaged,
+        `ArgumentError` for what is no bytes, and `UnsupportedError` where the runtime has no such
+        form.
         """
         raise UnsupportedError(f"the {self.name} runtime has no compiled form to load")
 

@@ -11,6 +11,7 @@ from topos.errors import CompileError
 from topos.runtimes._compile_cache import CompileCache, entry_key, processor_digest
 from topos.runtimes._packing import Packed, packed, unpacked
 from topos.runtimes._signature import ModuleSignature
+from topos.runtimes._xla_device import require_own
 from topos.runtimes._xla_dispatch import Run, dispatched
 from topos.runtimes._xla_module import brief, program, refusal
 
@@ -42,6 +43,7 @@ def built(recipe: Recipe, carried: Mapping[int, int]) -> Loaded:
 
     Each carried argument gives its buffer to the result that it maps to. Raises as `compile` does.
     """
+    require_own()
     options = _options(recipe)
     if recipe.cache is None:
         return _compiled(recipe, carried, options)
@@ -64,8 +66,9 @@ def packed_form(loaded: Loaded) -> bytes:
     return packed(NAME, loaded.signature, _origin(loaded.device), code)
 
 
-def restored(data: bytes, device: Any) -> Loaded:
+def restored(data: bytes | bytearray | memoryview, device: Any) -> Loaded:
     """Returns what `packed_form` gave here; raises `CompileError` for anything else."""
+    require_own()
     kept = unpacked(NAME, data)
     if kept is None:
         raise CompileError("xla cannot load these bytes: they are damaged or no module of xla")

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import os
 import re
 from typing import Any, Final
 
 from topos.errors import ArgumentError, UnavailableError
 
-__all__ = ["DEVICE", "device_of", "place_of"]
+__all__ = ["DEVICE", "device_of", "place_of", "require_own"]
 
 DEVICE: Final = "device"
 NAME: Final = re.compile(r"([A-Za-z_]\w*)(?::(\d{1,9}))?")
+# The process whose devices these are, once there are any; a fork has it from its parent.
+_OWNER: Final[dict[str, int]] = {}
 
 
 def device_of(name: object) -> Any:
@@ -25,6 +28,7 @@ def device_of(name: object) -> Any:
     matched = NAME.fullmatch("" if name is None else name)
     if name is not None and matched is None:
         raise ArgumentError(f"device needs a name such as 'cpu' or 'cuda:1', got {name!r}")
+    _OWNER.setdefault("process", os.getpid())
     if matched is None:
         return _default()
     platform, number = matched.group(1).lower(), int(matched.group(2) or 0)
@@ -33,6 +37,18 @@ def device_of(name: object) -> Any:
         there = ", ".join(_present())
         raise UnavailableError(f"xla has no device {name!r} here; there are {there}")
     return devices[number]
+
+
+def require_own() -> None:
+    """Raises `UnavailableError` in a fork of the process that started XLA.
+
+    The compiler's threads stayed there: it would wait for them for ever. Calls go on in a fork.
+    """
+    if _OWNER.get("process") not in (None, os.getpid()):
+        raise UnavailableError(
+            "xla makes modules in the process that started it alone, and this one is a fork of it: "
+            "compile or deserialize before the fork, or start the process by spawn"
+        )
 
 
 def place_of(device: Any) -> str:

@@ -65,19 +65,22 @@ class Interpreter(Runtime):
         return InterpreterExecutable(evaluation, text, chosen, max_steps)
 
     def deserialize(
-        self, data: bytes, *, options: Mapping[str, Any] | None = None
+        self, data: bytes | bytearray | memoryview, *, options: Mapping[str, Any] | None = None
     ) -> InterpreterExecutable:
         """Returns what `InterpreterExecutable.serialize` gave, compiled as it was; no options."""
         if requested("", options):
             raise CompileError(f"the interpreter has no options here, got {options!r}")
         kept = unpacked(self.name, data)
         if kept is None:
-            raise CompileError(
-                "the interpreter cannot load these bytes: they are damaged or no module of it"
-            )
-        steps = kept.origin[MAX_STEPS]
-        bounded = {MAX_STEPS: int(steps)} if steps else None
-        return self.compile(kept.code.decode(), numerics=kept.origin["numerics"], options=bounded)
+            raise _unloadable()
+        try:
+            text, numerics = kept.code.decode(), Numerics(kept.origin["numerics"])
+            steps = kept.origin[MAX_STEPS]
+            bounded = {MAX_STEPS: int(steps)} if steps else None
+        # A checksum does not say who wrote the rest.
+        except (KeyError, ValueError) as error:
+            raise _unloadable() from error
+        return self.compile(text, numerics=numerics, options=bounded)
 
 
 class InterpreterExecutable(Executable):
@@ -111,6 +114,12 @@ def _max_steps(options: dict[str, Any]) -> int | None:
     if steps is not None and (type(steps) is not int or steps < 0):
         raise CompileError(f"max_steps needs a whole number from 0 on, got {steps!r}")
     return steps
+
+
+def _unloadable() -> CompileError:
+    return CompileError(
+        "the interpreter cannot load these bytes: they are damaged or no module of it"
+    )
 
 
 RUNTIME = Interpreter()

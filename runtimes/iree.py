@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import platform
+import re
 from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
@@ -32,6 +33,8 @@ KEEP_DOUBLES: Final = "--iree-input-demote-f64-to-f32=false"
 HOST: Final = ("--iree-llvmcpu-target-cpu=host",)
 # Flags that say where the compiler writes.
 OUTPUTS: Final = frozenset({"o", "output", STATISTICS})
+# A name with anything else in it, such as `=`, would be another flag than the one it reads as.
+FLAG: Final = re.compile(r"[A-Za-z][A-Za-z0-9_.-]*")
 DEVICE: Final = "device"
 TIMEOUT: Final = "timeout"
 DEFAULT_SECONDS: Final = 600.0
@@ -96,7 +99,7 @@ class Iree(Runtime):
         return device_of(device_name).placed(placed_on_host(array).held)
 
     def deserialize(
-        self, data: bytes, *, options: Mapping[str, Any] | None = None
+        self, data: bytes | bytearray | memoryview, *, options: Mapping[str, Any] | None = None
     ) -> IreeExecutable:
         """Returns what `IreeExecutable.serialize` gave, on the device of the option `device`."""
         device_name = _only_device(options)
@@ -126,6 +129,8 @@ def _built(text: str, flags: list[str], seconds: float, versions: str) -> Binary
 
 def _flags(numerics: Numerics | str, options: dict[str, Any]) -> list[str]:
     for name in options:
+        if not FLAG.fullmatch(name):
+            raise CompileError(f"iree's options are flags named without dashes, got {name!r}")
         if name in OUTPUTS:
             raise CompileError(f"iree's result goes to this process, got option {name!r}")
     target = _exact_target() if Numerics.of(numerics) is Numerics.EXACT else HOST
@@ -135,9 +140,9 @@ def _flags(numerics: Numerics | str, options: dict[str, Any]) -> list[str]:
 def _device_name(name: object) -> str:
     if name is None:
         return DEVICES[0]
-    if name not in DEVICES:
+    if not isinstance(name, str) or name not in DEVICES:
         raise CompileError(f"iree has the devices {' and '.join(DEVICES)}, got {name!r}")
-    return str(name)
+    return name
 
 
 def _only_device(options: Mapping[str, Any] | None) -> str:

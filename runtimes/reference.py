@@ -96,18 +96,20 @@ class Reference(Runtime):
         return executable
 
     def deserialize(
-        self, data: bytes, *, options: Mapping[str, Any] | None = None
+        self, data: bytes | bytearray | memoryview, *, options: Mapping[str, Any] | None = None
     ) -> ReferenceExecutable:
         """Returns what `ReferenceExecutable.serialize` gave, loaded again; no options."""
         if requested("", options):
             raise CompileError(f"the reference runtime has no options here, got {options!r}")
         kept = unpacked(self.name, data)
         if kept is None:
-            raise CompileError(
-                "the reference runtime cannot load these bytes: they are damaged or none of its own"
-            )
-        seconds = float(kept.origin["timeout"])
-        return self.compile(kept.code.decode(), options={"timeout": seconds})
+            raise _unloadable()
+        try:
+            text, seconds = kept.code.decode(), float(kept.origin["timeout"])
+        # A checksum does not say who wrote the rest.
+        except (KeyError, ValueError) as error:
+            raise _unloadable() from error
+        return self.compile(text, options={"timeout": seconds})
 
     def run(self, key: int, text: str, arguments: Sequence[Array], seconds: float) -> list[Array]:
         """Returns the stored results of module `key`, loaded again where the worker is new."""
@@ -197,6 +199,12 @@ def _seconds(options: Mapping[str, Any]) -> float:
             f"timeout needs a number of seconds up to {LONGEST_SECONDS:g}, got {seconds!r}"
         )
     return float(seconds)
+
+
+def _unloadable() -> CompileError:
+    return CompileError(
+        "the reference runtime cannot load these bytes: they are damaged or none of its own"
+    )
 
 
 def _types(described: list[tuple[str, list[int]]]) -> tuple[ArrayType, ...]:

@@ -50,7 +50,8 @@ class Xla(Runtime):
         `device` names a PJRT platform, and maybe a number, as in `cpu`, `cuda:1` or `tpu`; it is
         jax's default device where absent. Raises `ParseError`, `VerifyError`, `UnsupportedError`
         or `CompileError` with the diagnostic; an option that XLA does not know is a
-        `CompileError`, a device that is not here an `UnavailableError`.
+        `CompileError`, a device that is not here an `UnavailableError`, and so is a fork of a
+        process that started XLA here, where only what is compiled already is called.
         """
         chosen = requested(text, options)
         device_name = chosen.pop(DEVICE, None)
@@ -64,7 +65,7 @@ class Xla(Runtime):
         return placed_on(device, placed_on_host(array).held)
 
     def deserialize(
-        self, data: bytes, *, options: Mapping[str, Any] | None = None
+        self, data: bytes | bytearray | memoryview, *, options: Mapping[str, Any] | None = None
     ) -> XlaExecutable:
         """Returns what `XlaExecutable.serialize` gave, on the device of the option `device`."""
         device = self._device(_only_device(options))

@@ -250,7 +250,8 @@ REFUSED: dict[str, tuple[Sequence[Any], dict[str, Any]]] = {
         {"samples": [{"tokens": np.zeros((0, 4), np.int64)}], "batched": True},
     ),
     "a bundle's name needs letters, digits": ([mlp()], {"name": "../up"}),
-    "a sample needs 'tokens' of i64[4, 4] given": ([tokens(2)], {"batched": True}),
+    "a sample needs 'tokens' of i64[4] a row given": ([tokens(2)], {"batched": True}),
+    "a sample needs 'tokens' of i64[2, 4] given": ([tokens(2)], {}),
     "a sample names 'words', and the inputs of a call are tokens": (
         [tokens(2)],
         {"samples": [{"words": 1}]},

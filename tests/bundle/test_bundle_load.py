@@ -73,6 +73,19 @@ def removed(name: str) -> Change:
     return lambda folder: (folder / name).unlink()
 
 
+def test_a_glance_reads_the_manifest_and_nothing_else(folder: Path) -> None:
+    whole = Bundle.load(folder)
+    for file in folder.iterdir():
+        if file.name != "manifest.json":
+            file.unlink()
+    glanced = Bundle.glance(folder)
+    assert (glanced.name, glanced.version) == (whole.name, whole.version)
+    assert glanced.inputs == whole.inputs
+    (folder / "manifest.json").write_text("[]")
+    with pytest.raises(BundleError, match=f"^{folder}: "):
+        Bundle.glance(folder)
+
+
 def filed(folder: Path) -> None:
     shutil.rmtree(folder)
     folder.write_bytes(b"")

@@ -94,9 +94,33 @@ def test_function_of_the_batch(stablehlo_conforms):
             "artifact *main *FAILED: the artifact holds another module than the text",
             "interpreter  main *y *OUTSIDE",
             "2 of * do not hold",
-            "*BundleError: a batched bundle needs rows that leave each other alone*",
+            "the plan cannot be exported: BundleError: a batched bundle needs rows that leave*",
         ]
     )
+
+
+def test_what_cannot_be_loaded_or_exported_fails_by_its_message_alone(
+    pytester: pytest.Pytester,
+) -> None:
+    done = run(
+        pytester,
+        """
+def test_missing(bundle_conforms, tmp_path):
+    bundle_conforms(tmp_path / "none")
+
+def test_sample(stablehlo_conforms):
+    stablehlo_conforms(plan(), samples=[{"z": 1.0}])
+""",
+    )
+    done.assert_outcomes(failed=2)
+    done.stdout.fnmatch_lines(
+        [
+            "the bundle cannot be checked: BundleError: a bundle is a folder, and *",
+            "the plan cannot be exported: FeedError: a sample names 'z', and the inputs of*",
+        ]
+    )
+    done.stdout.no_fnmatch_line("*.py:[0-9]*:*Error*")
+    done.stdout.no_fnmatch_line("*During handling*")
 
 
 def test_commands_of_the_environment_judge_as_well(

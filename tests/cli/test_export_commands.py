@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 import sys
@@ -48,6 +49,17 @@ def faulty():
 
 def missing():
     import no_such_package
+
+
+def slow():
+    open("ran", "w").close()
+    return one
+
+
+def counted():
+    tape = Tape()
+    (tape.input([[1, 2]], name="counts") * 2).named("twice")
+    return tape.into_network().entry(["twice"]).lower()
 
 
 needs = lambda rows: rows
@@ -115,7 +127,9 @@ REFUSED = {
     ("lines.py:missing",): (1, "no_such_package"),
     ("lines.py:plans",): (1, "lines.py:plans: a bundle of 2 plans needs batched=True"),
     ("lines.py:one", "--compatibility", "new"): (2, "compatibility needs a version"),
-    ("lines.py:one", "--name", "a/b"): (1, "a bundle's name needs letters"),
+    ("lines.py:one", "--name", "a/b"): (2, "a bundle's name needs letters"),
+    ("lines.py:plan_s",): (2, "lines.py has no 'plan_s'; did you mean 'plans'? It has batched,"),
+    ("lines.py:counted",): (1, 'TARGET gives values in a dict: {"plans": ..., "parameters": ...,'),
 }
 
 
@@ -141,8 +155,27 @@ def test_a_fault_of_the_users_code_is_told_from_its_own_place(
     assert lines[-1] == "lines.py:faulty failed"
 
 
+def test_what_needs_no_plan_is_refused_before_the_users_code_runs(
+    project: Path, capsys: Captured
+) -> None:
+    (project / "taken").mkdir()
+    (project / "taken" / "note.txt").write_text("mine")
+    wrong = {
+        ("taken",): "an export replaces bundles only",
+        ("lines.py/out",): "lines.py/out: Not a directory",
+        ("out", "--compatibility", "week-13"): "compatibility needs a version",
+        ("out", "--name", "a/b"): "a bundle's name needs letters",
+    }
+    for words, reason in wrong.items():
+        assert main(["export", "lines.py:slow", *words]) == 2
+        assert reason in capsys.readouterr().err
+        assert not (project / "ran").exists()
+    assert main(["export", "lines.py:slow", "out/of/sight"]) == 0
+    assert (project / "ran").exists()
+
+
 def test_what_is_no_bundle_is_not_replaced(project: Path, capsys: Captured) -> None:
-    assert main(["export", "lines.py:one", "."]) == 1
+    assert main(["export", "lines.py:one", "."]) == 2
     assert "an export replaces bundles only" in capsys.readouterr().err
     assert (project / "lines.py").read_text() == MODEL
 
@@ -190,7 +223,11 @@ def test_a_check_fails_where_a_result_is_outside(tmp_path: Path, capsys: Capture
     text = tmp_path / "b" / "main.mlir"
     text.write_text(text.read_text().replace("stablehlo.maximum", "stablehlo.minimum"))
     assert main(["check", str(tmp_path / "b")]) == 1
-    assert capsys.readouterr().err == f"{tmp_path / 'b'} has a main.mlir whose digest is another\n"
+    found, wanted = hashlib.sha256(text.read_bytes()), Bundle.glance(tmp_path / "b").programs[0]
+    assert capsys.readouterr().err == (
+        f"{tmp_path / 'b'} has a main.mlir whose digest is another: {found.hexdigest()[:12]} where "
+        f"the manifest has {wanted.digest[:12]}; export again\n"
+    )
     rewritten(tmp_path / "b")
     assert main(["check", str(tmp_path / "b"), "--runtime", "interpreter"]) == 1
     out = capsys.readouterr().out

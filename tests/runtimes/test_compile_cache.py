@@ -10,7 +10,7 @@ import pytest
 
 from topos.errors import ArgumentError
 from topos.runtimes import _compile_cache
-from topos.runtimes._compile_cache import CompileCache, cache_at, entry_key
+from topos.runtimes._compile_cache import CompileCache, cache_at, demand_folder, entry_key
 
 KEY, OTHER = "a" * 64, "b" * 64
 
@@ -62,6 +62,58 @@ def test_an_entry_of_another_user_is_a_miss(
     os.chown(only_entry(tmp_path), os.getuid() or 12345, -1)
     monkeypatch.setattr(os, "getuid", lambda: 54321)
     assert cache.get(KEY) is None
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no pipes have names here")
+def test_a_pipe_under_the_name_of_an_entry_is_a_miss(tmp_path: Path) -> None:
+    cache = CompileCache(tmp_path)
+    os.mkfifo(tmp_path / f"{KEY}.topos")
+    reader = threading.Thread(target=cache.get, args=(KEY,), daemon=True)
+    reader.start()
+    reader.join(10)
+    assert not reader.is_alive()
+    assert cache.get(KEY) is None
+    cache.put(KEY, b"code")
+    assert cache.get(KEY) == b"code"
+
+
+@pytest.mark.parametrize("kind", ["folder", "link", "link to itself", "link to a device"])
+def test_what_is_no_regular_file_is_a_miss(tmp_path: Path, kind: str) -> None:
+    cache, elsewhere = CompileCache(tmp_path / "here"), CompileCache(tmp_path / "there")
+    for each in (cache, elsewhere):
+        each.put(KEY, b"code")
+    entry = only_entry(tmp_path / "here")
+    entry.unlink()
+    targets: dict[str, Path | str] = {
+        "link": only_entry(tmp_path / "there"),
+        "link to itself": entry,
+        "link to a device": "/dev/zero",
+    }
+    if kind == "folder":
+        entry.mkdir()
+    else:
+        entry.symlink_to(targets[kind])
+    assert cache.get(KEY) is None
+    if kind != "folder":
+        cache.put(KEY, b"again")
+        assert cache.get(KEY) == b"again"
+        assert elsewhere.get(KEY) == b"code"
+
+
+def test_an_entry_larger_than_the_whole_is_a_miss(tmp_path: Path) -> None:
+    CompileCache(tmp_path).put(KEY, bytes(1000))
+    assert CompileCache(tmp_path, largest_total=1000).get(KEY) is None
+    assert CompileCache(tmp_path, largest_total=2000).get(KEY) == bytes(1000)
+
+
+def test_a_link_without_end_stops_no_pruning(tmp_path: Path) -> None:
+    link = tmp_path / "c.topos"
+    link.symlink_to(link)
+    cache = CompileCache(tmp_path, largest_total=1500)
+    for key in (KEY, OTHER):
+        cache.put(key, bytes(1000))
+    assert cache.get(KEY) is None
+    assert cache.get(OTHER) == bytes(1000)
 
 
 @pytest.mark.parametrize("folder", ["file", "file/below", "zero\0"])
@@ -140,6 +192,38 @@ def test_the_environment_names_a_folder(tmp_path: Path, monkeypatch: pytest.Monk
 def test_a_folder_is_a_path() -> None:
     with pytest.raises(ArgumentError, match=r"^cache needs the path of a folder, got 5$"):
         cache_at(5)  # type: ignore[arg-type]
+
+
+def test_a_folder_that_cannot_be_one_is_warned_of_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = tmp_path / "file"
+    file.write_bytes(b"")
+    monkeypatch.setenv("TOPOS_COMPILE_CACHE", str(file / "below"))
+    for given, path in ((file, file), (None, file / "below")):
+        with pytest.warns(RuntimeWarning, match="cannot be a folder, and keeps nothing") as told:
+            kept = cache_at(given)
+        assert repr(str(path)) in str(told[0].message)
+        assert kept is not None
+        kept.put(KEY, b"code")
+        assert kept.get(KEY) is None
+        # Warnings are errors here, so a second one would raise.
+        cache_at(given)
+    with pytest.raises(ArgumentError, match=r"^cache needs a folder, and '.*file' cannot be one: "):
+        demand_folder(file)
+    demand_folder(tmp_path / "new" / "one")
+    assert (tmp_path / "new" / "one").is_dir()
+
+
+def test_a_folder_that_takes_nothing_new_is_warned_of(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    CompileCache(tmp_path).put(KEY, b"code")
+    monkeypatch.setattr(os, "access", lambda *_: False)
+    with pytest.warns(RuntimeWarning, match="cannot be written, and keeps nothing new"):
+        kept = cache_at(tmp_path)
+    assert kept is not None
+    assert kept.get(KEY) == b"code"
 
 
 def test_a_key_tells_apart_all_that_compiling_depends_on(monkeypatch: pytest.MonkeyPatch) -> None:

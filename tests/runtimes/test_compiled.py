@@ -164,6 +164,9 @@ def test_what_cannot_follow_is_refused(interpreted: tuple[CompiledPlan, Recorded
     _, other = recorded()
     with pytest.raises(SymbolError):
         whole.loop(other.following)
+    message = r"^a loop needs a mapping of parameters to their next values, got None$"
+    with pytest.raises(ArgumentError, match=message):
+        whole.loop(None)  # type: ignore[arg-type]
 
 
 def test_a_parameter_that_its_step_does_not_read_follows_too() -> None:

@@ -60,10 +60,13 @@ def test_bound_arguments_are_the_runtimes_own(counted: tuple[Runtime, Executable
         ({"a": THREE}, r"bind needs argument positions below 3, got 'a'"),
         ({0: THREE[:2]}, r"argument 0 must be float32\[3\], got float32\[2\]"),
         ({0: [[1.0], []]}, r"argument 0 must be float32\[3\], got list: .*"),
+        (5, r"bind needs a mapping of positions to arrays, got 5"),
+        ([], r"bind needs a mapping of positions to arrays, got \[\]"),
+        (None, r"bind needs a mapping of positions to arrays, got None"),
     ],
 )
 def test_only_what_fits_is_bound(
-    counted: tuple[Runtime, Executable], resident: dict[Any, Any], message: str
+    counted: tuple[Runtime, Executable], resident: Any, message: str
 ) -> None:
     with pytest.raises(ArgumentError, match=f"^{message}$"):
         counted[1].bind(resident)
@@ -111,12 +114,16 @@ def test_a_loop_keeps_its_state(counted: tuple[Runtime, Executable]) -> None:
         ({0: 1, 1: 1}, {0: THREE, 1: THREE}, r".* one result for each carried argument, got .*"),
         ({0: 1}, {}, r"a loop needs a state for arguments \[0\], got \[\]"),
         ({0: 1}, {0: HALF}, r"argument 0 must be float32\[3\], got float32\[\]"),
+        ({0: 1}, {"a": THREE, 0: THREE}, r".* a state for arguments \[0\], got \['a', 0\]"),
+        (5, 5, r"a loop needs a mapping by positions as carried, got 5"),
+        ([0], [THREE], r"a loop needs a mapping by positions as carried, got \[0\]"),
+        ({0: 0}, 5, r"a loop needs a mapping by positions as state, got 5"),
     ],
 )
 def test_a_loop_needs_a_state_that_its_results_follow(
     counted: tuple[Runtime, Executable],
-    carried: dict[int, int],
-    state: dict[int, Any],
+    carried: Any,
+    state: Any,
     message: str,
 ) -> None:
     with pytest.raises(ArgumentError, match=f"^{message}$"):
@@ -215,3 +222,33 @@ def test_aligned_memory_is_taken_over_only_when_no_one_can_write_it(size: int) -
     assert place(array).held is array
     assert place(array[:0]).type.shape == (0, 2)
     assert place(array.T if size > 1 else array[:, 1:]).held.flags.c_contiguous
+
+
+@pytest.mark.parametrize(
+    ("shape", "dtype", "reason"),
+    [
+        ((-1,), np.float32, "an extent is negative"),
+        ((2, -3, 0), np.float32, "an extent is negative"),
+        (5, np.float32, "'int' object is not iterable"),
+        ((1.5,), np.float32, "'float' object cannot be interpreted as an integer"),
+        ((2**40, 2**40), np.float32, ".*"),
+        ((1,) * 65, np.float32, ".*"),
+        ((3,), "nope", "data type 'nope' not understood"),
+        ((3,), object, r"Cannot change data-type for array of references\."),
+        ((3,), "U", ".*"),
+    ],
+)
+def test_aligned_memory_has_a_shape_and_elements(shape: Any, dtype: Any, reason: str) -> None:
+    message = f"^aligned needs a shape and a dtype, got .* of .*: {reason}$"
+    with pytest.raises(ArgumentError, match=message):
+        runtimes.aligned(shape, dtype)
+
+
+@pytest.mark.parametrize("name", runtimes.names())
+@pytest.mark.parametrize("options", [{"nope": 1}, {"max_steps": 5}])
+def test_a_place_has_no_unknown_option(name: str, options: dict[str, Any]) -> None:
+    require(name)
+    with pytest.raises(CompileError, match=rf"{name}.* options?.* got .*{min(options)}"):
+        runtimes.load(name).place(THREE, options=options)
+    with pytest.raises(ArgumentError, match=r"^options need a mapping of names to values, got 5$"):
+        runtimes.load(name).place(THREE, options=5)  # type: ignore[arg-type]

@@ -171,6 +171,14 @@ def test_the_result_goes_nowhere_else(tmp_path: Path, name: str) -> None:
     assert not list(tmp_path.iterdir())
 
 
+@pytest.mark.parametrize("name", ["o={}#", "-o", "o ", "", "9", "opt=1\n"])
+def test_an_option_is_the_name_of_a_flag(tmp_path: Path, name: str) -> None:
+    smuggled = name.format(tmp_path / "out")
+    with pytest.raises(CompileError, match=r"^iree's options are flags named without dashes, got"):
+        IREE.compile(SUM, options={smuggled: "1"})
+    assert not list(tmp_path.iterdir())
+
+
 def test_a_binary_that_is_no_module_is_a_compile_error() -> None:
     with pytest.raises(CompileError, match=r"^iree cannot load what it compiled: "):
         IREE.compile(SUM, options={"compile-to": "input"})

@@ -215,7 +215,9 @@ def test_temporaries_are_what_lies_between() -> None:
     assert 64 * 64 * 4 <= memory.temporaries <= 3 * 64 * 64 * 4
 
 
-@pytest.mark.parametrize("options", [{"device": "cuda"}, {"device": 3}])
+@pytest.mark.parametrize(
+    "options", [{"device": "cuda"}, {"device": 3}, {"device": np.array([1, 2])}]
+)
 def test_a_device_is_one_of_two(options: dict[str, Any]) -> None:
     message = r"^iree has the devices local-sync and local-task, got "
     with pytest.raises(CompileError, match=message):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
@@ -240,3 +241,39 @@ def test_a_broken_jax_is_unavailable(tmp_path: Path, kind: str, runtime: str) ->
         [sys.executable, "-c", program], check=True, capture_output=True, text=True, timeout=60
     )
     assert "cannot be imported" in done.stdout
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="no process forks here")
+def test_a_fork_calls_and_does_not_compile() -> None:
+    program = (
+        "import os, warnings, numpy as np\nwarnings.simplefilter('ignore')\n"
+        "from topos.errors import UnavailableError\nfrom topos.runtimes import load\n"
+        f"text = {SUM!r}\nones = np.ones(4, np.float32)\nxla = load('xla')\n"
+        "module = xla.compile(text)\ndata = module.serialize()\n"
+        "assert module(ones, ones)[0].tolist() == [2.0] * 4\n"
+        "if not (child := os.fork()):\n"
+        "    assert module(ones, ones)[0].tolist() == [2.0] * 4\n"
+        "    assert module.bind({0: xla.place(ones)})(ones)[0].tolist() == [2.0] * 4\n"
+        "    for make in (lambda: xla.compile(text), lambda: module.loop({0: 0}, {0: ones}),\n"
+        "                 lambda: xla.deserialize(data)):\n"
+        "        try: make()\n"
+        "        except UnavailableError as error: assert 'this one is a fork' in str(error)\n"
+        "        else: os._exit(3)\n"
+        "    os._exit(7)\n"
+        "assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 7\n"
+        "assert xla.compile(text)(ones, ones)[0].tolist() == [2.0] * 4\n"
+    )
+    subprocess.run([sys.executable, "-c", program], check=True, timeout=60)
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="no process forks here")
+def test_a_fork_of_a_process_that_started_no_xla_compiles() -> None:
+    program = (
+        "import os, numpy as np\nfrom topos.runtimes import load\n"
+        f"text = {SUM!r}\nones = np.ones(4, np.float32)\nxla = load('xla')\n"
+        "if not (child := os.fork()):\n"
+        "    assert xla.compile(text)(ones, ones)[0].tolist() == [2.0] * 4\n"
+        "    os._exit(7)\n"
+        "assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 7\n"
+    )
+    subprocess.run([sys.executable, "-c", program], check=True, timeout=60)

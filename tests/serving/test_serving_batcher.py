@@ -160,6 +160,50 @@ def test_an_array_that_changes_shape_meanwhile_fails_alone(folder: Path, gate: G
     served(folder, body)
 
 
+def test_arrays_that_trade_rows_meanwhile_spoil_no_other(folder: Path, gate: Gate) -> None:
+    async def body(session: Session) -> None:
+        first = asked(session, 1)
+        await eventually(lambda: gate.seen)
+        arrays = [np.ones((rows, FEATURES), np.float32) for rows in (2, 1)]
+        tasks = [asyncio.create_task(session.infer_async("mlp", {"x": each})) for each in arrays]
+        tasks.insert(1, asked(session, 3))
+        await eventually(lambda: session.model("mlp").waiting == 4)
+        for array, rows in zip(arrays, (1, 2), strict=True):
+            array.resize((rows, FEATURES), refcheck=False)
+        gate.opened.set()
+        await answered(tasks[1], 3)
+        for task in (tasks[0], tasks[2]):
+            with pytest.raises(
+                WorkerError, match=r"^mlp failed: ValueError: an input was admitted"
+            ):
+                await task
+        await answered(first, 1)
+
+    served(folder, body)
+
+
+@pytest.mark.parametrize("shared", [True, False])
+def test_answers_of_one_call_do_not_overlap(
+    folder: Path, gate: Gate, monkeypatch: pytest.MonkeyPatch, shared: bool
+) -> None:
+    if not shared:
+        monkeypatch.setattr("topos.serving.batch.SHARED_BYTES", 0)
+
+    async def body(session: Session) -> None:
+        gate.opened.set()
+        tasks = [asked(session, 2, seed) for seed in range(3)]
+        found = [(await task)["scores"] for task in tasks]
+        assert session.counters("mlp").calls == {8: 1}
+        assert (found[0].base is not None and found[0].base is found[1].base) == shared
+        kept = [each.tobytes() for each in found]
+        found[1][:] = np.nan
+        assert [found[place].tobytes() == kept[place] for place in range(3)] == [True, False, True]
+        await answered(asked(session, 8), 8)
+        assert found[0].tobytes() == kept[0]
+
+    served(folder, body)
+
+
 def test_a_delay_gathers_and_a_full_call_ends_it(folder: Path, gate: Gate) -> None:
     async def body(session: Session) -> None:
         gate.opened.set()
@@ -197,7 +241,7 @@ def test_what_failed_goes_first_and_alone_unless_it_is_done() -> None:
         batcher = Batcher(Settings())
         requests = [Request([drawn(rows)], rows, 0, None) for rows in (1, 2, 3, 4)]
         for request in requests:
-            batcher.enter(request, 8)
+            batcher.enter(request)
         failed = batcher.take(8)
         assert [piece.rows for piece in failed] == [1, 2, 3]
         batcher.again(failed)

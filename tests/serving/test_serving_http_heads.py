@@ -101,21 +101,37 @@ def test_a_head_beyond_the_limit_is_refused(server: Server) -> None:
 
 
 @pytest.mark.parametrize(
-    "sent",
+    ("sent", "named"),
     [
-        b"no http at all\r\n\r\n",
-        b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03",
-        b"POST / HTTP/1.1\r\ncontent-length: -5\r\n\r\n",
-        b"POST / HTTP/1.1\r\ncontent-length: 5\r\ncontent-length: 6\r\n\r\n",
-        b"POST / HTTP/1.1\r\ncontent-length: 5\r\ntransfer-encoding: chunked\r\n\r\n",
-        b"GET / HTTP/1.1\r\nname with space: x\r\n\r\n",
-        b"GET /\xff HTTP/1.1\r\n\r\n",
-        b"CONNECT a:80 HTTP/1.1\r\nhost: a\r\n\r\n",
+        (b"no http at all\r\n\r\n", "method"),
+        (b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03", "method"),
+        (b"CONNECT a:80 HTTP/1.1\r\nhost: a\r\n\r\n", "method"),
+        (b"POST / HTTP/1.1\r\ncontent-length: -5\r\n\r\n", "Content-Length"),
+        (b"POST / HTTP/1.1\r\ncontent-length: 99999999999999999999\r\n\r\n", "Content-Length"),
+        (
+            b"POST / HTTP/1.1\r\ncontent-length: 5\r\ncontent-length: 6\r\n\r\n",
+            "Content-Length",
+        ),
+        (
+            b"POST / HTTP/1.1\r\ncontent-length: 5\r\ntransfer-encoding: chunked\r\n\r\n",
+            "Transfer-Encoding",
+        ),
+        (
+            b"POST / HTTP/1.1\r\ntransfer-encoding: chunked\r\ncontent-length: 5\r\n\r\n",
+            "Content-Length",
+        ),
+        (b"POST / HTTP/1.1\r\ntransfer-encoding: gzip\r\n\r\n", "Transfer-Encoding"),
+        (b"POST / HTTP/1.1\r\ntransfer-encoding: chunked\r\n\r\nxyz\r\n", "body"),
+        (b"GET / HTTP/1.1\r\nname with space: x\r\n\r\n", "headers"),
+        (b"GET / HTTP/9.9\r\n\r\n", "request"),
+        (b"GET /\xff HTTP/1.1\r\n\r\n", "path"),
     ],
 )
-def test_what_is_no_http_is_refused(server: Server, sent: bytes) -> None:
+def test_what_is_no_http_is_refused_with_the_part_at_fault(
+    server: Server, sent: bytes, named: str
+) -> None:
     answer = exchanged(server.port, sent)
-    assert (answer.status, answer.error) == (400, "request: is not HTTP/1.1")
+    assert (answer.status, answer.error.partition(": ")[0]) == (400, named)
 
 
 def test_connections_beyond_the_limit_are_refused(server: Server) -> None:

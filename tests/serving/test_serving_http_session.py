@@ -24,6 +24,7 @@ from topos.serving import (
     WorkerError,
 )
 from topos.serving.http import Application, Observers
+from topos.serving.outcome import Outcome
 
 ROWS = np.arange(12, dtype=np.float32).reshape(2, 6) % 5 - 2
 INFER = "/v2/models/mlp/infer"
@@ -42,10 +43,13 @@ class FailingSession:
         port = ModelPort("x", (6,), np.dtype(np.float32))
         return ModelStatus(name, "1", True, "", True, (1,), (port,), (port,), "interpreter", 0)
 
+    def served(self, name: str) -> ModelStatus:
+        return self.model(name)
+
     def models(self) -> tuple[ModelStatus, ...]:
         return (self.model("mlp"),)
 
-    async def infer_async(self, *_: object, deadline: float | None) -> dict[str, Any]:
+    async def outcome_async(self, *_: object, deadline: float | None) -> Outcome:
         raise self.error
 
 
@@ -117,36 +121,39 @@ class ReloadedSession(FailingSession):
     def model(self, name: str) -> ModelStatus:
         return dataclasses.replace(super().model(name), version=self.version)
 
-    async def infer_async(self, *_: object, deadline: float | None) -> dict[str, Any]:
+    async def outcome_async(self, *_: object, deadline: float | None) -> Outcome:
         version, self.version = self.version, "3"
-        return {"x": np.full((2, 6), float(version))}
+        return Outcome({"x": np.full((2, 6), float(version))}, version)
 
 
 class RestartedSession(ReloadedSession):
-    """A session whose worker is followed by one of another version, once, under a request."""
+    """A session whose worker is followed by one of another version under a request."""
 
-    def __init__(self, ready: bool) -> None:
-        super().__init__()
-        self.ready = ready
-
-    def model(self, name: str) -> ModelStatus:
-        return dataclasses.replace(super().model(name), ready=self.ready)
-
-    async def infer_async(self, *_: object, deadline: float | None) -> dict[str, Any]:
-        self.totals.restarts += self.version == "1" and self.ready
-        self.version, self.ready = "2", True
-        return {"x": np.full((2, 6), 2.0)}
+    async def outcome_async(self, *_: object, deadline: float | None) -> Outcome:
+        return Outcome({"x": np.full((2, 6), 2.0)}, "2")
 
 
-@pytest.mark.parametrize("ready", [True, False])
-def test_another_version_that_answers_is_the_one_that_is_told(ready: bool) -> None:
-    session: Any = RestartedSession(ready)
+@pytest.mark.parametrize(
+    ("path", "status", "told"),
+    [
+        (INFER, 200, {"model_version": "2"}),
+        (
+            "/v2/models/mlp/versions/1/infer",
+            404,
+            {"error": "version: mlp has version 2, got '1'"},
+        ),
+    ],
+)
+def test_the_version_that_computed_an_answer_is_told_or_was_not_asked(
+    path: str, status: int, told: dict[str, str]
+) -> None:
+    session: Any = RestartedSession()
 
     async def receive() -> dict[str, Any]:
         return {"type": "http.request", "body": infer(ROWS)}
 
-    status, _, answer = called(Application(session, Observers()), INFER, receive)
-    assert (status, answer["model_version"]) == (200, "2")
+    found, _, answer = called(Application(session, Observers()), path, receive)
+    assert (found, {name: answer[name] for name in told}) == (status, told)
 
 
 @pytest.mark.parametrize(("size", "version"), [(0, "2"), (2**18, "3")])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import hashlib
+import json
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -35,12 +36,17 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     tape = Tape()
     total = tape.input(np.zeros((20000,), np.float32), name="x").sum().named("total")
     export(path / "long", tape.into_network().entry([total.symbol]).lower(), name="long")
+    tape = Tape()
+    factor = tape.input(np.float32(0), name="factor")
+    scaled = tape.input(np.zeros(3, np.float32), name="terms").sum() * factor
+    root = scaled.named("scaled").symbol
+    export(path / "scalar", tape.into_network().entry([root]).lower(), name="scalar")
     return path
 
 
 @pytest.fixture(scope="module")
 def client(folder: Path) -> Iterator[httpx.Client]:
-    paths = [folder / name for name in ("images", "markup", "long")]
+    paths = [folder / name for name in ("images", "markup", "long", "scalar")]
     with served(paths) as address, httpx.Client(base_url=address) as client:
         yield client
 
@@ -84,7 +90,7 @@ def test_the_document_is_sent_once(client: httpx.Client) -> None:
 
 def test_the_status_tells_of_each_model(client: httpx.Client) -> None:
     models = {each["name"]: each for each in client.get("/status.json").json()["models"]}
-    assert list(models) == ["images", "markup", "long"]
+    assert list(models) == ["images", "markup", "long", "scalar"]
     images = models["images"]
     assert images["ready"] is True
     assert images["runtime"] == "interpreter"
@@ -144,6 +150,19 @@ def test_an_example_is_the_row_of_the_sample(client: httpx.Client) -> None:
     assert example["results"][0]["data"] == truth(image[None]).ravel().tolist()
     drawing = {"name": "images", "rows": HEIGHT, "columns": WIDTH, "low": 0.0, "high": 16.0}
     assert example["drawings"] == [{**drawing, "whole": True}]
+
+
+def test_an_example_of_rank_zero_is_the_whole_call(client: httpx.Client) -> None:
+    response = client.get("/example.json", params={"model": "scalar"})
+    assert response.status_code == 200
+    example = response.json()
+    shapes = {each["name"]: each["shape"] for each in json.loads(example["body"])["inputs"]}
+    assert shapes == {"factor": [], "terms": [3]}
+    assert example["count"] == 2
+    answer = client.post("/v2/models/scalar/infer", content=example["body"]).json()
+    (output,), (expected,) = answer["outputs"], example["results"]
+    assert output["shape"] == expected["shape"] == []
+    assert output["data"] == pytest.approx(expected["data"], abs=expected["allowed"])
 
 
 def test_an_example_keeps_integers_that_no_double_holds(client: httpx.Client) -> None:

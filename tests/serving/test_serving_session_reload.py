@@ -169,6 +169,55 @@ def test_no_answer_comes_from_two_versions(tmp_path: Path, monkeypatch: pytest.M
         assert session.counters("mlp").restarts == 1
 
 
+def test_an_outcome_tells_the_version_that_computed_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    old = exported_mlp(tmp_path / "mlp", rows=(2,))
+    released, run = threading.Event(), LoadedModel.run
+    replaced = list[str]()
+
+    def hang_once(model: LoadedModel, program: int, arena: Arena) -> None:
+        if not replaced:
+            replaced.append(exported_mlp(tmp_path / "mlp", rows=(2,), scale=2.0).version)
+            assert released.wait(20.0)
+        run(model, program, arena)
+
+    async def serve() -> None:
+        settings = Settings(call_seconds=1.0)
+        async with Session(tmp_path / "mlp", runtime="interpreter", settings=settings) as session:
+            first = await session.outcome_async("mlp", {"x": X})
+            assert (first.version, first.results["scores"].tobytes()) == (
+                old.version,
+                truth(X).tobytes(),
+            )
+            monkeypatch.setattr(LoadedModel, "run", hang_once)
+            # The worker hangs, and the one that follows it loads what stands there by then.
+            second = await session.outcome_async("mlp", {"x": X})
+            released.set()
+            assert second.results["scores"].tobytes() == truth(X, 2.0).tobytes()
+            assert [second.version] == replaced
+
+    asyncio.run(serve())
+
+
+def test_what_is_known_of_a_model_is_built_where_it_changes(tmp_path: Path) -> None:
+    exported_mlp(tmp_path / "mlp")
+    with Session(tmp_path / "mlp", runtime="interpreter") as session:
+        before = session.served("mlp")
+        scores(session)
+        assert session.served("mlp") is before
+        assert session.model("mlp") == before
+        new = exported_mlp(tmp_path / "mlp", scale=2.0)
+        session.reload("mlp")
+        assert session.served("mlp").version == new.version
+        rmtree(tmp_path / "mlp")
+        with pytest.raises(BundleError):
+            session.reload("mlp")
+        assert session.served("mlp").reason.startswith("the last reload was refused: ")
+        session.drain(1.0)
+        assert not session.served("mlp").ready
+
+
 def test_a_restart_takes_no_bundle_of_another_signature(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -34,6 +34,19 @@ def test_percentiles_are_within_a_bin_of_the_latencies(clock: Clock) -> None:
         assert 1 / 1.13 < ours / theirs < 1.13
 
 
+def test_the_percentiles_of_one_request_are_equal(clock: Clock) -> None:
+    timeline = Timeline(clock)
+    timeline.request_finished("m", "ok", 1, 0.0123)
+    found = timeline.record()["all"]
+    assert len({*found["percentiles"]}) == 1
+    assert 1 / 1.13 < found["percentiles"][0] / 0.0123 < 1.13
+    assert len({*found["slots"][-1][2:]}) == 1
+    # Of two in one bin the median is the lower.
+    timeline.request_finished("m", "ok", 1, 0.0123)
+    half, *others = timeline.record()["all"]["percentiles"]
+    assert half < others[0] == others[1]
+
+
 def test_requests_are_counted_in_the_slot_of_their_time(clock: Clock) -> None:
     timeline = Timeline(clock)
     timeline.request_finished("a", "ok", 1, 0.01)

@@ -49,7 +49,7 @@ async def parts(folder: Path, rounds: int) -> dict[str, float]:
         (model,) = process.models()
         inference = read_inference(text, None, model, LONGEST)
         results = await process.infer_async(bundle.name, feeds)
-        scores = results["scores"]
+        scores, labels = results["scores"], (model.name, model.version)
         return await _least(
             {
                 "call of the module": _at_once(lambda: call(images)),
@@ -58,7 +58,9 @@ async def parts(folder: Path, rounds: int) -> dict[str, float]:
                 "session, worker thread": lambda: thread.infer_async(bundle.name, feeds),
                 "reading": _at_once(lambda: read_inference(text, None, model, LONGEST)),
                 "reading, bare handler": _at_once(lambda: _read(text)),
-                "writing": _at_once(lambda: write_response(results, inference, model)),
+                "writing": _at_once(
+                    lambda: write_response(results, inference, model.name, model.version)
+                ),
                 "writing, bare handler": _at_once(lambda: _written(scores)),
             },
             rounds,

@@ -10,6 +10,7 @@ from topos.errors import UnavailableError
 if TYPE_CHECKING:
     from topos.bundle.bundle import Bundle, Call, Program
     from topos.bundle.checking import check
+    from topos.bundle.envelope import deviation
     from topos.bundle.exporting import export
     from topos.bundle.external import evaluator_verdicts, validator_verdicts
     from topos.bundle.manifest import Argument, Port, Result
@@ -24,6 +25,7 @@ __all__ = [
     "Program",
     "Result",
     "check",
+    "deviation",
     "evaluator_verdicts",
     "export",
     "validator_verdicts",
@@ -35,6 +37,7 @@ _HOMES: Final = {
     **dict.fromkeys(("evaluator_verdicts", "validator_verdicts"), "external"),
     "Check": "report",
     "check": "checking",
+    "deviation": "envelope",
     "export": "exporting",
 }
 

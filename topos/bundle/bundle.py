@@ -112,12 +112,23 @@ class Bundle:
             folder = Path(os.path.realpath(path))
             text = read_manifest(folder)
             try:
-                return cls(folder, _verified(folder, text), hashlib.sha256(text).hexdigest()[:12])
+                return cls(folder, _verified(folder, text), _version(text))
             except BundleError:
                 # One that was replaced on the way was never seen whole, and the new one may be.
                 if read_manifest(folder) == text:
                     raise
         raise BundleError(f"{folder} is replaced faster than it can be read")
+
+    @classmethod
+    def glance(cls, path: str | os.PathLike[str]) -> Self:
+        """Returns the bundle at `path` by its manifest alone, its files unread.
+
+        They are verified where they are asked for. Raises `BundleError` where the manifest is
+        missing or does not fit.
+        """
+        folder = Path(os.path.realpath(path))
+        text = read_manifest(folder)
+        return cls(folder, _decoded(folder, text), _version(text))
 
     @property
     def inputs(self) -> tuple[Port, ...]:
@@ -147,12 +158,20 @@ class Bundle:
         return f"Bundle({self.name} {self.version}{batches})"
 
 
-def _verified(folder: Path, text: bytes) -> Manifest:
-    """Returns what a manifest says, after every file was held against it."""
+def _version(text: bytes) -> str:
+    return hashlib.sha256(text).hexdigest()[:12]
+
+
+def _decoded(folder: Path, text: bytes) -> Manifest:
     try:
-        manifest = decoded(text)
+        return decoded(text)
     except BundleError as error:
         raise BundleError(f"{folder}: {error}") from None
+
+
+def _verified(folder: Path, text: bytes) -> Manifest:
+    """Returns what a manifest says, after every file was held against it."""
+    manifest = _decoded(folder, text)
     demand_tensors(folder, manifest.weights, _resident(manifest))
     for entry in manifest.programs:
         verify(folder, entry.module)

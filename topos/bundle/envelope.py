@@ -18,13 +18,14 @@ import numpy.typing as npt
 
 from topos.bundle.subject import Subject
 from topos.bundle.walk import Move, evaluated
+from topos.errors import BundleError
 from topos.graph import Form
 from topos.op import Convert, Source
 from topos.payload import DIFFERENTIABLE, Element
 from topos.reading import Tensor
 from topos.runtimes.grade.distance import relative_difference
 
-__all__ = ["DRAWS", "FACTORS", "FLOOR", "deviation", "envelopes"]
+__all__ = ["DRAWS", "FACTORS", "FLOOR", "MOST", "demand_telling", "deviation", "envelopes"]
 
 Array = npt.NDArray[Any]
 
@@ -34,6 +35,8 @@ DRAWS: Final = 3
 FACTORS: Final[Mapping[str, float]] = {"f64": 16.0, "f32": 16.0, "f16": 2.0, "bf16": 2.0}
 # In units of the last place of a result's largest magnitude, where nothing moves it.
 FLOOR: Final = 4.0
+# Half of a result's largest magnitude says nothing any more, and the whole of it admits zeros.
+MOST: Final = 0.5
 
 
 def envelopes(
@@ -54,6 +57,17 @@ def envelopes(
     return {
         slot.name: _envelope(slot.port.type.element, moved[slot.name]) for slot in subject.results
     }
+
+
+def demand_telling(found: Mapping[str, float]) -> None:
+    """Raises `BundleError` where an envelope is so wide that other programs would be inside."""
+    for name, envelope in found.items():
+        if not envelope < MOST:
+            raise BundleError(
+                f"the sample says nothing of {name!r}, which units in the last place move by"
+                f" {envelope:.3g} of its magnitude or more, where less than {MOST} can be held:"
+                " give samples at which it is better conditioned"
+            )
 
 
 def deviation(oracle: Array, other: Array) -> float:

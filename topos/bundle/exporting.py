@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from importlib.metadata import version
 from pathlib import Path
-from typing import NamedTuple
 
 import msgspec
 
 from topos.bundle.bundle import Bundle, sample_ports
-from topos.bundle.envelope import envelopes
 from topos.bundle.folder import entry_of
 from topos.bundle.manifest import (
     FORMAT,
@@ -23,33 +21,21 @@ from topos.bundle.manifest import (
     ProgramEntry,
     Result,
     encoded,
-    is_name,
 )
 from topos.bundle.naming import Payloads, References, by_name
+from topos.bundle.oracles import Oracle, batched_oracles, single_oracle
+from topos.bundle.place import place_of
 from topos.bundle.portable import serialized, version_of
 from topos.bundle.replacement import replacing
-from topos.bundle.rows import Answers, demand_independent, demand_known
-from topos.bundle.sample import CALLS, Inputs, calls_of, pool_of, rows_of, taken
-from topos.bundle.subject import Slot, Subject, subjects_of
-from topos.bundle.walk import evaluated
+from topos.bundle.request import demand_names, demand_options, plans_of
+from topos.bundle.subject import Slot, subjects_of
 from topos.engine import Plan
-from topos.errors import ArgumentError, BundleError
+from topos.errors import BundleError
 from topos.graph import Parameters
 from topos.neural.tensor_file import write_tensors
 from topos.payload import Shape
-from topos.reading import Tensor
 
 __all__ = ["export"]
-
-
-class Oracle(NamedTuple):
-    """One program to write: its subject, its rows, and what the oracle answered to some calls."""
-
-    subject: Subject
-    rows: int | None
-    calls: Sequence[Inputs]
-    answers: Sequence[Mapping[str, Tensor]]
-    envelopes: Mapping[str, float]
 
 
 def export(
@@ -69,59 +55,42 @@ def export(
     `parameters` default to the initial state. `resident` gives further inputs a value that stays:
     running statistics, say. `samples` are the inputs of calls that the oracle answers; floats that
     they leave out are drawn from `seed`. `batched` declares that the leading extent of every
-    input and result counts rows that leave each other alone, which the oracle verifies; only then
+    input and result counts rows that leave each other alone, which the oracle tries; only then
     may there be several plans, recordings of one function at several numbers of rows, whose
     arguments go by their names. `compatibility` is the StableHLO version of the artifacts, or
     how long ago their readers may have been built: `week-4`, `week-12`, `max`, `current`.
 
-    A bundle at `path` is replaced whole, anything else is left alone. Equal arguments make equal
-    files. Raises `BundleError` where the plans do not make a bundle or `path` is taken,
-    `FeedError` where a value is missing or does not fit, `OSError` where the folder cannot be
+    A bundle at `path` is replaced whole, once the new one was loaded from beside it; anything else
+    is left alone. Equal arguments make equal files. Raises `BundleError` where the plans do not
+    make a bundle, the sample says nothing of a result, or `path` is taken, `FeedError` where a value is missing or does not fit, `OSError` where the folder cannot be
     written, `UnavailableError` without jaxlib.
     """
-    if not isinstance(plans, Plan | Sequence):
-        raise ArgumentError(f"an export needs plans, got {type(plans).__name__}")
-    sequence = (plans,) if isinstance(plans, Plan) else tuple(plans)
-    _demand_exportable(sequence, batched, name)
+    demand_options(samples, batched, name)
+    sequence = plans_of(plans, batched)
+    target = place_of(path, "an export")
     readers = version_of(compatibility)
     subjects = subjects_of(sequence, parameters, resident)
+    for subject in subjects:
+        demand_names(subject)
     given = [by_name(sequence, sample, "samples") for sample in samples]
     if batched:
-        subjects = tuple(sorted(subjects, key=rows_of))
-    oracles = _batched(subjects, given, seed) if batched else _single(subjects[0], given, seed)
-    with replacing(Path(path)) as folder:
+        oracles = batched_oracles(subjects, given, seed)
+    else:
+        oracles = [single_oracle(subjects[0], given, seed)]
+    with replacing(target) as folder:
         _write(folder, oracles, batched, name, readers)
-    return Bundle.load(path)
+        _demand_readable(folder)
+    return Bundle.load(target)
 
 
-def _single(subject: Subject, given: Sequence[Payloads], seed: int) -> list[Oracle]:
-    calls = calls_of(subject, given, seed)
-    answers = [evaluated(subject, inputs) for inputs in calls]
-    return [Oracle(subject, None, calls, answers, envelopes(subject, calls, answers))]
-
-
-def _batched(subjects: Sequence[Subject], given: Sequence[Payloads], seed: int) -> list[Oracle]:
-    """Returns what the oracle says of each program, after it verified that rows are independent."""
-    _demand_one_function(subjects)
-    pool = pool_of(subjects, given, seed)
-    count = len(next(iter(pool.values())).numpy())
-    known: Answers = {}
-    allowed: Mapping[str, float] = {}
-    oracles = []
-    for subject in subjects:
-        rows = rows_of(subject)
-        starts = range(0, min(CALLS * rows, max(count, 1)), rows)
-        calls, answers = [], []
-        for start in starts:
-            places = {row: (start + row) % count for row in range(rows)}
-            calls.append(taken(pool, list(places.values())))
-            answers.append(evaluated(subject, calls[-1]))
-            demand_known(known, places, answers[-1], f"the plan of {rows} rows")
-        demand_independent(subject, calls[0], answers[0], seed)
-        # Rows are the same whatever stands beside them, and so is how they hand rounding on.
-        allowed = allowed or envelopes(subject, calls, answers)
-        oracles.append(Oracle(subject, rows, calls, answers, allowed))
-    return oracles
+def _demand_readable(folder: Path) -> None:
+    """Raises `BundleError` where what was written cannot be loaded: it may not take any place."""
+    try:
+        Bundle.load(folder)
+    except BundleError as error:
+        # The folder has a name that nobody gave, and is gone when this is read.
+        reason = str(error).replace(str(folder), "the bundle")
+        raise BundleError(f"an export needs what can be loaded again: {reason}") from None
 
 
 def _write(
@@ -175,41 +144,6 @@ def _program(folder: Path, oracle: Oracle, readers: str) -> ProgramEntry:
     return msgspec.structs.replace(entry, sample=entry_of(folder, sample))
 
 
-def _demand_exportable(plans: Sequence[Plan], batched: bool, name: str | None) -> None:
-    if not plans:
-        raise BundleError("a bundle needs one plan or more, got none")
-    for plan in plans:
-        if not isinstance(plan, Plan):
-            raise ArgumentError(f"an export needs plans, got {type(plan).__name__}")
-    if len(plans) > 1 and not batched:
-        raise BundleError(
-            f"a bundle of {len(plans)} plans needs batched=True: one function at several numbers"
-            " of rows that leave each other alone"
-        )
-    if name is not None and not is_name(name):
-        raise BundleError(f"a bundle's name needs letters, digits, '.', '_' and '-', got {name!r}")
-
-
-def _demand_one_function(subjects: Sequence[Subject]) -> None:
-    """Raises `BundleError` where plans differ in more than their rows."""
-    rows = [rows_of(subject) for subject in subjects]
-    if len(set(rows)) < len(rows):
-        raise BundleError(f"the plans need a number of rows each, got {rows}")
-    first, *others = subjects
-    for subject in others:
-        if _per_row(subject) != _per_row(first):
-            raise BundleError(
-                "the plans need equal names and types but for the rows, got "
-                f"{first.plan.signature()} and {subject.plan.signature()}"
-            )
-
-
 def _port(slot: Slot) -> tuple[str, Shape, str]:
     return slot.name, slot.port.type.shape, slot.port.type.element.name
 
-
-def _per_row(subject: Subject) -> list[tuple[object, ...]]:
-    return [
-        (slot.name, slot.port.type.shape[slot.value is None :], str(slot.port.type.element))
-        for slot in (*subject.arguments, *subject.results)
-    ]

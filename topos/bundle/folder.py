@@ -59,8 +59,12 @@ class VerifiedFile:
         chunk = memoryview(bytearray(min(CHUNK, self.left)))
         while self.left:
             self.take(chunk[: self.left])
-        if self._digest.hexdigest() != self._entry.sha256:
-            raise BundleError(f"{self._folder} has a {self._entry.name} whose digest is another")
+        found, wanted = self._digest.hexdigest(), self._entry.sha256
+        if found != wanted:
+            raise BundleError(
+                f"{self._folder} has a {self._entry.name} whose digest is another: {found[:12]}"
+                f" where the manifest has {wanted[:12]}; export again"
+            )
 
 
 @contextmanager

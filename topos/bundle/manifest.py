@@ -24,6 +24,7 @@ __all__ = [
     "ProgramEntry",
     "Result",
     "decoded",
+    "demand_name",
     "encoded",
     "is_name",
 ]
@@ -146,6 +147,12 @@ def decoded(data: bytes) -> Manifest:
 def is_name(text: str) -> bool:
     """Returns whether a bundle, a program or a file may be called so."""
     return NAME.fullmatch(text) is not None
+
+
+def demand_name(name: str | None) -> None:
+    """Raises `BundleError` where a bundle may not be called so; None is called as its folder."""
+    if name is not None and not is_name(name):
+        raise BundleError(f"a bundle's name needs letters, digits, '.', '_' and '-', got {name!r}")
 
 
 def _demand(holds: bool, reason: str) -> None:

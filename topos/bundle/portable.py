@@ -20,6 +20,8 @@ PERIODS: Final = {
     "max": "MAX",
 }
 
+VERSION: Final = re.compile(r"[0-9]{1,9}(\.[0-9]{1,9}){2}")
+SHOWN: Final = 60
 PIPELINE: Final = "builtin.module(func.func(chlo-legalize-to-stablehlo))"
 
 
@@ -34,14 +36,14 @@ def version_of(compatibility: str) -> str:
     Raises `ArgumentError` for any other word, and for a version that jaxlib cannot write.
     """
     stablehlo = _binding()
-    if compatibility in PERIODS:
+    if isinstance(compatibility, str) and compatibility in PERIODS:
         requirements = stablehlo.StablehloCompatibilityRequirement
         requirement = getattr(requirements, PERIODS[compatibility])
         return str(stablehlo.get_version_from_compatibility_requirement(requirement))
-    if not isinstance(compatibility, str) or not re.fullmatch(r"\d+\.\d+\.\d+", compatibility):
-        words = ", ".join(PERIODS)
+    if not isinstance(compatibility, str) or not VERSION.fullmatch(compatibility):
+        words, got = ", ".join(PERIODS), ascii(compatibility)[:SHOWN]
         raise ArgumentError(
-            f"compatibility needs a version such as 1.13.7 or one of {words}, got {compatibility!r}"
+            f"compatibility needs a version such as 1.13.7 or one of {words}, got {got}"
         )
     least, most = stablehlo.get_minimum_version(), stablehlo.get_current_version()
     if not _numbers(least) <= _numbers(compatibility) <= _numbers(most):

@@ -6,13 +6,15 @@ Where TOPOS_STABLEHLO_VALIDATOR or TOPOS_STABLEHLO_EVALUATOR names a command, it
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
 import pytest
 
 from topos import bundle
+from topos.errors import ToposError
 
 if TYPE_CHECKING:
     from topos.bundle.naming import Payloads, References
@@ -70,7 +72,8 @@ def bundle_conforms(tmp_path_factory: pytest.TempPathFactory) -> BundleConforms:
         numerics: str = "fast",
     ) -> bundle.Check:
         __tracebackhide__ = True
-        found = _checked(path, runtimes, numerics, tmp_path_factory.mktemp("judges"))
+        with _told("the bundle cannot be checked"):
+            found = _checked(path, runtimes, numerics, tmp_path_factory.mktemp("judges"))
         if not found.passed:
             pytest.fail(f"the bundle does not conform\n{found}", pytrace=False)
         return found
@@ -94,10 +97,23 @@ def stablehlo_conforms(
     ) -> bundle.Check:
         __tracebackhide__ = True
         folder = tmp_path_factory.mktemp("plan") / "bundle"
-        written = bundle.export(folder, plan, parameters, **export)
+        with _told("the plan cannot be exported"):
+            written = bundle.export(folder, plan, parameters, **export)
         return bundle_conforms(written, runtimes, numerics=numerics)
 
     return conforms
+
+
+@contextmanager
+def _told(what: str) -> Iterator[None]:
+    """Fails the test by the message of an error, which says more than the lines it came from."""
+    __tracebackhide__ = True
+    try:
+        yield
+    except ToposError as error:
+        message = f"{what}: {type(error).__name__}: {error}"
+        # Without its cause, whose lines are none of the test's.
+        raise pytest.fail.Exception(message, pytrace=False) from None
 
 
 def _checked(

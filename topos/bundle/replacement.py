@@ -17,11 +17,28 @@ from topos.bundle.folder import read_manifest
 from topos.bundle.manifest import MANIFEST, decoded
 from topos.errors import BundleError
 
-__all__ = ["replacing"]
+__all__ = ["demand_place", "replacing"]
 
 # From linux/fs.h and fcntl.h: swap two names at once, names relative to the working folder.
 EXCHANGE: Final = 1 << 1
 HERE: Final = -100
+
+
+def demand_place(path: Path) -> None:
+    """Raises what `replacing` would for a place that cannot be taken, and writes nothing.
+
+    That is `BundleError` where something stands there that is no bundle, and `OSError` where the
+    folder around it takes no other.
+    """
+    target = Path(os.path.realpath(path))
+    _demand_replaceable(target)
+    around = target.parent
+    while not os.path.lexists(around):
+        around = around.parent
+    code = 0 if os.access(around, os.W_OK | os.X_OK) else errno.EACCES
+    code = code if around.is_dir() else errno.ENOTDIR
+    if code:
+        raise OSError(code, os.strerror(code), os.fspath(around))
 
 
 @contextmanager

@@ -8,7 +8,7 @@ from typing import Any, Final
 import numpy as np
 
 from topos.bundle.manifest import MOST_CALLS
-from topos.bundle.naming import Payloads
+from topos.bundle.naming import Payload, Payloads
 from topos.bundle.subject import Slot, Subject, fitted
 from topos.errors import BundleError, FeedError
 from topos.neural import init
@@ -51,7 +51,8 @@ def pool_of(subjects: Sequence[Subject], samples: Sequence[Payloads], seed: int)
         count = _count(given, CALLS * most)
         for place, slot in enumerate(first.inputs):
             shape = (count, *slot.port.type.shape[1:])
-            parts[slot.name].append(_one(slot, given, shape, (seed, call, place)).numpy())
+            own = _one(slot, given, shape, (seed, call, place), batched=True)
+            parts[slot.name].append(own.numpy())
     return {
         slot.name: Tensor.wrap(np.concatenate(parts[slot.name]), slot.port.type.element)
         for slot in first.inputs
@@ -74,7 +75,7 @@ def rows_of(subject: Subject) -> int:
     slots = (*subject.inputs, *subject.results)
     leading = {slot.port.type.shape[:1] for slot in slots}
     extents = [extent for shape in leading for extent in shape]
-    if not subject.inputs or len(leading) > 1 or not all(extents):
+    if not subject.inputs or len(leading) > 1 or not extents or not all(extents):
         has = ", ".join(f"{slot.name}: {slot.port.type}" for slot in slots)
         raise BundleError(
             "a batched bundle needs inputs and results of one leading extent, got "
@@ -83,36 +84,47 @@ def rows_of(subject: Subject) -> int:
     return extents[0]
 
 
-def drawn(type: TensorType, seed: Sequence[int], name: str) -> Tensor:
-    """Returns normal floats, or truth values as likely as not; raises `FeedError` for integers."""
+def drawn(type: TensorType, seed: Sequence[int]) -> Tensor:
+    """Returns normal floats, or truth values as likely as not; `type` is of one of these."""
     start, *others = seed
     numbers = init.normal(start)
     for other in others:
         numbers = numbers.split(other)
     if type.element in DIFFERENTIABLE:
         return numbers(type.shape, type.element)
-    if type.element.dtype.kind == "b":
-        return Tensor(numbers(type.shape).numpy() > 0)
-    raise FeedError(
-        f"a sample needs {name!r} of {type} given, for no range of its integers is known: "
-        f"samples=[{{{name!r}: ...}}]"
-    )
+    return Tensor(numbers(type.shape).numpy() > 0)
 
 
-def _one(slot: Slot, given: Payloads, shape: Shape, seed: Sequence[int]) -> Tensor:
+def _one(
+    slot: Slot, given: Payloads, shape: Shape, seed: Sequence[int], *, batched: bool = False
+) -> Tensor:
     wanted = TensorType(shape, slot.port.type.element)
     if slot.name in given:
         return fitted(slot.name, wanted, given[slot.name])
-    return drawn(wanted, seed, slot.name)
+    if wanted.element not in DIFFERENTIABLE and wanted.element.dtype.kind != "b":
+        # The rows that would be drawn are those of no plan.
+        has = f"{wanted._replace(shape=shape[1:])} a row" if batched else str(wanted)
+        raise FeedError(
+            f"a sample needs {slot.name!r} of {has} given, for no range of its integers is known: "
+            f"samples=[{{{slot.name!r}: ...}}]"
+        )
+    return drawn(wanted, seed)
 
 
 def _count(given: Payloads, default: int) -> int:
     """Returns how many rows a sample has."""
-    shapes = [np.shape(value) for value in given.values()]
+    shapes = [_shape(name, value) for name, value in given.items()]
     count = shapes[0][0] if shapes and shapes[0] else default
     if not count:
         raise FeedError("a sample needs one row or more, got none")
     return count
+
+
+def _shape(name: str, value: Payload) -> Shape:
+    try:
+        return np.shape(value)
+    except ValueError:
+        raise FeedError(f"a sample needs {name!r} as an array, got rows of several sizes") from None
 
 
 def _demand_names(subject: Subject, samples: Sequence[Payloads]) -> None:

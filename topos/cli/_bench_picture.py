@@ -13,7 +13,7 @@ import numpy as np
 
 from topos.bundle.measurement import Measurement
 from topos.cli._figures import digits
-from topos.errors import UnavailableError
+from topos.errors import ArgumentError, UnavailableError
 
 __all__ = ["require", "write"]
 
@@ -24,7 +24,12 @@ FAINT: Final = "#d9d9d9"
 
 
 def require(path: str) -> None:
-    """Raises `UnavailableError` where matplotlib is missing, or the folder of the picture is."""
+    """Raises `ArgumentError` where the file is no PNG by its name.
+
+    Raises `UnavailableError` where matplotlib is missing, or the folder of the picture is.
+    """
+    if Path(path).suffix.lower() != ".png":
+        raise ArgumentError(f"--png needs a file whose name ends with .png, got {path!r}")
     folder = Path(path).absolute().parent
     if not folder.is_dir():
         raise UnavailableError(f"a picture needs a folder to lie in, and {folder} is none")

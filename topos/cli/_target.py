@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 import importlib
 import importlib.util
 import inspect
@@ -36,8 +37,11 @@ def exportable(target: str) -> dict[str, Any]:
     try:
         found = getattr(module, name)
     except AttributeError:
-        near = ", ".join(sorted(_offered(module))) or "nothing to export"
-        raise ArgumentError(f"{place} has no {name!r}; it has {near}") from None
+        offered = sorted(_offered(module))
+        near = difflib.get_close_matches(name, offered, 1)
+        has = f"did you mean {near[0]!r}? It has " if near else "it has "
+        has += ", ".join(offered) or "nothing to export"
+        raise ArgumentError(f"{place} has no {name!r}; {has}") from None
     if callable(found) and not isinstance(found, Plan):
         found = _called(target, found)
     return _arguments(target, found)

@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import traceback
 from argparse import ArgumentParser, Namespace
+from pathlib import Path
 from types import TracebackType
 from typing import Any, Final
 
 from topos import bundle
 from topos.cli._target import exportable
-from topos.errors import ArgumentError, ToposError, UnavailableError
+from topos.errors import ArgumentError, FeedError, ToposError, UnavailableError
 from topos.runtimes._command import DONE, FAILED, UNUSABLE, complain
 
 __all__ = ["EPILOG", "HELP", "add_arguments", "run"]
 
 PASSING: Final = frozenset({"topos", "importlib"})
+GIVEN: Final = 'TARGET gives values in a dict: {"plans": ..., "parameters": ..., "samples": [...]}'
 
 HELP = "export a model as a bundle"
 EPILOG = """\
@@ -31,8 +33,9 @@ topos.bundle.export takes, or a function without arguments that returns one of t
 
 A bundle that stands at BUNDLE is replaced whole; anything else there is left alone.
 
-exit status: 0 done; 1 what TARGET names cannot be exported, or its own code failed; 2 wrong usage,
-a folder that cannot be written, or something that this installation lacks; 130 interrupted.
+exit status: 0 done; 1 the plans that TARGET names cannot be exported, or its own code failed;
+2 wrong usage, a TARGET that names no plans, a BUNDLE that cannot be written, or something that
+this installation lacks; 130 interrupted.
 """
 
 
@@ -61,6 +64,11 @@ def add_arguments(parser: ArgumentParser) -> None:
 def run(chosen: Namespace) -> int:
     """Runs the command and returns the exit status."""
     try:
+        # The user's own code may train for an hour, so what needs none of it comes first.
+        _demand_writable(chosen)
+    except (ToposError, OSError) as error:
+        return _unusable(chosen, error)
+    try:
         arguments = exportable(chosen.target)
     except (ArgumentError, UnavailableError) as error:
         return _fail(str(error), UNUSABLE)
@@ -78,14 +86,32 @@ def _export(chosen: Namespace, arguments: dict[str, Any]) -> int:
             arguments[name] = getattr(chosen, name)
     try:
         written = bundle.export(chosen.bundle, **arguments)
-    except (ArgumentError, UnavailableError) as error:
-        return _fail(str(error), UNUSABLE)
+    except (ArgumentError, UnavailableError, OSError) as error:
+        return _unusable(chosen, error)
+    except FeedError as error:
+        return _fail(f"{chosen.target}: {error}\n{GIVEN}", FAILED)
     except ToposError as error:
         return _fail(f"{chosen.target}: {error}", FAILED)
-    except OSError as error:
-        return _fail(f"{chosen.bundle}: {error.strerror or error}", UNUSABLE)
     print(_summary(chosen.bundle, written))
     return DONE
+
+
+def _demand_writable(chosen: Namespace) -> None:
+    """Raises what an export would for its folder, its name and its readers, whatever it holds."""
+    _ = bundle.export
+    from topos.bundle.manifest import demand_name
+    from topos.bundle.portable import version_of
+    from topos.bundle.replacement import demand_place
+
+    if chosen.compatibility is not None:
+        version_of(chosen.compatibility)
+    demand_name(chosen.name)
+    demand_place(Path(chosen.bundle))
+
+
+def _unusable(chosen: Namespace, error: Exception) -> int:
+    told = f"{chosen.bundle}: {error.strerror or error}" if isinstance(error, OSError) else error
+    return _fail(str(told), UNUSABLE)
 
 
 def _own(trace: TracebackType | None) -> TracebackType | None:

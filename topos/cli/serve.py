@@ -10,11 +10,12 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import BinaryIO
 
-from topos import runtimes
+from topos import bundle, runtimes
 from topos.cli._shared import naming
 from topos.engine import Numerics
-from topos.errors import ArgumentError, ToposError, UnavailableError
+from topos.errors import ArgumentError, BundleError, ToposError, UnavailableError
 from topos.runtimes._command import DONE, FAILED, UNUSABLE, complain
+from topos.runtimes._compile_cache import demand_folder
 
 __all__ = ["EPILOG", "HELP", "add_arguments", "run"]
 
@@ -117,6 +118,7 @@ def _serve(chosen: Namespace, log: BinaryIO | None) -> int:
         raise UnavailableError(
             f"serving needs {error.name}: pip install 'topos-compiler[serve]'"
         ) from error
+    paths = _distinct(chosen.bundles)
     settings = Settings(
         isolation=chosen.isolation,
         batching=not chosen.no_batching,
@@ -135,7 +137,7 @@ def _serve(chosen: Namespace, log: BinaryIO | None) -> int:
     )
     answered = serve(
         Serving(
-            bundles=[Path(each).absolute() for each in chosen.bundles],
+            bundles=paths,
             runtime=chosen.runtime,
             numerics=chosen.numerics,
             host=chosen.host,
@@ -145,11 +147,33 @@ def _serve(chosen: Namespace, log: BinaryIO | None) -> int:
             token=_token(chosen.token_file),
             log=log,
             watch=chosen.watch,
-            cache=None if chosen.cache is None else Path(chosen.cache),
+            cache=_cache(chosen.cache),
             announce=_announce,
         )
     )
     return DONE if answered else FAILED
+
+
+def _distinct(paths: list[str]) -> list[Path]:
+    """Returns the folders of bundles; raises `ArgumentError` where two have the same name."""
+    known: dict[str, str] = {}
+    for path in paths:
+        # What is wrong with a bundle is for the session to say, which verifies it.
+        with suppress(BundleError, OSError):
+            name = bundle.Bundle.glance(path).name
+            if name in known:
+                both = f"{known[name]} and {path}"
+                raise ArgumentError(f"a server needs each model once, got {name} as {both}")
+            known[name] = path
+    return [Path(each).absolute() for each in paths]
+
+
+def _cache(path: str | None) -> Path | None:
+    if path is None:
+        return None
+    # A worker would only warn of it, where nobody looks.
+    demand_folder(Path(path))
+    return Path(path)
 
 
 def _announce(line: str) -> None:

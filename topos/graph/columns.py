@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import difflib
+
 from topos.errors import SymbolError
 from topos.graph.origin import Location, new_origin
 from topos.graph.symbol import Symbol
@@ -74,7 +76,7 @@ class Columns:
         if isinstance(reference, str):
             index = self.names.get(reference, length)
             if index >= length:
-                raise SymbolError(f"no value is named {reference!r}")
+                raise SymbolError(f"no value is named {reference!r}{self._near(reference, length)}")
             return index
         if not isinstance(reference, Symbol):
             kind = type(reference).__name__
@@ -85,6 +87,12 @@ class Columns:
         if reference.position >= length:
             raise SymbolError(f"symbol {reference} was recorded after these {length} nodes")
         return reference.position
+
+    def _near(self, name: str, length: int) -> str:
+        """Returns the question whether a name like an unknown one was meant, if there is any."""
+        known = [each for each, index in self.names.items() if index < length]
+        near = difflib.get_close_matches(name, known, 1)
+        return f"; did you mean {near[0]!r}?" if near else ""
 
     def title(self, index: int) -> str:
         """Returns how a message calls the node at `index`: position, name and location."""

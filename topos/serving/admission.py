@@ -35,7 +35,8 @@ def admit(description: Description, inputs: Mapping[str, Any], settings: Setting
     Raises `RequestError` naming the input that is missing, unknown, or of another type, shape or
     number of rows than the model takes, and `TooLargeError` past the limits of `settings`.
     """
-    if not isinstance(inputs, Mapping):
+    # Nearly everyone brings a dict, and to look for a mapping behind a class takes a while.
+    if type(inputs) is not dict and not isinstance(inputs, Mapping):
         raise RequestError("inputs", f"needs names mapped to arrays, got {type(inputs).__name__}")
     ports = description.inputs
     arrays = [_array(port, inputs, ports) for port in ports]
@@ -60,6 +61,8 @@ def _array(port: ModelPort, inputs: Mapping[str, Any], ports: tuple[ModelPort, .
     if name not in inputs:
         raise RequestError(name, f"is missing; the model takes {_names(ports)}")
     given = inputs[name]
+    if type(given) is np.ndarray and given.dtype is port.dtype:
+        return given
     try:
         array = np.asarray(given)
     # An argument's own `__array__` may raise anything.
@@ -83,11 +86,12 @@ def _names(ports: tuple[ModelPort, ...]) -> str:
 def _rows(ports: tuple[ModelPort, ...], arrays: list[Array]) -> int:
     """Returns how many rows all arrays have."""
     for port, array in zip(ports, arrays, strict=True):
+        # `()` has no first extent, and what is left of it would be a row of no axes.
         if array.shape[1:] != port.shape or not array.ndim:
             wanted = ", ".join(["rows", *map(str, port.shape)])
             raise RequestError(port.name, f"needs the shape ({wanted}), got {array.shape}")
     rows, first = len(arrays[0]), ports[0].name
-    for port, array in zip(ports, arrays, strict=True):
+    for port, array in zip(ports[1:], arrays[1:], strict=True):
         if len(array) != rows:
             got = f"got {len(array)}"
             raise RequestError(port.name, f"needs {rows} rows as {first} has, {got}")

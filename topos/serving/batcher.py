@@ -4,45 +4,11 @@ from __future__ import annotations
 
 from collections import OrderedDict, deque
 from collections.abc import Iterable
-from typing import NamedTuple
 
-from topos.serving.arena import Arena
-from topos.serving.description import Description
 from topos.serving.request import Piece, Request
 from topos.serving.settings import Settings
 
-__all__ = ["Batch", "Batcher"]
-
-
-class Batch(NamedTuple):
-    """What one call of a program serves: `rows` that were asked for, and the rest is padding."""
-
-    program: int
-    rows: int
-    pieces: list[Piece]
-
-    def fill(self, description: Description, arena: Arena) -> None:
-        """Puts the inputs of all pieces into `arena`, one after the other, and zeros behind."""
-        for place, target in enumerate(arena.inputs[self.program]):
-            if not description.batched:
-                target[...] = self.pieces[0].request.inputs[place]
-                continue
-            start = 0
-            for piece in self.pieces:
-                stop = start + piece.rows
-                target[start:stop] = piece.request.inputs[place][piece.start : piece.stop]
-                start = stop
-            target[start:] = 0
-
-    def fulfil(self, description: Description, arena: Arena) -> None:
-        """Gives each piece the rows of the results in `arena` that are its own."""
-        results = arena.results[self.program]
-        start = 0
-        for piece in self.pieces:
-            stop = start + piece.rows
-            own = [each[start:stop] for each in results] if description.batched else results
-            piece.request.fulfil(piece, own, description)
-            start = stop
+__all__ = ["Batcher"]
 
 
 class Batcher:
@@ -54,7 +20,8 @@ class Batcher:
 
     def __init__(self, settings: Settings) -> None:
         self._settings = settings
-        self._queue: OrderedDict[Request, deque[Piece]] = OrderedDict()
+        # Those with rows that no call has taken yet.
+        self._queue: OrderedDict[Request, bool] = OrderedDict()
         self._again: deque[Piece] = deque()
         # In the order they came; a dict keeps it, and forgets one of them at once.
         self._requests: dict[Request, None] = {}
@@ -80,29 +47,32 @@ class Batcher:
         fits = not self._requests or self._bytes + size <= self._settings.queue_bytes
         return fits and len(self._requests) < self._settings.queue_requests
 
-    def enter(self, request: Request, largest: int) -> None:
-        """Puts `request` at the end, in pieces of `largest` rows at most."""
+    def enter(self, request: Request) -> None:
+        """Puts `request` at the end."""
         self._requests[request] = None
         self._bytes += request.size
         self.rows += request.rows
-        self._queue[request] = deque(request.pieces(largest))
+        self._queue[request] = True
 
     def leave(self, request: Request) -> None:
         """Forgets `request`, which is done, with whatever of it still waits."""
         self._requests.pop(request, None)
         self._bytes -= request.size
-        self.rows -= sum(piece.rows for piece in self._queue.pop(request, ()))
+        if self._queue.pop(request, False):
+            self.rows -= request.rows - request.taken
         request.inputs = ()
 
     def again(self, pieces: Iterable[Piece]) -> None:
         """Puts pieces whose call failed before everything else, in their order."""
         self._again.extend(pieces)
 
-    def begin_again(self, largest: int) -> None:
+    def begin_again(self) -> None:
         """Puts every request back whole, whatever part of it was answered."""
         unanswered = [each for each in self._requests if not each.future.done()]
         self._again.clear()
-        self._queue = OrderedDict((each, deque(each.pieces(largest))) for each in unanswered)
+        for each in unanswered:
+            each.begin()
+        self._queue = OrderedDict.fromkeys(unanswered, True)
         self.rows = sum(each.rows for each in unanswered)
 
     def due(self, now: float, largest: int) -> float:
@@ -110,7 +80,7 @@ class Batcher:
         delay = self._settings.max_delay
         if not delay or self._again or self.rows >= largest or not self._settings.batching:
             return 0.0
-        return max(0.0, next(iter(self._queue)).began + delay - now)
+        return max(0.0, next(iter(self._queue)).came + delay - now)
 
     def take(self, largest: int) -> list[Piece]:
         """Returns the pieces of the next call: `largest` rows at most, in the order they came.
@@ -122,15 +92,18 @@ class Batcher:
             if not piece.request.future.done():
                 return [piece]
         taken: list[Piece] = []
-        while self._queue:
-            request, pieces = next(iter(self._queue.items()))
-            if pieces[0].rows > largest:
+        queue, room = self._queue, largest
+        while queue:
+            request = next(iter(queue))
+            left = request.rows - request.taken
+            rows = min(left, largest)
+            if rows > room:
                 break
-            taken.append(pieces.popleft())
-            largest -= taken[-1].rows
-            if not pieces:
-                del self._queue[request]
+            taken.append(request.take(rows))
+            room -= rows
+            if rows == left:
+                del queue[request]
             if not self._settings.batching:
                 break
-        self.rows -= sum(piece.rows for piece in taken)
+        self.rows -= largest - room
         return taken

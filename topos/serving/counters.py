@@ -7,6 +7,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
+from topos.serving.afterwards import Afterwards
+
 __all__ = ["Counters", "Ledger", "Observer"]
 
 
@@ -49,10 +51,14 @@ class Observer(Protocol):
 
 
 class Ledger:
-    """The counters of one model, and everyone who is told as they change."""
+    """The counters of one model, and everyone who is told as they change.
+
+    Of requests and calls they are told a moment later, once the answers are on their way.
+    """
 
     def __init__(self, model: str, observers: Sequence[Observer]) -> None:
         self.model, self.counters, self._observers = model, Counters(), observers
+        self._afterwards = Afterwards()
 
     def request(self, outcome: str, rows: int, seconds: float) -> None:
         """Counts a request that is finished."""
@@ -62,7 +68,7 @@ class Ledger:
         if outcome == "ok":
             counters.rows += rows
         for each in self._observers:
-            _tell(each.request_finished, self.model, outcome, rows, seconds)
+            self._afterwards.add(_tell, each.request_finished, self.model, outcome, rows, seconds)
 
     def call(self, requests: int, rows: int, capacity: int, seconds: float) -> None:
         """Counts a call that was answered."""
@@ -71,7 +77,8 @@ class Ledger:
         counters.padding += capacity - rows
         counters.call_seconds += seconds
         for each in self._observers:
-            _tell(each.call_finished, self.model, requests, rows, capacity, seconds)
+            hook = each.call_finished
+            self._afterwards.add(_tell, hook, self.model, requests, rows, capacity, seconds)
 
     def restart(self, reason: str) -> None:
         """Counts a worker that ended."""

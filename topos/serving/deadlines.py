@@ -29,7 +29,12 @@ class Deadlines:
         """Minds a request that is due at that time of the loop's clock, or never."""
         if due is not None and (self._timer is None or due < self._rings):
             self.stop()
-            self._timer, self._rings = self._loop.call_at(due, self._ring), due
+            self._timer, self._rings = self._loop.call_at(due, self._rung), due
+
+    def pass_to(self, now: float) -> None:
+        """Tells what time it is: rings where the timer should have by then."""
+        if self._timer is not None and now >= self._rings:
+            self._ring(now)
 
     def stop(self) -> None:
         """Minds nothing any more."""
@@ -37,9 +42,11 @@ class Deadlines:
             self._timer.cancel()
             self._timer = None
 
-    def _ring(self) -> None:
-        self._timer = None
-        now = self._loop.time()
+    def _rung(self) -> None:
+        self._ring(self._loop.time())
+
+    def _ring(self, now: float) -> None:
+        self.stop()
         pending = [(each.due, each) for each in self._requests() if not each.future.done()]
         for due, request in pending:
             if due is not None and due <= now:

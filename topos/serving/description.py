@@ -73,6 +73,11 @@ class Description(msgspec.Struct, frozen=True, array_like=True, dict=True):
         """What an answer holds, in order; shapes are those of one row where batched."""
         return self._ports(self.programs[0].results)
 
+    @cached_property
+    def result_names(self) -> tuple[str, ...]:
+        """The names of the results, in order."""
+        return tuple(each.name for each in self.programs[0].results)
+
     def smallest(self, rows: int) -> int:
         """Returns the position of the smallest program that takes `rows` rows."""
         return bisect_left(self.rows, rows) if self.batched else 0

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import Iterable
 from typing import Final
 
 from topos.errors import BundleError, ToposError
-from topos.serving.batcher import Batch, Batcher
+from topos.serving.batch import Batch
+from topos.serving.batcher import Batcher
 from topos.serving.counters import Ledger
 from topos.serving.deadlines import Deadlines
 from topos.serving.description import Description
@@ -47,7 +49,8 @@ class Lane:
         self._worker: Worker | None = None
         self._keeper: asyncio.Task[None] | None = None
         self._batch: Batch | None = None
-        self._began = 0.0
+        # On the loop's clock, whose milliseconds are fine enough for limits, and on a finer one.
+        self._submitted = self._began = 0.0
         self._number = 0
         self._failures = 0
         self._pace = 0.0
@@ -76,9 +79,9 @@ class Lane:
         """Keeps a worker running from now on."""
         self._keeper = asyncio.create_task(self._keep())
 
-    def enter(self, request: Request, largest: int) -> None:
+    def enter(self, request: Request) -> None:
         """Puts an admitted request into the queue; `leave` must follow."""
-        self.batcher.enter(request, largest)
+        self.batcher.enter(request)
         self._deadlines.enter(request.due)
         self._empty.clear()
         self._dispatch_soon()
@@ -146,7 +149,7 @@ class Lane:
             raise BundleError(reason)
         if expected is not None and worker.description.version != expected.version:
             # No answer may come from two versions.
-            self.batcher.begin_again(worker.description.largest)
+            self.batcher.begin_again()
         self.description, self._worker = worker.description, worker
         worker.answered = self._answered
         self._dispatch()
@@ -188,16 +191,17 @@ class Lane:
         try:
             batch.fill(description, worker.arena)
         # An array whose owner changed its shape meanwhile must not take others with it.
-        except ValueError as error:
+        except (TypeError, ValueError) as error:
             self._run_again(pieces, _told(error), alone=len(pieces) == 1)
             self._dispatch_soon()
             return
-        self._batch, self._began = batch, now
+        self._batch, self._submitted, self._began = batch, now, time.perf_counter()
         self._number += 1
         # A timer for every call would cost more than one that looks at the clock when it rings.
         if self._limit is None:
             self._watch(self._settings.call_seconds)
-        worker.submit(self._number, batch.program)
+        alone = len(self.batcher) == 1 and pieces[0].whole
+        worker.submit(self._number, batch.program, alone)
 
     def _answered(self, answer: Answer | Failed) -> None:
         worker, batch, description = self._worker, self._batch, self.description
@@ -210,8 +214,11 @@ class Lane:
         self._batch = None
         if isinstance(answer, Answer):
             self._failures = 0
+            seconds = time.perf_counter() - self._began
+            # The timer for deadlines cannot ring while a worker holds the loop.
+            self._deadlines.pass_to(self._submitted + seconds)
             batch.fulfil(description, worker.arena)
-            self._count(batch, description)
+            self._count(batch, description, seconds)
         else:
             self._run_again(batch.pieces, answer.reason, alone=len(batch.pieces) == 1)
         self._dispatch()
@@ -225,7 +232,7 @@ class Lane:
         if self._batch is None or self._worker is None:
             return
         seconds = self._settings.call_seconds
-        left = self._began + seconds - self._loop.time()
+        left = self._submitted + seconds - self._loop.time()
         if left > 0.0:
             self._watch(left)
         else:
@@ -243,8 +250,7 @@ class Lane:
                 piece.request.refuse(WorkerError(f"{self._ledger.model} failed: {reason}"))
         self.batcher.again(piece for piece in waiting if not piece.request.future.done())
 
-    def _count(self, batch: Batch, description: Description) -> None:
-        seconds = self._loop.time() - self._began
+    def _count(self, batch: Batch, description: Description, seconds: float) -> None:
         self._pace = 0.9 * self._pace + 0.1 * seconds if self._pace else seconds
         capacity = description.programs[batch.program].rows or 1
         self._ledger.call(len(batch.pieces), batch.rows, capacity, seconds)
@@ -255,7 +261,7 @@ class Lane:
 
     def _expire(self, request: Request) -> None:
         assert request.due is not None
-        request.refuse(DeadlineError(self._ledger.model, request.due - request.began))
+        request.refuse(DeadlineError(self._ledger.model, request.due - request.came))
 
     def _stop_timers(self) -> None:
         self._cancel_waking()

@@ -9,8 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from topos import runtimes
-from topos.bundle import Bundle, Program
-from topos.bundle.envelope import deviation
+from topos.bundle import Bundle, Program, deviation
 from topos.errors import BundleError
 from topos.runtimes import Executable
 from topos.serving.arena import Arena

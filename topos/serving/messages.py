@@ -46,10 +46,14 @@ class Origin(msgspec.Struct, frozen=True):
 
 
 class Call(msgspec.Struct, frozen=True, array_like=True, tag=True):
-    """Asks for one run of the program at a position; its inputs stand in the arena."""
+    """Asks for one run of the program at a position; its inputs stand in the arena.
+
+    `alone` says that no other request is known: the next may follow this one's answer soon.
+    """
 
     number: int
     program: int
+    alone: bool = False
 
 
 class Ready(msgspec.Struct, frozen=True, array_like=True, tag=True):
@@ -66,9 +70,13 @@ class Refused(msgspec.Struct, frozen=True, array_like=True, tag=True):
 
 
 class Answer(msgspec.Struct, frozen=True, array_like=True, tag=True):
-    """Says that the call of that number has run: its results stand in the arena."""
+    """Says that the call of that number has run: its results stand in the arena.
+
+    `seconds` is what the runtime took.
+    """
 
     number: int
+    seconds: float = 0.0
 
 
 class Failed(msgspec.Struct, frozen=True, array_like=True, tag=True):

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import asyncio
 import math
+import time
 from collections.abc import Collection, Mapping, Sequence
 from contextlib import suppress
-from pathlib import Path
+from dataclasses import replace
 from typing import Any
 
 import numpy.typing as npt
 
-from topos.bundle.folder import read_manifest
-from topos.bundle.manifest import decoded
+from topos.bundle import Bundle
 from topos.errors import BundleError, CrashError, ToposError
 from topos.serving.admission import Admitted, admit
 from topos.serving.counters import Ledger, Observer
@@ -25,6 +25,7 @@ from topos.serving.errors import (
 )
 from topos.serving.lane import Lane
 from topos.serving.messages import Origin
+from topos.serving.outcome import Outcome
 from topos.serving.request import Request
 from topos.serving.settings import Settings
 from topos.serving.status import ModelStatus
@@ -42,7 +43,8 @@ class Model:
 
     def __init__(self, origin: Origin, settings: Settings, observers: Sequence[Observer]) -> None:
         self._origin, self._settings = origin, settings
-        self.name = _name_at(Path(origin.path))
+        # The worker verifies the rest of it.
+        self.name = Bundle.glance(origin.path).name
         self._ledger = Ledger(self.name, observers)
         self.counters = self._ledger.counters
         self._lane = Lane(origin, settings, self._ledger)
@@ -51,6 +53,7 @@ class Model:
         self._reloading = asyncio.Lock()
         self._refusal = ""
         self._draining = False
+        self._known: tuple[tuple[object, ...], ModelStatus] | None = None
 
     async def open(self) -> None:
         """Starts the worker; raises where the bundle is refused.
@@ -61,24 +64,47 @@ class Model:
             await self._lane.start()
         self._lane.keep()
 
-    async def infer(self, inputs: Mapping[str, Any], deadline: float | None) -> dict[str, Array]:
-        """Returns the results of one request by name; raises as `Session.infer` does."""
+    async def infer(self, inputs: Mapping[str, Any], deadline: float | None) -> Outcome:
+        """Returns the results of one request; raises as `Session.infer` does."""
         lane, description = self._lane, self._lane.description
         if self._draining:
             raise DrainingError(f"{self.name} takes no more requests: the session is draining")
         if description is None:
             raise NotReadyError(self.name, lane.reason)
-        seconds = self._seconds(deadline)
-        request = Request(*self._admitted(description, inputs), seconds)
+        request = Request(*self._admitted(description, inputs), self._seconds(deadline))
         if not lane.batcher.has_room(request.size):
             self._ledger.request("BusyError", request.rows, 0.0)
             raise BusyError(self.name, lane.retry_after())
-        results = await self._answer(lane, request, description.largest)
-        ports = description.results
-        return {port.name: result for port, result in zip(ports, results, strict=True)}
+        outcome = "ok"
+        lane.enter(request)
+        try:
+            results = await request.future
+        except asyncio.CancelledError:
+            outcome = "cancelled"
+            raise
+        except Exception as error:
+            outcome = type(error).__name__
+            raise
+        finally:
+            lane.leave(request)
+            self._ledger.request(outcome, request.rows, time.perf_counter() - request.began)
+        # Whatever version answered has the ports of the one that the request came to.
+        names = description.result_names
+        return Outcome(dict(zip(names, results, strict=True)), request.version)
 
     def status(self) -> ModelStatus:
         """Returns the model as it stands."""
+        return replace(self.served(), waiting=len(self._lane.batcher))
+
+    def served(self) -> ModelStatus:
+        """Returns the model as it stands but for its queue, built anew only where it changed."""
+        lane = self._lane
+        key = lane.description, lane.ready, self._draining, self._refusal or lane.reason
+        if self._known is None or self._known[0] != key:
+            self._known = key, self._status()
+        return self._known[1]
+
+    def _status(self) -> ModelStatus:
         lane, description = self._lane, self._lane.description
         return ModelStatus(
             name=self.name,
@@ -90,7 +116,7 @@ class Model:
             inputs=description.inputs if description else (),
             results=description.results if description else (),
             runtime=self._origin.runtime,
-            waiting=len(lane.batcher),
+            waiting=0,
         )
 
     async def reload(self) -> ModelStatus:
@@ -151,22 +177,6 @@ class Model:
             self._ledger.request(type(error).__name__, 0, 0.0)
             raise
 
-    async def _answer(self, lane: Lane, request: Request, largest: int) -> list[Array]:
-        outcome = "ok"
-        lane.enter(request, largest)
-        try:
-            return await request.future
-        except asyncio.CancelledError:
-            outcome = "cancelled"
-            raise
-        except Exception as error:
-            outcome = type(error).__name__
-            raise
-        finally:
-            lane.leave(request)
-            seconds = asyncio.get_running_loop().time() - request.began
-            self._ledger.request(outcome, request.rows, seconds)
-
     def _seconds(self, deadline: float | None) -> float | None:
         if deadline is None:
             return self._settings.deadline
@@ -196,8 +206,3 @@ async def _settled(tasks: Collection[asyncio.Task[Any]]) -> None:
     """Returns once all are done; whoever gives up on that breaks off none of them."""
     if tasks:
         await asyncio.wait(tasks)
-
-
-def _name_at(path: Path) -> str:
-    """Returns what the bundle at `path` is called; its worker verifies the rest of it."""
-    return decoded(read_manifest(path)).name or path.name

@@ -28,7 +28,9 @@ from topos.serving.messages import (
     encode,
     from_worker,
 )
+from topos.serving.pace import Pace
 from topos.serving.settings import Settings
+from topos.serving.standby import CHUNK, received_soon
 from topos.serving.worker import Worker
 
 __all__ = ["ProcessWorker"]
@@ -36,7 +38,9 @@ __all__ = ["ProcessWorker"]
 MODULE: Final = "topos.serving.worker_main"
 LAST_LINES: Final = 8
 LAST_BYTES: Final = 8192
-CHUNK: Final = 2**16
+# How long the loop stands by for an answer: it costs a third of this to go back to its other work
+# and be woken again. A call that is expected to take longer is not waited for.
+STANDBY_SECONDS: Final = 2e-4
 # A process whose end of the socket closed is nearly always gone by the time it is looked at.
 ENDING_SECONDS: Final = 0.2
 
@@ -56,6 +60,9 @@ class ProcessWorker(Worker):
         self._child = child
         self._loop = asyncio.get_running_loop()
         self._frames = Frames()
+        # What a busy machine adds now and then tells nothing of the model.
+        self._pace = Pace(len(ready.description.programs), most=2 * STANDBY_SECONDS)
+        self._program = 0
         self._gone: asyncio.Future[None] | None = None
         self._loop.add_reader(child.socket.fileno(), self._readable)
 
@@ -78,11 +85,14 @@ class ProcessWorker(Worker):
         """The number of the process."""
         return self._child.process.pid
 
-    def submit(self, number: int, program: int) -> None:
+    def submit(self, number: int, program: int, alone: bool = False) -> None:
         """Sends the call; a process that is gone is found gone by its answer's absence."""
+        self._program = program
         # A frame this short always has room, for only one is under way.
         with suppress(OSError):
-            self._child.socket.send(encode(Call(number, program)))
+            self._child.socket.send(encode(Call(number, program, alone)))
+        if alone and self._pace.seconds(program) < STANDBY_SECONDS:
+            self._stand_by()
 
     def stop(self, reason: str) -> None:
         """Kills the process."""
@@ -107,6 +117,18 @@ class ProcessWorker(Worker):
             return
         except OSError:
             data = b""
+        self._take(data)
+
+    def _stand_by(self) -> None:
+        """Waits for the answer right here, while it is likely to come at any moment."""
+        try:
+            data = received_soon(self._child.socket, STANDBY_SECONDS)
+        except OSError:
+            data = b""
+        if data is not None:
+            self._take(data)
+
+    def _take(self, data: bytes) -> None:
         if not data:
             self.stop(self._child.last_words())
             return
@@ -119,6 +141,8 @@ class ProcessWorker(Worker):
     def _deliver(self, message: Any) -> None:
         if not isinstance(message, Answer | Failed):
             raise FrameError(f"an answer was due, and {type(message).__name__} came")
+        if isinstance(message, Answer):
+            self._pace.learn(self._program, message.seconds)
         self.answered(message)
 
 

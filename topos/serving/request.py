@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import Sequence
 from typing import Any
 
@@ -20,40 +21,54 @@ Array = npt.NDArray[Any]
 class Request:
     """An admitted request; `future` gets its results in the order of the description.
 
-    `rows` is one where calls have no rows of their own. On the loop's clock, it came at `began`
-    and is `due` then, if ever.
+    `rows` is one where calls have no rows of their own; the first `taken` of them are in calls.
+    On the loop's clock, it came at `came` and is `due` then, if ever; `began` is the same moment
+    on `time.perf_counter`, as a loop's clock may tell no more than milliseconds. Once fulfilled,
+    `version` is the one that answered.
     """
 
-    __slots__ = ("_left", "_parts", "began", "due", "future", "inputs", "rows", "size")
+    __slots__ = (
+        *("_left", "_parts", "began", "came", "due", "future", "inputs", "rows", "size", "taken"),
+        "version",
+    )
 
     def __init__(
         self, inputs: Sequence[Array], rows: int, size: int, seconds: float | None
     ) -> None:
         loop = asyncio.get_running_loop()
         self.inputs, self.rows, self.size = inputs, rows, size
-        self.began = loop.time()
-        self.due = None if seconds is None else self.began + seconds
+        self.began, self.came = time.perf_counter(), loop.time()
+        self.due = None if seconds is None else self.came + seconds
         self.future: asyncio.Future[list[Array]] = loop.create_future()
-        self._left = rows
+        self.version = ""
+        self.begin()
+
+    def begin(self) -> None:
+        """Starts anew, no row in a call and none answered."""
+        self.taken, self._left = 0, self.rows
         self._parts: list[Array] = []
 
-    def pieces(self, largest: int) -> list[Piece]:
-        """Returns all rows of this request in parts that one call takes, none answered yet."""
-        self._left, self._parts = self.rows, []
-        starts = range(0, self.rows, largest)
-        return [Piece(self, start, min(start + largest, self.rows)) for start in starts]
+    def take(self, rows: int) -> Piece:
+        """Returns the next so many rows as a piece of their own."""
+        start = self.taken
+        self.taken = start + rows
+        return Piece(self, start, self.taken)
 
     def refuse(self, error: ServingError) -> None:
         """Answers with `error`, unless it is answered already."""
         if not self.future.done():
             self.future.set_exception(error)
 
-    def fulfil(self, piece: Piece, results: Sequence[Array], description: Description) -> None:
-        """Takes the results of one piece, copied; the last of them fulfils the request."""
+    def fulfil(self, piece: Piece, results: list[Array], description: Description) -> None:
+        """Takes the results of one piece; the last of them fulfils the request.
+
+        `results` become the caller's where the piece is the whole request.
+        """
         if self.future.done():
             return
+        self.version = description.version
         if piece.rows == self.rows:
-            self.future.set_result([result.copy() for result in results])
+            self.future.set_result(results)
             return
         if not self._parts:
             self._parts = [
@@ -72,13 +87,19 @@ class Piece:
     One that failed runs again by itself, so that it cannot take others with it.
     """
 
-    __slots__ = ("request", "runs", "start", "stop")
+    __slots__ = ("request", "rows", "runs", "start", "stop")
 
     def __init__(self, request: Request, start: int, stop: int) -> None:
         self.request, self.start, self.stop = request, start, stop
+        self.rows = stop - start
         self.runs = 0
 
     @property
-    def rows(self) -> int:
-        """How many rows it has."""
-        return self.stop - self.start
+    def whole(self) -> bool:
+        """Whether it is all of its request."""
+        return self.rows == self.request.rows
+
+    def input(self, place: int) -> Array:
+        """Returns its rows of the input at that place."""
+        array = self.request.inputs[place]
+        return array if self.whole else array[self.start : self.stop]

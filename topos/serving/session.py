@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import threading
-from collections.abc import Coroutine, Mapping, Sequence
+from collections.abc import Awaitable, Coroutine, Mapping, Sequence
 from typing import Any, Self, TypeVar
 
 import numpy.typing as npt
@@ -17,6 +17,7 @@ from topos.serving.counters import Counters, Observer
 from topos.serving.errors import DrainingError, UnknownModelError
 from topos.serving.messages import Origin, encode
 from topos.serving.model import Model
+from topos.serving.outcome import Outcome
 from topos.serving.settings import Settings
 from topos.serving.status import ModelStatus
 
@@ -108,13 +109,23 @@ class Session:
         Raises `RequestError`, `TooLargeError`, `UnknownModelError`, `BusyError`, `DeadlineError`,
         `DrainingError`, `NotReadyError` or `WorkerError`. Any thread but the session's may call.
         """
-        return self._wait(self._model(model).infer(inputs, deadline))
+        return self._wait(self._model(model).infer(inputs, deadline)).results
 
     async def infer_async(
         self, model: str, inputs: Mapping[str, npt.ArrayLike], *, deadline: float | None = None
     ) -> dict[str, Array]:
         """Returns what `infer` returns; a caller that is cancelled leaves the queue."""
-        return await self._here(self._model(model).infer(inputs, deadline))
+        return (await self.outcome_async(model, inputs, deadline=deadline)).results
+
+    def outcome_async(
+        self, model: str, inputs: Mapping[str, npt.ArrayLike], *, deadline: float | None = None
+    ) -> Awaitable[Outcome]:
+        """Returns, once awaited, what `infer` returns with the version that computed it.
+
+        A reload, or a worker that starts again on a bundle that was replaced, may come in between
+        a look at `model` and the answer.
+        """
+        return self._here(self._model(model).infer(inputs, deadline))
 
     def models(self) -> tuple[ModelStatus, ...]:
         """Returns the status of every model, in the order of the bundles."""
@@ -123,6 +134,10 @@ class Session:
     def model(self, name: str) -> ModelStatus:
         """Returns the status of a model; raises `UnknownModelError`."""
         return self._model(name).status()
+
+    def served(self, name: str) -> ModelStatus:
+        """Returns what `model` returns but that `waiting` is zero, for callers in a hurry."""
+        return self._model(name).served()
 
     def counters(self, name: str) -> Counters:
         """Returns the running totals of a model, which go on counting."""
@@ -202,12 +217,12 @@ class Session:
                 raise DrainingError("the session is not open") from None
             raise UnknownModelError(name, tuple(self._models)) from None
 
-    async def _here(self, coroutine: Coroutine[Any, Any, Result]) -> Result:
-        """Returns what `coroutine` returns, run on the session's loop, wherever the caller is."""
+    def _here(self, coroutine: Coroutine[Any, Any, Result]) -> Awaitable[Result]:
+        """Returns what awaits `coroutine`, run on the session's loop, wherever the caller is."""
         loop = self._loop
         if loop is None or loop is asyncio.get_running_loop():
-            return await coroutine
-        return await asyncio.wrap_future(asyncio.run_coroutine_threadsafe(coroutine, loop))
+            return coroutine
+        return asyncio.wrap_future(asyncio.run_coroutine_threadsafe(coroutine, loop))
 
     def _wait(self, coroutine: Coroutine[Any, Any, Result]) -> Result:
         """Returns what `coroutine` returns, run on the session's loop by a thread that waits."""

@@ -5,28 +5,37 @@ from __future__ import annotations
 import asyncio
 import mmap
 import threading
+import time
 from queue import SimpleQueue
+from typing import Final
 
 from topos.errors import ToposError
 from topos.serving.arena import Arena
 from topos.serving.loaded import LoadedModel, brief
 from topos.serving.messages import Answer, Call, Failed, Origin
+from topos.serving.pace import Pace
 from topos.serving.settings import Settings
 from topos.serving.worker import Worker
 
 __all__ = ["ThreadWorker"]
 
+# What a call may hold the loop for; to hand it to the thread and hear of its end takes a tenth.
+QUICK_SECONDS: Final = 1e-3
+
 
 class ThreadWorker(Worker):
-    """A model in a thread of its own.
+    """A model in a thread of its own; one whose calls are quick runs on the loop when alone.
 
-    A thread cannot be killed: one that hangs is left to itself, and ends once its call does.
+    A thread cannot be killed: one that hangs is left to itself, and ends once its call does. A
+    call that hangs on the loop hangs the loop with it; a program comes to run there only after
+    calls of it in the thread took less than `QUICK_SECONDS`.
     """
 
     def __init__(self, model: LoadedModel) -> None:
         description = model.description
         super().__init__(description, Arena(description, mmap.mmap(-1, Arena.size(description))))
-        self._loop = asyncio.get_running_loop()
+        self._loop, self._model = asyncio.get_running_loop(), model
+        self._pace = Pace(len(description.programs))
         self._calls: SimpleQueue[Call | None] = SimpleQueue()
         name = f"topos {description.name}"
         threading.Thread(target=self._run, args=(model,), name=name, daemon=True).start()
@@ -40,9 +49,13 @@ class ThreadWorker(Worker):
         async with asyncio.timeout(settings.start_seconds):
             return cls(await asyncio.to_thread(LoadedModel.load, origin))
 
-    def submit(self, number: int, program: int) -> None:
-        """Hands the call to the thread."""
-        self._calls.put(Call(number, program))
+    def submit(self, number: int, program: int, alone: bool = False) -> None:
+        """Hands the call to the thread, or runs it here where it is alone and quick."""
+        call = Call(number, program)
+        if alone and self._pace.seconds(program) < QUICK_SECONDS:
+            self._deliver(call, _answer(self._model, self.arena, call))
+        else:
+            self._calls.put(call)
 
     def stop(self, reason: str) -> None:
         """Ends the thread after the call it runs; nobody hears its answer."""
@@ -53,16 +66,19 @@ class ThreadWorker(Worker):
         while (call := self._calls.get()) is not None:
             answer = _answer(model, self.arena, call)
             try:
-                self._loop.call_soon_threadsafe(self._deliver, answer)
+                self._loop.call_soon_threadsafe(self._deliver, call, answer)
             except RuntimeError:
                 # The loop was closed while the call ran.
                 return
 
-    def _deliver(self, answer: Answer | Failed) -> None:
+    def _deliver(self, call: Call, answer: Answer | Failed) -> None:
+        if isinstance(answer, Answer):
+            self._pace.learn(call.program, answer.seconds)
         self.answered(answer)
 
 
 def _answer(model: LoadedModel, arena: Arena, call: Call) -> Answer | Failed:
+    began = time.perf_counter()
     try:
         model.run(call.program, arena)
     except ToposError as error:
@@ -70,4 +86,4 @@ def _answer(model: LoadedModel, arena: Arena, call: Call) -> Answer | Failed:
     # A kernel of the user's own may raise anything, and the thread must go on.
     except Exception as error:
         return Failed(call.number, f"{type(error).__name__}: {error}")
-    return Answer(call.number)
+    return Answer(call.number, time.perf_counter() - began)

@@ -31,8 +31,12 @@ class Worker(ABC):
         self.answered: Callable[[Answer | Failed], None] = ignore
 
     @abstractmethod
-    def submit(self, number: int, program: int) -> None:
-        """Starts a call of the program at that position, whose inputs stand in the arena."""
+    def submit(self, number: int, program: int, alone: bool = False) -> None:
+        """Starts a call of the program at that position, whose inputs stand in the arena.
+
+        `alone` says that the loop knows of no other request: a worker may then hold the loop for
+        the moment that a quick call takes, and have `answered` called before this returns.
+        """
 
     @abstractmethod
     def stop(self, reason: str) -> None:

@@ -11,7 +11,8 @@ import mmap
 import signal
 import socket
 import sys
-from collections.abc import Iterator
+import time
+from collections import deque
 from typing import Final
 
 from topos.errors import ToposError
@@ -19,6 +20,7 @@ from topos.serving.arena import Arena
 from topos.serving.loaded import LoadedModel, brief
 from topos.serving.messages import (
     Answer,
+    Call,
     Failed,
     Frames,
     Ready,
@@ -27,8 +29,8 @@ from topos.serving.messages import (
     from_session,
     origin_of,
 )
+from topos.serving.standby import Patience
 
-CHUNK: Final = 2**16
 # How long after the session's own limit the system ends a process whose session is gone.
 GRACE_SECONDS: Final = 5.0
 
@@ -40,9 +42,9 @@ def main(descriptor: int, memory: int, seconds: float) -> None:
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, signal.SIG_IGN)
     with socket.socket(fileno=descriptor) as connection:
-        bodies = _bodies(connection)
+        incoming = Incoming(connection)
         try:
-            model = LoadedModel.load(origin_of(next(bodies)))
+            model = LoadedModel.load(origin_of(incoming.body() or b""))
         except ToposError as error:
             connection.sendall(encode(Refused(type(error).__name__, str(error))))
             return
@@ -50,36 +52,57 @@ def main(descriptor: int, memory: int, seconds: float) -> None:
         gc.collect()
         gc.freeze()
         connection.sendall(encode(Ready(model.description)))
-        _serve(model, connection, bodies, memory, seconds + GRACE_SECONDS)
+        _serve(model, connection, incoming, memory, seconds + GRACE_SECONDS)
 
 
 def _serve(
     model: LoadedModel,
     connection: socket.socket,
-    bodies: Iterator[bytes],
+    incoming: Incoming,
     memory: int,
     seconds: float,
 ) -> None:
     arena: Arena | None = None
-    for body in bodies:
+    alone = False
+    while (body := incoming.body(soon=alone)) is not None:
         call = from_session(body)
+        alone = call.alone
         # The session has given the memory its size before it asks for anything.
         if arena is None:
             arena = Arena(model.description, mmap.mmap(memory, Arena.size(model.description)))
         _arm(seconds)
-        try:
-            model.run(call.program, arena)
-            answer: Answer | Failed = Answer(call.number)
-        except ToposError as error:
-            answer = Failed(call.number, brief(error))
+        answer = _answer(model, arena, call)
         _arm(0.0)
         connection.sendall(encode(answer))
 
 
-def _bodies(connection: socket.socket) -> Iterator[bytes]:
-    frames = Frames()
-    while data := connection.recv(CHUNK):
-        yield from frames.feed(data)
+def _answer(model: LoadedModel, arena: Arena, call: Call) -> Answer | Failed:
+    began = time.perf_counter()
+    try:
+        model.run(call.program, arena)
+    except ToposError as error:
+        return Failed(call.number, brief(error))
+    return Answer(call.number, time.perf_counter() - began)
+
+
+class Incoming:
+    """The frames that the session sends, one after the other."""
+
+    def __init__(self, connection: socket.socket) -> None:
+        self._patience, self._frames = Patience(connection), Frames()
+        self._bodies: deque[bytes] = deque()
+
+    def body(self, soon: bool = False) -> bytes | None:
+        """Returns the next frame's body, or None once there are no more.
+
+        `soon` says that it is likely to come at once.
+        """
+        while not self._bodies:
+            data = self._patience.received(soon)
+            if not data:
+                return None
+            self._bodies.extend(self._frames.feed(data))
+        return self._bodies.popleft()
 
 
 def _arm(seconds: float) -> None:

@@ -13,6 +13,7 @@ from starlette.exceptions import HTTPException
 from starlette.routing import Router
 from starlette.types import Message, Receive, Scope, Send
 
+from topos.serving.afterwards import Afterwards
 from topos.serving.counters import Observer
 from topos.serving.errors import DrainingError, ServingError
 from topos.serving.http import page
@@ -25,6 +26,7 @@ from topos.serving.http.infer import Inferences, model_of
 from topos.serving.http.limits import Limits
 from topos.serving.http.metrics import Metrics, Standing
 from topos.serving.http.refusals import MethodError, UnknownPathError
+from topos.serving.http.replying import Reply
 from topos.serving.http.routes import OPEN_PATHS, Routes
 from topos.serving.http.timeline import Timeline
 from topos.serving.http.token import Token
@@ -68,6 +70,7 @@ class Application:
         self.log = AccessLog(log)
         self._token = token or Token(None)
         self._metrics = observers.metrics
+        self._afterwards = Afterwards()
         self._bodies = Bodies(self.limits)
         self.inferences = Inferences(session, self._bodies)
         self._identifiers = identifiers()
@@ -105,14 +108,24 @@ class Application:
         finally:
             self.in_flight -= 1
         seconds = time.perf_counter() - start
+        self._afterwards.add(self._record, exchange, status, size, seconds)
+
+    def _record(self, exchange: Exchange, status: int, size: int, seconds: float) -> None:
         self._metrics.record(exchange, status, seconds)
         self.log.record(exchange, status, size, seconds)
+
+    def refused(self, status: int, size: int) -> bytes:
+        """Counts and logs a request that was refused unread, and returns its identifier."""
+        exchange = Exchange("", next(self._identifiers), {})
+        self._metrics.record(exchange, status, 0.0)
+        self.log.record(exchange, status, size, 0.0)
+        return exchange.identifier
 
     async def _answered(
         self, scope: Scope, receive: Receive, send: Send, exchange: Exchange
     ) -> tuple[int, int]:
         """Sends the answer, and returns its status and the size of its body."""
-        reply = _Reply(send, exchange.identifier)
+        reply = _Reply(send, exchange.identifier, scope.get("topos.reply"))
         try:
             answer = await self._answer(scope, receive, reply, exchange)
         except ServingError as error:
@@ -152,8 +165,8 @@ class Application:
 class _Reply:
     """The sending half of a request, with its identifier among the headers."""
 
-    def __init__(self, send: Send, identifier: bytes) -> None:
-        self._send, self._identifier = send, identifier
+    def __init__(self, send: Send, identifier: bytes, at_once: Reply | None) -> None:
+        self._send, self._identifier, self._at_once = send, identifier, at_once
         self.status, self.size = 0, 0
 
     async def __call__(self, message: Message) -> None:
@@ -172,6 +185,8 @@ class _Reply:
             (b"content-length", b"%d" % self.size),
             (b"x-request-id", self._identifier),
         ]
+        if self._at_once is not None and self._at_once(answer.status, headers, answer.body):
+            return
         start = {"type": "http.response.start", "status": answer.status, "headers": headers}
         await self._send(start)
         await self._send({"type": "http.response.body", "body": answer.body})

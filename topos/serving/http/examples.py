@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-import hashlib
 import math
 import os
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from pathlib import Path
+from types import EllipsisType
 from typing import Any, Final, NamedTuple
 
 import msgspec
 import numpy as np
 import numpy.typing as npt
 
-from topos.bundle.bundle import Bundle, Call
-from topos.bundle.folder import read_manifest
-from topos.bundle.manifest import Port, Result, decoded
+from topos.bundle import Bundle, Call, Port, Result
 from topos.errors import BundleError
 from topos.serving.errors import RequestError
 from topos.serving.http.datatypes import DATATYPES, datatype
@@ -37,7 +35,7 @@ class Example(NamedTuple):
     """One call of a sample, or one row of it where rows are apart."""
 
     call: Call
-    part: slice
+    part: slice | EllipsisType
 
 
 class _Sample:
@@ -131,8 +129,7 @@ class Examples:
         for path in self._paths:
             # A folder that is no bundle just now may be that of another model.
             with suppress(BundleError, OSError):
-                text = read_manifest(path)
-                bundle = Bundle(path, decoded(text), hashlib.sha256(text).hexdigest()[:12])
+                bundle = Bundle.glance(path)
                 if (bundle.name, bundle.version) == (model.name, model.version):
                     return bundle
         raise BundleError(
@@ -142,7 +139,8 @@ class Examples:
 
 def _distinct(calls: Sequence[Call], rows: int | None) -> list[Example]:
     """Returns every call, or every row of all calls, but those with the inputs of one before."""
-    parts = [slice(None)] if rows is None else [slice(row, row + 1) for row in range(rows)]
+    # Unlike a slice, the ellipsis takes the whole of an array of rank 0, too.
+    parts = [...] if rows is None else [slice(row, row + 1) for row in range(rows)]
     found: dict[bytes, Example] = {}
     for call in calls:
         for part in parts:

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import re
-from collections.abc import Callable, Mapping
-from typing import Any, Final, TypeVar, TypeVarTuple, Unpack
+from collections.abc import Mapping
+from typing import Final
 
-import numpy.typing as npt
 from starlette.types import Receive
 
 from topos.serving.errors import DrainingError, NotReadyError, RequestError
@@ -17,14 +16,11 @@ from topos.serving.http.exchange import Exchange
 from topos.serving.http.refusals import MethodError, UnknownPathError
 from topos.serving.http.request import Inference, read_inference
 from topos.serving.http.response import write_response
+from topos.serving.outcome import Outcome
 from topos.serving.session import Session
 from topos.serving.status import ModelStatus
 
 __all__ = ["Inferences", "model_of", "served"]
-
-Array = npt.NDArray[Any]
-Arguments = TypeVarTuple("Arguments")
-Result = TypeVar("Result")
 
 _SECONDS: Final = re.compile(rb"[0-9]{1,6}(\.[0-9]{1,9})?")
 _LENGTH: Final = re.compile(rb"[0-9]{1,12}")
@@ -46,11 +42,14 @@ def model_of(path: str) -> tuple[str, str] | None:
 
 def served(session: Session, name: str, version: str) -> ModelStatus:
     """Returns a model of the session; `version` may be empty, which is the one that serves."""
-    model = session.model(name)
-    if version not in ("", model.version):
-        known = f"{name} has version {model.version}"
-        raise UnknownPathError(f"version: {known}, got {version[:40]!r}")
+    model = session.served(name)
+    _require_version(name, version, model.version)
     return model
+
+
+def _require_version(name: str, asked: str, has: str) -> None:
+    if asked not in ("", has):
+        raise UnknownPathError(f"version: {name} has version {has}, got {asked[:40]!r}")
 
 
 class Inferences:
@@ -74,64 +73,59 @@ class Inferences:
             raise DrainingError("the server takes no more requests, it is about to end")
         self.under_way += 1
         try:
-            return await self._infer(exchange, receive, name, version)
+            with Body(self._bodies, exchange.headers) as body:
+                content = await body.read(receive, exchange.whole)
+                inference = await self._read(exchange.headers, content, name, version)
+                exchange.rows = inference.rows
+                deadline = self._deadline(exchange.headers, inference)
+                # The session takes the request up before anything else can run.
+                outcome = await self._session.outcome_async(
+                    name, inference.inputs, deadline=deadline
+                )
+            _require_version(name, version, outcome.version)
+            return await _written(outcome, inference, name, exchange.headers)
         finally:
             self.under_way -= 1
 
-    async def _infer(self, exchange: Exchange, receive: Receive, name: str, version: str) -> Answer:
-        headers = exchange.headers
-        with Body(self._bodies, headers) as body:
-            content = await body.read(receive, exchange.whole)
-            model, inference, results = await self._answered(exchange, content, name, version)
-        size = sum(results[name].nbytes for name, raw in inference.outputs.items() if not raw)
-        text, length = await _aside(size, write_response, results, inference, model)
-        answer = Answer(200, text)
-        if length is not None:
-            answer.headers = [_BINARY, (b"inference-header-content-length", b"%d" % length)]
-        accepted = headers.get(b"accept-encoding")
-        return await _aside(len(text), compressed, answer, accepted) if accepted else answer
-
-    async def _answered(
-        self, exchange: Exchange, content: bytes | bytearray, name: str, version: str
-    ) -> tuple[ModelStatus, Inference, dict[str, Array]]:
-        """Returns the model as it stood, the request, and its results of just that version.
-
-        A worker that ends is followed by one that loads what stands in the folder then, another
-        version perhaps, and answers what waits: such a request is run again, to know by which.
-        """
-        counters = self._session.counters(name)
-        while True:
-            model, inference = await self._read(exchange.headers, content, name, version)
-            exchange.rows, restarts = inference.rows, counters.restarts
-            deadline = _deadline(exchange.headers) or inference.deadline
-            if deadline is not None:
-                deadline = min(deadline, self._bodies.limits.deadline)
-            # The session takes the request up before anything else can run.
-            results = await self._session.infer_async(name, inference.inputs, deadline=deadline)
-            same_worker = model.ready and counters.restarts == restarts
-            if same_worker or self._session.model(name).version == model.version:
-                return model, inference, results
-
     async def _read(
         self, headers: Mapping[bytes, bytes], content: bytes | bytearray, name: str, version: str
-    ) -> tuple[ModelStatus, Inference]:
-        """Returns the request, and the model that serves now: a reload may come at any await."""
+    ) -> Inference:
+        """Returns the request as the model that serves now takes it."""
         length, limit = _json_length(headers), self._bodies.limits.json_bytes
         size = len(content) if length is None else length
         while True:
             model = served(self._session, name, version)
-            inference = await _aside(size, read_inference, content, length, model, limit)
-            if size <= _LARGE or self._session.model(name).version == model.version:
-                return model, inference
+            if size <= _LARGE:
+                return read_inference(content, length, model, limit)
+            inference = await asyncio.to_thread(read_inference, content, length, model, limit)
+            # A reload may have come meanwhile.
+            if self._session.served(name).version == model.version:
+                return inference
+
+    def _deadline(self, headers: Mapping[bytes, bytes], inference: Inference) -> float | None:
+        deadline = _seconds(headers) or inference.deadline
+        return None if deadline is None else min(deadline, self._bodies.limits.deadline)
 
 
-async def _aside(
-    size: int, function: Callable[[Unpack[Arguments]], Result], *arguments: *Arguments
-) -> Result:
-    """Returns what `function` returns, on a thread where so many bytes would hold others up."""
+async def _written(
+    outcome: Outcome, inference: Inference, name: str, headers: Mapping[bytes, bytes]
+) -> Answer:
+    results = outcome.results
+    size = sum(results[output].nbytes for output, raw in inference.outputs.items() if not raw)
+    arguments = results, inference, name, outcome.version
     if size <= _LARGE:
-        return function(*arguments)
-    return await asyncio.to_thread(function, *arguments)
+        text, length = write_response(*arguments)
+    else:
+        text, length = await asyncio.to_thread(write_response, *arguments)
+    answer = Answer(200, text)
+    if length is not None:
+        answer.headers = [_BINARY, (b"inference-header-content-length", b"%d" % length)]
+    accepted = headers.get(b"accept-encoding")
+    if accepted is None:
+        return answer
+    if len(text) <= _LARGE:
+        return compressed(answer, accepted)
+    return await asyncio.to_thread(compressed, answer, accepted)
 
 
 def _json_length(headers: Mapping[bytes, bytes]) -> int | None:
@@ -144,7 +138,7 @@ def _json_length(headers: Mapping[bytes, bytes]) -> int | None:
     return int(text)
 
 
-def _deadline(headers: Mapping[bytes, bytes]) -> float | None:
+def _seconds(headers: Mapping[bytes, bytes]) -> float | None:
     text = headers.get(b"x-request-timeout")
     if text is None:
         return None

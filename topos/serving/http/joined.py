@@ -64,8 +64,11 @@ class JoinedTransport(asyncio.Transport):
 
     def pause_reading(self) -> None:
         """Takes nothing more from the client for now."""
-        self._transport.pause_reading()
+        # uvloop raises where the connection is closed.
+        if not self.is_closing():
+            self._transport.pause_reading()
 
     def resume_reading(self) -> None:
         """Takes what the client sends again."""
-        self._transport.resume_reading()
+        if not self.is_closing():
+            self._transport.resume_reading()

@@ -58,6 +58,7 @@ class Metrics:
         self.last_call: dict[str, float] = {}
         self._children: dict[tuple[str, str, int], Counter] = {}
         self._latencies: dict[str, Histogram] = {}
+        self._of_calls: dict[str, tuple[Histogram, Histogram, Counter]] = {}
         self._requests = Counter(
             "topos_http_requests",
             "Requests by path template, model and status.",
@@ -105,9 +106,13 @@ class Metrics:
     ) -> None:
         """Counts a call of a worker."""
         self.last_call[model] = time.time()
-        self._rows.labels(model).observe(rows)
-        self._calls.labels(model).observe(seconds)
-        self._padding.labels(model).inc(capacity - rows)
+        known = self._of_calls.get(model)
+        if known is None:
+            known = self._rows.labels(model), self._calls.labels(model), self._padding.labels(model)
+            self._of_calls[model] = known
+        known[0].observe(rows)
+        known[1].observe(seconds)
+        known[2].inc(capacity - rows)
 
     def worker_restarted(self, model: str, reason: str) -> None:
         """Counts a worker that is started again."""

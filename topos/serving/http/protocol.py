@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-from typing import Any, Final
+from collections.abc import Callable
+from functools import partial
+from typing import Any
 
 import httptools
 import msgspec
@@ -13,34 +15,45 @@ from uvicorn.server import ServerState
 
 from topos.serving.http.joined import JoinedTransport
 from topos.serving.http.limits import Limits
+from topos.serving.http.malformed import fault
+from topos.serving.http.replying import last_answer, reply
 
 __all__ = ["LimitedProtocol"]
 
-_PHRASES: Final = {
-    400: "Bad Request",
-    408: "Request Timeout",
-    431: "Request Header Fields Too Large",
-    503: "Service Unavailable",
-}
+
+Refused = Callable[[int, int], bytes]
+"""Takes status and size of a refusal that no application gave; returns its identifier."""
 
 
 class LimitedProtocol(HttpToolsProtocol):
-    """Ends a connection whose client takes too long over a head, or over a body nobody wants."""
+    """Ends a connection whose client takes too long over a head, or over a body nobody wants.
+
+    A request that cannot be read is refused once those before it are answered, and ends the
+    connection. The fields of trailers are dropped, and `Upgrade` is: there is nothing to upgrade
+    to.
+    """
 
     def __init__(
         self,
         limits: Limits,
+        refused: Refused,
         config: Config,
         server_state: ServerState,
         app_state: dict[str, Any],
         _loop: asyncio.AbstractEventLoop | None = None,
     ) -> None:
         super().__init__(config, server_state, app_state, _loop)
-        self.limits = limits
+        self.limits, self._refused = limits, refused
         self._in_head = True
         self._in_body = False
         self._head_size = 0
         self._chunk = 0
+        # Bytes since the last ones of the body, and those of the fields of its trailers.
+        self._silence = self._trailers = 0
+        self._upgrades = False
+        self._unanswered = 0
+        self._last: tuple[int, str] | None = None
+        self._half_closed = False
         self._watch: asyncio.TimerHandle | None = None
         self._reader: asyncio.TimerHandle | None = None
 
@@ -61,13 +74,17 @@ class LimitedProtocol(HttpToolsProtocol):
 
     def data_received(self, data: bytes) -> None:
         """Takes what the client sent; a head may come in parts, within its limits."""
-        if self.transport.is_closing():
+        if self._deaf():
             return
+        self._unset_keepalive_if_required()
         self._chunk = len(data)
-        super().data_received(data)
-        if self.transport.is_closing():
+        self._silence += len(data)
+        self._feed(data)
+        if self._deaf():
             return
         if not self._in_head:
+            if self._in_body and self._silence > self.limits.head_bytes:
+                self._refuse_head()
             self._await_next()
             return
         self._head_size += len(data)
@@ -76,21 +93,55 @@ class LimitedProtocol(HttpToolsProtocol):
         elif self._watch is None:
             self._expect(self.limits.head_seconds)
 
+    def eof_received(self) -> bool:  # type: ignore[override]  # asyncio reads the answer.
+        """Answers what arrived whole before the client closed its half of the connection."""
+        if self._in_body and self._last is None:
+            if not self._waits():
+                return False
+            self._forget()
+        self._half_closed = True
+        return self._unanswered > 0 and not self.transport.is_closing()
+
     def on_message_begin(self) -> None:
         """Starts a head."""
         self._in_head, self._in_body, self._head_size = True, False, 0
         super().on_message_begin()
 
+    def on_body(self, body: bytes) -> None:
+        """Takes a part of the body."""
+        self._silence = 0
+        super().on_body(body)
+
+    def on_header(self, name: bytes, value: bytes) -> None:
+        """Takes a field of the head; one of trailers is counted and dropped (RFC 9110, 6.5.1)."""
+        if not self._in_body:
+            super().on_header(name, value.rstrip(b" \t"))
+            return
+        self._trailers += len(name) + len(value) + 4
+        if self._trailers > self.limits.head_bytes:
+            self._refuse_head()
+            raise httptools.HttpParserError("the trailers are too long")
+
     def on_headers_complete(self) -> None:
         """Ends the head: the application has its own time limit for the body."""
-        self._in_head, self._in_body = False, True
-        self._expect(None)
         if self._head_size + self._chunk > self.limits.head_bytes:
             self._require_short_head()
+        if self.parser.should_upgrade():
+            self._require_no_tunnel()
+            # The parser stops here, and `_feed` starts another.
+            self._upgrades = True
+            return
+        self._expect(None)
+        self._silence = self._trailers = 0
         super().on_headers_complete()
+        self._in_head, self._in_body = False, True
+        self._unanswered += 1
+        self.scope["topos.reply"] = partial(reply, self.cycle)  # type: ignore[typeddict-unknown-key]  # A key of ours.
 
     def on_message_complete(self) -> None:
         """Ends the body, and tells the application where it has not asked for it yet."""
+        if self._upgrades:
+            return
         self._in_body = False
         self.scope["topos.whole"] = True  # type: ignore[typeddict-unknown-key]  # A key of ours.
         self._expect(None)
@@ -99,8 +150,15 @@ class LimitedProtocol(HttpToolsProtocol):
     def on_response_complete(self) -> None:
         """Waits for the rest of a body that the answer did without, so that it gets read."""
         self._joined.flush()
+        self._unanswered -= 1
         super().on_response_complete()
-        if self._in_body and not self.transport.is_closing():
+        if self.transport.is_closing():
+            return
+        if not self._unanswered and self._last is not None:
+            self._refuse_now(*self._last)
+        elif not self._unanswered and self._half_closed:
+            self.transport.close()
+        elif self._in_body and self.cycle.response_complete:
             self._expect(self.limits.body_seconds)
 
     def pause_writing(self) -> None:
@@ -118,9 +176,41 @@ class LimitedProtocol(HttpToolsProtocol):
         super().timeout_keep_alive_handler()
         self._expect_reader(True)
 
-    def send_400_response(self, msg: str) -> None:
-        """Answers what is no HTTP, in the form of every other error."""
-        self._refuse(400, "request: is not HTTP/1.1")
+    def _deaf(self) -> bool:
+        """Returns whether nothing that the client may still send is taken."""
+        return self._last is not None or self.transport.is_closing()
+
+    def _feed(self, data: bytes) -> None:
+        try:
+            while data:
+                data = self._parsed(data)
+        except httptools.HttpParserError as error:
+            self._refuse(400, fault(error))
+
+    def _parsed(self, data: bytes) -> bytes:
+        """Returns nothing, or what is to be parsed again after an `Upgrade`."""
+        try:
+            self.parser.feed_data(data)
+        except httptools.HttpParserUpgrade as upgrade:
+            self._upgrades = False
+            rest = self._plain_head() + data[upgrade.args[0] :]
+            self.parser = httptools.HttpRequestParser(self)
+            # As the base class has it: what follows a request that closes the connection is left.
+            self.parser.set_dangerous_leniencies(lenient_data_after_close=True)
+            return rest
+        return b""
+
+    def _plain_head(self) -> bytes:
+        """Returns the head without `Upgrade`, on account of which the parser leaves the body."""
+        fields = [b"%b: %b\r\n" % field for field in self.headers if field[0] != b"upgrade"]
+        version = self.parser.get_http_version().encode()
+        first = b"%b %b HTTP/%b\r\n" % (self.parser.get_method(), self.url, version)
+        return b"".join([first, *fields, b"\r\n"])
+
+    def _require_no_tunnel(self) -> None:
+        if self.parser.get_method() == b"CONNECT":
+            self._refuse(400, "method: CONNECT needs a proxy, which this server is not")
+            raise httptools.HttpParserError("the request asks for a tunnel")
 
     def _await_next(self) -> None:
         # uvicorn stops its clock for idle connections with any data, and not all start a request:
@@ -147,7 +237,10 @@ class LimitedProtocol(HttpToolsProtocol):
 
     def _late(self) -> None:
         self._watch = None
-        if self._in_head:
+        if self._in_head and self._unanswered:
+            # Who waits for an answer may go on with the next request after it.
+            self._expect(self.limits.head_seconds)
+        elif self._in_head:
             self._refuse(408, "headers: did not arrive in time")
         else:
             self.transport.close()
@@ -169,14 +262,36 @@ class LimitedProtocol(HttpToolsProtocol):
             self._joined.abort()
 
     def _refuse(self, status: int, reason: str) -> None:
-        if self.transport.is_closing():
+        """Refuses the request that arrives, after the answers to those before it."""
+        if self._deaf():
             return
         self._expect(None)
+        self._last = status, reason
+        if self._in_body and self.cycle.response_started:
+            # A second answer to it would be taken for that to another.
+            self.transport.close()
+            self._expect_reader(True)
+        elif self._in_body:
+            self._forget()
+        if not self._unanswered and not self.transport.is_closing():
+            self._refuse_now(status, reason)
+
+    def _waits(self) -> bool:
+        """Returns whether the request that arrives waits for answers to others."""
+        return bool(self.pipeline) and self.pipeline[0][0] is self.cycle
+
+    def _forget(self) -> None:
+        """Gives up the request whose body arrives."""
+        self._in_body = False
+        self._unanswered -= 1
+        if self._waits():
+            self.pipeline.popleft()
+        else:
+            self.cycle.disconnected = True
+            self.cycle.message_event.set()
+
+    def _refuse_now(self, status: int, reason: str) -> None:
         body = msgspec.json.encode({"error": reason})
-        head = (
-            f"HTTP/1.1 {status} {_PHRASES[status]}\r\ncontent-type: application/json\r\n"
-            f"content-length: {len(body)}\r\nconnection: close\r\n\r\n"
-        )
-        self.transport.write(head.encode() + body)
+        self.transport.write(last_answer(status, self._refused(status, len(body)), body))
         self.transport.close()
         self._expect_reader(True)

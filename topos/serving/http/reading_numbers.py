@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from contextlib import suppress
 from functools import cache
 from typing import Any, Final, Literal
 
@@ -69,6 +70,12 @@ def _decoder(kind: str, depth: int) -> msgspec.json.Decoder[Any]:
 
 
 def _array(values: Any, dtype: np.dtype[Any], field: str) -> Array:
+    if dtype.kind == "f":
+        # Without a look at what overflows, which nothing nearly always does.
+        with np.errstate(over="ignore"), suppress(ValueError):
+            array = np.array(values, dtype)
+            if np.isfinite(array).all():
+                return array
     wide = dtype if dtype.kind not in _FLOATS else np.dtype(np.float64)
     try:
         array = np.array(values, dtype=wide)

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from pathlib import Path
 
 from watchfiles import awatch
 
-from topos.bundle.folder import read_manifest
-from topos.bundle.manifest import decoded
+from topos.bundle import Bundle
 from topos.errors import ToposError
 from topos.serving.session import Session
 
@@ -55,11 +53,8 @@ class Reloading:
         """
         for path in self._paths:
             try:
-                text = read_manifest(path)
-                name, version = (
-                    decoded(text).name or path.name,
-                    hashlib.sha256(text).hexdigest()[:12],
-                )
+                bundle = Bundle.glance(path)
+                name, version = bundle.name, bundle.version
                 served = self._session.model(name).version
             except ToposError:
                 # A bundle may be on its way; the next change tells.

@@ -12,38 +12,41 @@ import numpy.typing as npt
 from topos.serving.http.datatypes import datatype
 from topos.serving.http.request import Inference
 from topos.serving.http.writing_numbers import written_numbers
-from topos.serving.status import ModelStatus
 
 __all__ = ["write_response"]
 
 Array = npt.NDArray[Any]
 
 _ENCODER: Final = msgspec.json.Encoder()
+# To copy so few bytes takes less than to look at them in place.
+_SMALL: Final = 2**14
 
 
 def write_response(
-    results: Mapping[str, Array], inference: Inference, model: ModelStatus
+    results: Mapping[str, Array], inference: Inference, name: str, version: str
 ) -> tuple[bytes, int | None]:
-    """Returns a body, and how many bytes of JSON it starts with where binary data follow.
+    """Returns the answer of a version of the model `name` as a body.
+
+    With it comes how many bytes of JSON it starts with, where binary data follow.
 
     The outputs are those that were asked for, in the order in which they were.
     """
     outputs: list[dict[str, object]] = []
-    binary: list[memoryview] = []
-    for name, raw in inference.outputs.items():
-        array = results[name]
+    binary: list[bytes | memoryview] = []
+    for label, raw in inference.outputs.items():
+        array = results[label]
         output: dict[str, object] = {
-            "name": name,
+            "name": label,
             "datatype": datatype(array.dtype),
             "shape": array.shape,
         }
         if raw:
             output["parameters"] = {"binary_data_size": array.nbytes}
-            binary.append(np.ascontiguousarray(array).reshape(-1).view(np.uint8).data)
+            binary.append(_octets(array))
         else:
             output["data"] = written_numbers(array)
         outputs.append(output)
-    answer: dict[str, object] = {"model_name": model.name, "model_version": model.version}
+    answer: dict[str, object] = {"model_name": name, "model_version": version}
     if inference.id:
         answer["id"] = inference.id
     answer["outputs"] = outputs
@@ -51,3 +54,10 @@ def write_response(
     if not binary:
         return text, None
     return b"".join([text, *binary]), len(text)
+
+
+def _octets(array: Array) -> bytes | memoryview:
+    """Returns the elements in row-major order."""
+    if array.nbytes <= _SMALL:
+        return array.tobytes()
+    return np.ascontiguousarray(array).reshape(-1).view(np.uint8).data

@@ -82,7 +82,9 @@ def configuration(application: Application) -> uvicorn.Config:
     return uvicorn.Config(
         application,
         # uvicorn calls this as it would a class, and has no other way to hand our limits over.
-        http=partial(LimitedProtocol, application.limits),  # type: ignore[arg-type]
+        http=partial(  # type: ignore[arg-type]
+            LimitedProtocol, application.limits, application.refused
+        ),
         ws="none",
         lifespan="off",
         log_config=None,

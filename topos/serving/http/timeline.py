@@ -142,14 +142,16 @@ def _percentiles(lines: Counts) -> list[list[float | None]]:
 
 
 def _percentile(lines: Counts, reached: Counts, percent: int) -> npt.NDArray[np.float64]:
-    """Returns where that share of each line lies, a bin's counts spread evenly over its logarithm.
+    """Returns where a request of each line lies, a bin's counts spread evenly over its logarithm.
 
-    What it returns for a line of zeros means nothing.
+    The request is the first that so many percent are no longer than, so that one alone has equal
+    percentiles. What it returns for a line of zeros means nothing.
     """
-    wanted = reached[:, -1] * (percent / 100)
+    wanted = np.ceil(reached[:, -1] * (percent / 100))
     place = np.minimum((reached < wanted[:, None]).sum(axis=1), BINS - 1)
     own = np.arange(len(lines)), place
-    part = 1 - (reached[own] - wanted) / np.maximum(lines[own], 1)
+    # Each stands in the middle of its share of the bin.
+    part = 1 - (reached[own] - wanted + 0.5) / np.maximum(lines[own], 1)
     low, high = EDGES[place], EDGES[place + 1]
     found: npt.NDArray[np.float64] = low * (high / low) ** part
     return found

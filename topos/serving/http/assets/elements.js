@@ -36,6 +36,8 @@ function setOptions(select, options) {
 const whole = new Intl.NumberFormat("en", { maximumFractionDigits: 0 });
 const digits = new Intl.NumberFormat("en", { maximumSignificantDigits: 3 });
 
+const counted = (number, noun) => `${whole.format(number)} ${noun}${number === 1 ? "" : "s"}`;
+
 function duration(seconds) {
   if (seconds === null || seconds === undefined) return "–";
   if (seconds < 1e-3) return `${digits.format(seconds * 1e6)} µs`;

@@ -50,7 +50,7 @@ class Plot {
     const total = this.series.slots.reduce((sum, slot) => sum + slot[0], 0);
     const minutes = (this.series.slots.length * this.record.slot_seconds) / 60;
     const summary = total
-      ? `${whole.format(total)} requests answered in the last ${whole.format(minutes)} minutes: `
+      ? `${counted(total, "request")} answered in the last ${whole.format(minutes)} minutes: `
         + PERCENTILES.map((name, at) => `${name} ${duration(this.series.percentiles[at])}`).join(", ")
       : `No request was answered in the last ${whole.format(minutes)} minutes.`;
     this.svg.setAttribute("aria-label", summary);
@@ -80,7 +80,7 @@ class Plot {
     const seconds = this.record.slot_seconds;
     const x = (at) => MARGIN.left + ((this.right - MARGIN.left) * (at + 0.5)) / slots.length;
     // The lowest part is for how many requests there were.
-    const floor = this.bottom - 44;
+    const floor = this.bottom - 58;
     const values = slots.flatMap((slot) => slot.slice(2)).filter((value) => value !== null);
     const axis = logarithmic(values, floor, MARGIN.top);
     for (const tick of axis.ticks) {
@@ -113,7 +113,7 @@ class Plot {
     });
     this.line(MARGIN.left, this.bottom, this.right, this.bottom, "grid");
     const rate = most / this.record.slot_seconds;
-    this.text(MARGIN.left - 8, this.bottom - 22, `${digits.format(rate)}/s`, "end");
+    this.text(MARGIN.left - 8, this.bottom - 24, `${digits.format(rate)}/s`, "end");
   }
 
   curve(name, values, x, axis) {
@@ -132,10 +132,17 @@ class Plot {
     const last = slots.findLast((slot) => slot[0]);
     // Labels keep their order and a line's height between them.
     let above = Infinity;
-    PERCENTILES.forEach((name, place) => {
+    const heights = PERCENTILES.map((name, place) => {
       above = Math.min(axis.place(last[place + 2]) + 4, above - 13);
-      this.text(this.right + 6, above, name, "start", name);
+      return above;
     });
+    // At the top of the plot the highest would be cut, and the others follow it down.
+    let below = MARGIN.top;
+    for (let place = heights.length - 1; place >= 0; place -= 1) {
+      heights[place] = Math.max(heights[place], below);
+      below = heights[place] + 13;
+    }
+    PERCENTILES.forEach((name, place) => this.text(this.right + 6, heights[place], name, "start", name));
   }
 
   hover(slots, x) {
@@ -196,7 +203,9 @@ class Plot {
     PERCENTILES.forEach((name, place) => {
       const at = axis.place(this.series.percentiles[place]);
       this.line(at, MARGIN.top + 4, at, this.bottom, name);
-      beyond = Math.max(at, beyond + 28);
+      // The last may not leave the picture, and the ones before it keep their distance.
+      const most = this.width - 14 - 28 * (PERCENTILES.length - 1 - place);
+      beyond = Math.min(Math.max(at, beyond + 28), most);
       this.text(beyond, MARGIN.top, name, "middle", name);
     });
     const rows = counts

@@ -1,0 +1,110 @@
+"""Oracles: what the oracle says of the programs that an export writes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+from topos.bundle.envelope import demand_telling, envelopes
+from topos.bundle.naming import Payloads
+from topos.bundle.rows import Answers, demand_alike, demand_distinct, demand_independent, turned
+from topos.bundle.sample import CALLS, Inputs, calls_of, pool_of, rows_of, taken
+from topos.bundle.subject import Subject
+from topos.bundle.walk import evaluated
+from topos.errors import BundleError
+from topos.reading import Tensor
+
+__all__ = ["Oracle", "batched_oracles", "single_oracle"]
+
+
+class Oracle(NamedTuple):
+    """One program to write: its subject, its rows, and what the oracle answered to some calls."""
+
+    subject: Subject
+    rows: int | None
+    calls: Sequence[Inputs]
+    answers: Sequence[Mapping[str, Tensor]]
+    envelopes: Mapping[str, float]
+
+
+def single_oracle(subject: Subject, given: Sequence[Payloads], seed: int) -> Oracle:
+    """Returns what the oracle answers to the samples that are given, or to drawn ones."""
+    calls = calls_of(subject, given, seed)
+    answers = [evaluated(subject, inputs) for inputs in calls]
+    return Oracle(subject, None, calls, answers, _telling(subject, calls, answers))
+
+
+def batched_oracles(
+    subjects: Sequence[Subject], given: Sequence[Payloads], seed: int
+) -> list[Oracle]:
+    """Returns what the oracle says of each program, the fewest rows first.
+
+    Raises `BundleError` where it sees rows that do not leave each other alone, that are answered
+    otherwise in another slot, or that two programs answer differently.
+    """
+    ordered = sorted(subjects, key=rows_of)
+    _demand_one_function(ordered)
+    pool = pool_of(ordered, given, seed)
+    if rows_of(ordered[-1]) > 1:
+        demand_distinct(pool)
+    known: Answers = {}
+    allowed: Mapping[str, float] = {}
+    oracles = []
+    for subject in ordered:
+        calls, answers = _answered(subject, pool, known, seed)
+        # Rows are the same whatever stands beside them, and so is how they hand rounding on.
+        allowed = allowed or _telling(subject, calls, answers)
+        oracles.append(Oracle(subject, rows_of(subject), calls, answers, allowed))
+    return oracles
+
+
+def _answered(
+    subject: Subject, pool: Inputs, known: Answers, seed: int
+) -> tuple[list[Inputs], list[dict[str, Tensor]]]:
+    """Returns the calls of one program with their answers, after its rows were tried."""
+    rows, count = rows_of(subject), next(iter(pool.values())).shape[0]
+    starts = range(0, min(CALLS * rows, max(count, 1)), rows)
+    calls, answers = [], []
+    slots: Answers = {}
+    same = f"the plans need to be one function at several numbers of rows, and the plan of {rows}"
+    still = f"a batched bundle needs rows that do not depend on their place, and the plan of {rows}"
+    for start in starts:
+        places = [(start + row) % count for row in range(rows)]
+        calls.append(taken(pool, places))
+        answers.append(evaluated(subject, calls[-1]))
+        demand_alike(slots, places, answers[-1], f"{still} rows")
+        demand_alike(known, places, answers[-1], f"{same} rows")
+    first = [row % count for row in range(rows)]
+    for places in turned(first):
+        demand_alike(slots, places, evaluated(subject, taken(pool, places)), f"{still} rows")
+    demand_independent(subject, pool, first, answers[0], seed)
+    return calls, answers
+
+
+def _telling(
+    subject: Subject, calls: Sequence[Inputs], answers: Sequence[Mapping[str, Tensor]]
+) -> dict[str, float]:
+    found = envelopes(subject, calls, answers)
+    demand_telling(found)
+    return found
+
+
+def _demand_one_function(subjects: Sequence[Subject]) -> None:
+    """Raises `BundleError` where plans differ in more than their rows."""
+    rows = [rows_of(subject) for subject in subjects]
+    if len(set(rows)) < len(rows):
+        raise BundleError(f"the plans need a number of rows each, got {rows}")
+    first, *others = subjects
+    for subject in others:
+        if _per_row(subject) != _per_row(first):
+            raise BundleError(
+                "the plans need equal names and types but for the rows, got "
+                f"{first.plan.signature()} and {subject.plan.signature()}"
+            )
+
+
+def _per_row(subject: Subject) -> list[tuple[object, ...]]:
+    return [
+        (slot.name, slot.port.type.shape[slot.value is None :], str(slot.port.type.element))
+        for slot in (*subject.arguments, *subject.results)
+    ]
