@@ -56,14 +56,20 @@ class Field:
 
     def with_payloads(self, payloads: Mapping[Symbol | str, Tensor]) -> Self:
         """Returns the table with some entries replaced by payloads of the same type."""
-        length = len(self._columns.forms)
-        changed = {self._columns.resolve(key, length): own for key, own in payloads.items()}
-        for index, payload in changed.items():
-            if index not in self._payloads:
-                title = self._columns.title(index)
-                raise FeedError(f"{title} has no entry in this {type(self).__name__}")
-            demand_type(self._columns, index, payload)
-        return self._with({**self._payloads, **changed})
+        columns, changed = self._columns, self._payloads.copy()
+        length, origin = len(columns.forms), columns.origin
+        for key, payload in payloads.items():
+            # A symbol of ours that has an entry needs no further look.
+            if type(key) is Symbol and key.origin == origin and key.position in changed:
+                index = key.position
+            else:
+                index = columns.resolve(key, length)
+                if index not in changed:
+                    title = columns.title(index)
+                    raise FeedError(f"{title} has no entry in this {type(self).__name__}")
+            demand_type(columns, index, payload)
+            changed[index] = payload
+        return self._with(changed)
 
     def _partner(self, other: Field, index: int) -> Tensor:
         if self._columns.origin != other._columns.origin:
