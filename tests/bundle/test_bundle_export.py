@@ -21,7 +21,7 @@ from tests.bundle.bundled_models import (
 )
 from topos import Plan, Symbol, Tape, Value, bf16, f16, f32, f64
 from topos.bundle import Bundle, export
-from topos.bundle.portable import demand_same
+from topos.bundle.artifact import demand_same
 from topos.errors import ArgumentError, BundleError, FeedError, ToposError
 
 
@@ -130,8 +130,7 @@ def test_inputs_become_resident_by_name_or_by_symbol(tmp_path: Path) -> None:
     bundle = plan.export(tmp_path / "b", resident=statistics, batched=True)
     assert [port.name for port in bundle.inputs] == ["features"]
     assert bundle.weights()["variance"].tolist() == [1, 2, 3, 4, 5]
-    (program,) = bundle.programs
-    kept = [argument.name for argument in program.arguments if argument.resident]
+    kept = [argument.name for argument in bundle.programs[0].arguments if argument.resident]
     assert kept == ["scale", "shift", "mean", "variance"]
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+from importlib.metadata import version
 from pathlib import Path
 
 import numpy as np
@@ -260,3 +261,19 @@ def test_a_byte_order_mark_is_skipped(
     assert main(["validate", "-"]) == 0
     Path(module).write_text(f"\n\N{ZERO WIDTH NO-BREAK SPACE}{TEXT}", encoding="utf-8")
     assert main(["validate", module]) == 1
+
+
+def test_without_a_command_all_are_listed(capsys: Captured) -> None:
+    assert main([]) == 2
+    captured = capsys.readouterr()
+    assert captured.out == ""
+    assert captured.err.startswith("usage: topos ")
+    for name in ("run", "validate", "print", "ops", "status", "export", "check", "serve", "bench"):
+        assert f"\n    {name} " in captured.err
+
+
+def test_the_version_is_that_of_the_distribution(capsys: Captured) -> None:
+    with pytest.raises(SystemExit) as ended:
+        main(["--version"])
+    assert ended.value.code == 0
+    assert capsys.readouterr().out == f"topos {version('topos-compiler')}\n"

@@ -12,7 +12,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import NamedTuple
 
@@ -239,7 +239,16 @@ def test_a_folder_that_is_no_bundle_is_one_line(tmp_path: Path, capsys: Captured
 
 def test_two_bundles_of_one_name_are_refused(bundle: Path, capsys: Captured) -> None:
     status, line = refused(capsys, bundle, bundle)
-    assert (status, line.count("\n")) == (1, 1)
+    both = f"{bundle} and {bundle}"
+    assert (status, line) == (2, f"a server needs each model once, got mlp as {both}\n")
+
+
+def test_a_cache_that_cannot_be_a_folder_is_one_line(bundle: Path, capsys: Captured) -> None:
+    file = bundle / "manifest.json"
+    for path, reason in ((file, "File exists"), (file / "below", "Not a directory")):
+        status, line = refused(capsys, bundle, "--cache", path)
+        needs = f"cache needs a folder, and {str(path)!r} cannot be one: {reason}\n"
+        assert (status, line) == (2, needs)
 
 
 @pytest.mark.parametrize("text", [None, "", "two words"])
@@ -271,6 +280,48 @@ def test_a_missing_package_is_one_line(bundle: Path) -> None:
     assert (found.returncode, found.stderr) == (2, reason)
 
 
+def test_a_name_that_is_another_path_is_refused(bundle: Path, capsys: Captured) -> None:
+    manifest = json.loads((bundle / "manifest.json").read_text())
+    (bundle / "manifest.json").write_text(json.dumps({**manifest, "name": "stats"}))
+    status, line = refused(capsys, bundle)
+    assert status == 1
+    assert "letters, digits, dots, dashes and underscores" in line
+
+
+def test_a_log_and_lines_that_nobody_reads_hold_up_nothing(bundle: Path, template: Path) -> None:
+    ends = [os.pipe() for _ in range(2)]
+    # Full from the start: the lines that follow find no room.
+    for _, end in ends:
+        os.set_blocking(end, False)
+        with suppress(BlockingIOError):
+            while True:
+                os.write(end, bytes(65536))
+        os.set_blocking(end, True)
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port = free.getsockname()[1]
+    command = [sys.executable, "-m", "topos", "serve", str(bundle), *QUICK[:-1], str(port)]
+    with subprocess.Popen(
+        [*command, "--watch"], stdout=ends[0][1], stderr=ends[1][1], env=_environment()
+    ) as process:
+        try:
+            _until(lambda: _answers(port))
+            for _ in range(3):
+                assert exchanged(port, request("GET", "/v2", headers=TOKEN)).status == 200
+            process.send_signal(signal.SIGTERM)
+            assert process.wait(SECONDS) == 0
+        finally:
+            process.kill()
+            for end in (*ends[0], *ends[1]):
+                os.close(end)
+
+
+def _answers(port: int) -> bool:
+    try:
+        return exchanged(port, request("GET", "/v2/health/live")).status == 200
+    except OSError:
+        return False
+
+
 def test_help_tells_what_there_is(capsys: Captured) -> None:
     with pytest.raises(SystemExit) as ended:
         main(["serve", "--help"])
@@ -291,6 +342,11 @@ def test_help_tells_what_there_is(capsys: Captured) -> None:
         ["--queue", "1.5"],
         ["--token", "on.the.command.line"],
         ["--runtime", "none"],
+        ["--host", ""],
+        ["--host", "\udcff"],
+        ["--host", "a b"],
+        [""],
+        ["\udcff"],
     ],
 )
 def test_wrong_usage_is_told(wrong: list[str], capsys: Captured) -> None:

@@ -143,6 +143,10 @@ def test_names_find_values_and_are_taken_once() -> None:
     assert length(tape) == 2
     with pytest.raises(SymbolError, match=exactly("no value is named 'z'")):
         tape.value("z")
+    tape.input(shape=(), name="temperature")
+    message = "no value is named 'temprature'; did you mean 'temperature'?"
+    with pytest.raises(SymbolError, match=exactly(message)):
+        tape.value("temprature")
 
 
 def test_a_new_name_frees_the_old_one() -> None:

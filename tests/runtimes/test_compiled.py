@@ -107,7 +107,33 @@ def test_a_bound_plan_takes_feeds_alone(interpreted: tuple[CompiledPlan, Recorde
     assert len(bound.executable.signature.arguments) == 2
     with pytest.raises(FeedError, match=r"pixels.* needs a feed of f32\[6, 8\], got none"):
         bound.forward({"classes": FEEDS["classes"]})
-    assert repr(bound).startswith("BoundPlan(interpreter, (")
+    pixels, classes = "pixels: f32[6, 8]", "classes: i64[6]"
+    assert repr(bound).startswith(
+        f"BoundPlan(interpreter, ({pixels}, {classes}) -> (next/layers.0.weights: f32[8, 3], "
+    )
+
+
+def test_a_text_names_what_a_call_takes_and_few_of_many(
+    interpreted: tuple[CompiledPlan, RecordedStep],
+) -> None:
+    whole, step = interpreted
+    loop = whole.loop(step.following)
+    signature, carried = whole.plan.signature(), len(step.following)
+    feeds = "pixels: f32[6, 8], classes: i64[6]"
+    assert repr(loop) == f"PlanLoop(interpreter, {carried} carried, ({feeds}) -> (loss: f32[]))"
+    more = len(signature.arguments) - 4
+    assert f", {more} more) -> (" in repr(whole)
+    assert len(repr(whole)) < 400
+
+
+def test_what_is_no_parameters_is_told_where_it_was_given(
+    interpreted: tuple[CompiledPlan, RecordedStep],
+) -> None:
+    whole, step = interpreted
+    with pytest.raises(FeedError, match=r"^a plan binds Parameters, got dict: network\.p"):
+        whole.bind({"nope": 1.0})  # type: ignore[arg-type]
+    with pytest.raises(FeedError, match=r"^a loop starts from Parameters, got dict: "):
+        whole.loop(step.following, {"nope": 1.0})  # type: ignore[arg-type]
 
 
 def test_a_feed_that_does_not_fit_leaves_a_loop_as_it_was(

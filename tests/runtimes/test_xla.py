@@ -246,12 +246,12 @@ def test_a_broken_jax_is_unavailable(tmp_path: Path, kind: str, runtime: str) ->
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="no process forks here")
 def test_a_fork_calls_and_does_not_compile() -> None:
     program = (
-        "import os, warnings, numpy as np\nwarnings.simplefilter('ignore')\n"
+        "import os, signal, warnings, numpy as np\nwarnings.simplefilter('ignore')\n"
         "from topos.errors import UnavailableError\nfrom topos.runtimes import load\n"
         f"text = {SUM!r}\nones = np.ones(4, np.float32)\nxla = load('xla')\n"
         "module = xla.compile(text)\ndata = module.serialize()\n"
         "assert module(ones, ones)[0].tolist() == [2.0] * 4\n"
-        "if not (child := os.fork()):\n"
+        "if not (child := os.fork()):\n    signal.alarm(30)\n"
         "    assert module(ones, ones)[0].tolist() == [2.0] * 4\n"
         "    assert module.bind({0: xla.place(ones)})(ones)[0].tolist() == [2.0] * 4\n"
         "    for make in (lambda: xla.compile(text), lambda: module.loop({0: 0}, {0: ones}),\n"

@@ -46,6 +46,9 @@ class FailingSession:
     def served(self, name: str) -> ModelStatus:
         return self.model(name)
 
+    def refused(self, name: str, outcome: str) -> None:
+        self.totals.outcomes[outcome] = self.totals.outcomes.get(outcome, 0) + 1
+
     def models(self) -> tuple[ModelStatus, ...]:
         return (self.model("mlp"),)
 
@@ -84,6 +87,11 @@ def test_a_full_queue_is_told_with_when_to_come_again() -> None:
     assert (status, headers[b"retry-after"]) == (429, b"3")
     assert answer == {"error": "the queue of mlp is full, retry in 2.2 seconds"}
     assert failed(BusyError("mlp", 0.01))[1][b"retry-after"] == b"1"
+
+
+def test_who_comes_while_the_server_drains_is_sent_elsewhere() -> None:
+    status, headers, _ = failed(DrainingError("it ends"))
+    assert (status, headers[b"retry-after"], headers[b"connection"]) == (503, b"1", b"close")
 
 
 @pytest.mark.parametrize(

@@ -20,9 +20,22 @@ from tests.serving.serving_page import (
 from tests.serving.serving_page_browser import Opened, browsing, expect, opening, ready, sent
 
 if TYPE_CHECKING:
-    from playwright.sync_api import Browser
+    from playwright.sync_api import Browser, Route
 
 TOKEN = "letmein.1"
+CUT = """[...document.querySelectorAll("#plot svg text")].filter((each) => {
+  const [inner, outer] = [each, each.ownerSVGElement].map((one) => one.getBoundingClientRect());
+  const others = [...each.ownerSVGElement.querySelectorAll("text")].filter((one) => one !== each);
+  return inner.width && (inner.top < outer.top || inner.bottom > outer.bottom
+    || inner.left < outer.left || inner.right > outer.right
+    || others.some((one) => {
+      const box = one.getBoundingClientRect();
+      // Boxes of text have room above and below what is drawn.
+      return box.width && box.left < inner.right && inner.left < box.right
+        && box.top + 4 < inner.bottom && inner.top + 4 < box.bottom;
+    }));
+}).map((each) => each.textContent)"""
+"""The labels of the plot that are not whole inside it, or lie on others."""
 
 
 @pytest.fixture(scope="module")
@@ -89,6 +102,38 @@ def test_counters_and_plot_follow_the_requests(opened: Opened) -> None:
     assert page.locator("#plot svg rect.volume").count() > 0
     page.locator("summary", has_text="As a table").click()
     expect(page.locator("#plot-table tbody tr").first).to_contain_text("to")
+
+
+def test_no_label_of_the_plot_is_cut_or_overlaps(opened: Opened) -> None:
+    def at_the_top(route: Route) -> None:
+        """Answers with percentiles so near each other and a tick that their labels crowd there."""
+        status = route.fetch().json()
+        series = status["timeline"]["all"]
+        series["slots"][-1] = [9, 0, 4.98e-4, 4.99e-4, 5e-4]
+        route.fulfill(json=status)
+
+    page = ready(opened(viewport={"width": 1200, "height": 900}))
+    sent(page)
+    page.route("**/status.json", at_the_top)
+    page.reload()
+    for form in ("time", "spread"):
+        page.locator(f"label[for=plot-{form}]").click()
+        expect(page.locator("#plot svg text.p99")).to_have_text("p99")
+        assert page.evaluate(CUT) == []
+
+
+def test_one_request_is_told_as_one_and_no_line_leaves_its_box(
+    browser: Browser, folder: Path
+) -> None:
+    with served([folder / "images"]) as address, opening(browser, address) as opened:
+        page = ready(opened(viewport={"width": 1200, "height": 900}))
+        sent(page)
+        caption = page.locator("#plot-caption")
+        expect(caption).to_contain_text("1 request answered in the last 5 minutes")
+        half, *others = re.findall(r"p\d\d ([^,]+)", caption.inner_text())
+        assert others == [half, half]
+        # A line of the request that is longer than its box goes on below.
+        assert page.evaluate("byId('body').scrollWidth <= byId('body').clientWidth")
 
 
 def test_a_paused_page_asks_for_nothing(opened: Opened) -> None:

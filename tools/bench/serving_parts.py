@@ -49,7 +49,7 @@ async def parts(folder: Path, rounds: int) -> dict[str, float]:
         (model,) = process.models()
         inference = read_inference(text, None, model, LONGEST)
         results = await process.infer_async(bundle.name, feeds)
-        scores, labels = results["scores"], (model.name, model.version)
+        scores = results["scores"]
         return await _least(
             {
                 "call of the module": _at_once(lambda: call(images)),

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from topos.bundle.exporting import export
     from topos.bundle.external import evaluator_verdicts, validator_verdicts
     from topos.bundle.manifest import Argument, Port, Result
+    from topos.bundle.modules import demand_runnable
     from topos.bundle.report import Check
 
 __all__ = [
@@ -25,6 +26,7 @@ __all__ = [
     "Program",
     "Result",
     "check",
+    "demand_runnable",
     "deviation",
     "evaluator_verdicts",
     "export",
@@ -37,6 +39,7 @@ _HOMES: Final = {
     **dict.fromkeys(("evaluator_verdicts", "validator_verdicts"), "external"),
     "Check": "report",
     "check": "checking",
+    "demand_runnable": "modules",
     "deviation": "envelope",
     "export": "exporting",
 }

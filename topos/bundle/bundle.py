@@ -10,7 +10,7 @@ from typing import Any, Final, NamedTuple, Self
 
 import numpy.typing as npt
 
-from topos.bundle.folder import read, read_manifest, verify
+from topos.bundle.folder import read, verify
 from topos.bundle.manifest import (
     Argument,
     Manifest,
@@ -19,6 +19,8 @@ from topos.bundle.manifest import (
     Result,
     decoded,
 )
+from topos.bundle.place import place_of
+from topos.bundle.swap import present_manifest
 from topos.bundle.tensors import demand_tensors, read_tensors
 from topos.errors import BundleError
 
@@ -109,13 +111,13 @@ class Bundle:
         with what is missing, altered, or does not fit; nothing outside the folder is read.
         """
         for _ in range(ATTEMPTS):
-            folder = Path(os.path.realpath(path))
-            text = read_manifest(folder)
+            folder = place_of(path, "a bundle")
+            text = present_manifest(folder)
             try:
                 return cls(folder, _verified(folder, text), _version(text))
             except BundleError:
                 # One that was replaced on the way was never seen whole, and the new one may be.
-                if read_manifest(folder) == text:
+                if present_manifest(folder) == text:
                     raise
         raise BundleError(f"{folder} is replaced faster than it can be read")
 
@@ -126,8 +128,8 @@ class Bundle:
         They are verified where they are asked for. Raises `BundleError` where the manifest is
         missing or does not fit.
         """
-        folder = Path(os.path.realpath(path))
-        text = read_manifest(folder)
+        folder = place_of(path, "a bundle")
+        text = present_manifest(folder)
         return cls(folder, _decoded(folder, text), _version(text))
 
     @property

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
 from typing import Any, Final
 
@@ -15,7 +15,7 @@ from topos.bundle.judgement import State, Verdict, judged
 from topos.bundle.modules import module_verdicts
 from topos.bundle.report import Check
 from topos.engine import Numerics
-from topos.errors import UnavailableError, UnsupportedError
+from topos.errors import ArgumentError, UnavailableError, UnsupportedError
 from topos.runtimes import Runtime
 
 __all__ = ["check"]
@@ -29,7 +29,7 @@ PATIENCE: Final = 15_000_000
 
 def check(
     bundle: Bundle | str | os.PathLike[str],
-    names: Sequence[str] | None = None,
+    names: str | Sequence[str] | None = None,
     *,
     numerics: Numerics | str = Numerics.FAST,
 ) -> Check:
@@ -37,31 +37,41 @@ def check(
 
     Our verifier reads each module, and jaxlib's does where it is installed; the artifact has to
     hold the same module. Then the sample runs on the runtimes called `names`, or on every one
-    that is ready; of the latter, one that lacks an operation is told and is no fault. Raises
-    `BundleError` where the bundle cannot be loaded, `UnavailableError` for a runtime that is not
-    ready.
+    that is ready; of the latter, one that lacks an operation is told and is no fault. No runtime
+    is given a module that our verifier refuses. Raises `ArgumentError` for arguments of another
+    kind, `BundleError` where the bundle cannot be loaded, `UnavailableError` for a runtime that
+    is not ready.
     """
-    chosen = _ready(names)
+    chosen, arithmetic = _ready(names), Numerics.of(numerics)
     loaded = bundle if isinstance(bundle, Bundle) else Bundle.load(bundle)
     verdicts: list[Verdict] = []
+    refused: set[str] = set()
     for program in loaded.programs:
-        verdicts += module_verdicts(program, loaded.compatibility)
+        ours, *others = module_verdicts(program, loaded.compatibility)
+        verdicts += [ours, *others]
+        refused |= set() if ours.state.passes else {program.name}
     weights = loaded.weights()
     for runtime in chosen:
         placed = {name: runtime.place(array) for name, array in weights.items()}
         for program in loaded.programs:
-            verdicts += _verdicts(
-                runtime, program, placed, Numerics.of(numerics), names is not None
-            )
+            if program.name in refused:
+                reason = "not run: refused by the verifier"
+                skipped = Verdict(runtime.name, program.name, "", State.SKIPPED, reason=reason)
+                verdicts.append(skipped)
+            else:
+                verdicts += _verdicts(runtime, program, placed, arithmetic, names is not None)
     return Check(loaded, tuple(verdicts))
 
 
-def _ready(names: Sequence[str] | None) -> list[Runtime]:
+def _ready(names: str | Sequence[str] | None) -> list[Runtime]:
     """Returns the runtimes of those names, or all that are ready where none are given."""
     if names is None:
         found = map(runtimes.load, runtimes.names())
         return [runtime for runtime in found if runtime.status().ready]
-    named = [runtimes.load(name) for name in dict.fromkeys(names)]
+    several = (names,) if isinstance(names, str) else names
+    if not isinstance(several, Iterable) or not all(isinstance(name, str) for name in several):
+        raise ArgumentError(f"a check needs names of runtimes, got {names!r}")
+    named = [runtimes.load(name) for name in dict.fromkeys(several)]
     for runtime in named:
         status = runtime.status()
         if not status.ready:

@@ -64,9 +64,9 @@ def demand_telling(found: Mapping[str, float]) -> None:
     for name, envelope in found.items():
         if not envelope < MOST:
             raise BundleError(
-                f"the sample says nothing of {name!r}, which units in the last place move by"
-                f" {envelope:.3g} of its magnitude or more, where less than {MOST} can be held:"
-                " give samples at which it is better conditioned"
+                f"the sample says nothing of {name!r}: its envelope would be {envelope:.3g} of its"
+                f" largest magnitude, where only less than {MOST} tells programs apart; give"
+                " samples at which rounding moves it less"
             )
 
 

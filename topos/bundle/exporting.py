@@ -26,7 +26,7 @@ from topos.bundle.naming import Payloads, References, by_name
 from topos.bundle.oracles import Oracle, batched_oracles, single_oracle
 from topos.bundle.place import place_of
 from topos.bundle.portable import serialized, version_of
-from topos.bundle.replacement import replacing
+from topos.bundle.replacement import demand_place, replacing
 from topos.bundle.request import demand_names, demand_options, plans_of
 from topos.bundle.subject import Slot, subjects_of
 from topos.engine import Plan
@@ -61,14 +61,17 @@ def export(
     how long ago their readers may have been built: `week-4`, `week-12`, `max`, `current`.
 
     A bundle at `path` is replaced whole, once the new one was loaded from beside it; anything else
-    is left alone. Equal arguments make equal files. Raises `BundleError` where the plans do not
-    make a bundle, the sample says nothing of a result, or `path` is taken, `FeedError` where a value is missing or does not fit, `OSError` where the folder cannot be
-    written, `UnavailableError` without jaxlib.
+    is left alone. Equal arguments make equal files. Raises `ArgumentError` for arguments of another
+    kind, `BundleError` where the plans do not make a bundle, the sample says nothing of a result,
+    or `path` is taken, `FeedError` where a value is missing or does not fit, `OSError` where the
+    folder cannot be written, `UnavailableError` without jaxlib.
     """
     demand_options(samples, batched, name)
     sequence = plans_of(plans, batched)
     target = place_of(path, "an export")
     readers = version_of(compatibility)
+    # The oracle takes its time, which is lost where nothing can be written afterwards.
+    demand_place(target)
     subjects = subjects_of(sequence, parameters, resident)
     for subject in subjects:
         demand_names(subject)
@@ -146,4 +149,3 @@ def _program(folder: Path, oracle: Oracle, readers: str) -> ProgramEntry:
 
 def _port(slot: Slot) -> tuple[str, Shape, str]:
     return slot.name, slot.port.type.shape, slot.port.type.element.name
-

@@ -2,23 +2,42 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import partial
 
 from topos import runtimes
 from topos.bundle import portable
+from topos.bundle.artifact import demand_same
 from topos.bundle.bundle import Program
 from topos.bundle.judgement import State, Verdict, brief
-from topos.errors import BundleError, ToposError
+from topos.errors import BundleError, ToposError, UnsupportedError
 from topos.runtimes import ArrayType
+from topos.runtimes._stablehlo.custom_calls import kernel_of
+from topos.runtimes._stablehlo.read import read, told_of
+from topos.runtimes._stablehlo.syntax import Module, Operation, Region
 
-__all__ = ["module_verdicts"]
+__all__ = ["demand_runnable", "module_verdicts"]
+
+
+def demand_runnable(program: Program) -> None:
+    """Raises `BundleError` where no runtime may be given the text of a program.
+
+    That is where our verifier refuses it, where `@main` has not the very types of the manifest's
+    arguments and results in their order, or where the text, be it in a function that nothing
+    calls, has a custom call for which our interpreter has no kernel: a runtime would call what
+    its process has under that name.
+    """
+    try:
+        _demand_signature(program)
+    except ToposError as error:
+        raise BundleError(f"{program.name} is no module to run: {error}") from error
 
 
 def module_verdicts(program: Program, version: str) -> list[Verdict]:
     """Returns verdicts on a module: by our verifier, by jaxlib's, and on the artifact.
 
-    `version` is the StableHLO version of the artifact. The last two need jaxlib.
+    The first is whether it may be run at all. `version` is the StableHLO version of the artifact.
+    The last two need jaxlib.
     """
     verdicts = [_verdict("topos", program, partial(_demand_signature, program))]
     if not portable.is_ready():
@@ -27,11 +46,7 @@ def module_verdicts(program: Program, version: str) -> list[Verdict]:
     return [
         *verdicts,
         _verdict("jaxlib", program, lambda: portable.demand_valid(program.text)),
-        _verdict(
-            "artifact",
-            program,
-            lambda: portable.demand_same(program.text, program.artifact, version),
-        ),
+        _verdict("artifact", program, lambda: demand_same(program.text, program.artifact, version)),
     ]
 
 
@@ -46,7 +61,8 @@ def _verdict(judge: str, program: Program, demand: Callable[[], None]) -> Verdic
 def _demand_signature(program: Program) -> None:
     """Raises where our verifier refuses a module, or where its types are not the manifest's."""
     text = program.text
-    runtimes.verify(text)
+    with told_of(text):
+        _demand_known_targets(read(text))
     found = runtimes.load("interpreter").compile(text).signature
     for kind, types, ports in (
         ("arguments", found.arguments, program.arguments),
@@ -56,3 +72,26 @@ def _demand_signature(program: Program) -> None:
         if types != wanted:
             says, has = (", ".join(map(str, each)) or "none" for each in (wanted, types))
             raise BundleError(f"the manifest has {kind} {says}, and @main has {has}")
+
+
+def _demand_known_targets(module: Module) -> None:
+    """Raises `UnsupportedError` for a custom call anywhere in a module that has no kernel here."""
+    bodies = [function.body for function in module.functions if function.body is not None]
+    beside = (region for operation in module.others for region in operation.regions)
+    for operation in _operations([*bodies, *beside]):
+        if operation.name != "stablehlo.custom_call":
+            continue
+        target = operation.attributes.get("call_target_name")
+        if not isinstance(target, str) or kernel_of(target) is None:
+            reason = f"custom_call @{target}, whose target is not known to be harmless"
+            raise UnsupportedError(reason, operation.line, operation.column)
+
+
+def _operations(regions: list[Region]) -> Iterator[Operation]:
+    """Yields every operation in some regions, however deep."""
+    waiting = list(regions)
+    while waiting:
+        for block in waiting.pop().blocks:
+            for operation in block.operations:
+                waiting += operation.regions
+                yield operation

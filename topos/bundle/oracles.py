@@ -64,20 +64,18 @@ def _answered(
     """Returns the calls of one program with their answers, after its rows were tried."""
     rows, count = rows_of(subject), next(iter(pool.values())).shape[0]
     starts = range(0, min(CALLS * rows, max(count, 1)), rows)
-    calls, answers = [], []
+    places = [[(start + row) % count for row in range(rows)] for start in starts]
+    calls = [taken(pool, each) for each in places]
+    answers = [evaluated(subject, inputs) for inputs in calls]
+    demand_independent(subject, pool, places[0], answers[0], seed)
     slots: Answers = {}
-    same = f"the plans need to be one function at several numbers of rows, and the plan of {rows}"
-    still = f"a batched bundle needs rows that do not depend on their place, and the plan of {rows}"
-    for start in starts:
-        places = [(start + row) % count for row in range(rows)]
-        calls.append(taken(pool, places))
-        answers.append(evaluated(subject, calls[-1]))
-        demand_alike(slots, places, answers[-1], f"{still} rows")
-        demand_alike(known, places, answers[-1], f"{same} rows")
-    first = [row % count for row in range(rows)]
-    for places in turned(first):
-        demand_alike(slots, places, evaluated(subject, taken(pool, places)), f"{still} rows")
-    demand_independent(subject, pool, first, answers[0], seed)
+    elsewhere = [(each, evaluated(subject, taken(pool, each))) for each in turned(places[0])]
+    for own, answered in (*zip(places, answers, strict=True), *elsewhere):
+        needs = "a batched bundle needs rows that do not depend on their place"
+        demand_alike(slots, own, answered, f"{needs}, and the plan of {rows} rows")
+    for own, answered in zip(places, answers, strict=True):
+        needs = "the plans need to be one function at several numbers of rows"
+        demand_alike(known, own, answered, f"{needs}, and the plan of {rows} rows")
     return calls, answers
 
 

@@ -2,26 +2,29 @@
 
 from __future__ import annotations
 
-import ctypes
 import errno
+import hashlib
 import os
+import platform
 import shutil
+import stat
 import sys
 import tempfile
+import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Final
 
 from topos.bundle.folder import read_manifest
 from topos.bundle.manifest import MANIFEST, decoded
+from topos.bundle.swap import prefix_of, remains_of, swap
 from topos.errors import BundleError
 
 __all__ = ["demand_place", "replacing"]
 
-# From linux/fs.h and fcntl.h: swap two names at once, names relative to the working folder.
-EXCHANGE: Final = 1 << 1
-HERE: Final = -100
+# After an hour without a new file, nobody is writing any more.
+LONGEST_SECONDS: Final = 3600.0
 
 
 def demand_place(path: Path) -> None:
@@ -52,60 +55,86 @@ def replacing(path: Path) -> Iterator[Path]:
     _demand_replaceable(target)
     target.parent.mkdir(parents=True, exist_ok=True)
     # Hidden and without a manifest until the end, it is no bundle to anyone who looks.
-    partial = Path(
-        tempfile.mkdtemp(dir=target.parent, prefix=f".{target.name[:64]}.", suffix=".partial")
-    )
+    prefix = f"{prefix_of(target)}{os.getpid()}-{_machine()}."
+    partial = Path(tempfile.mkdtemp(dir=target.parent, prefix=prefix, suffix=".partial"))
     try:
         partial.chmod(0o777 & ~_mask())
         yield partial
         _synchronize(partial)
         _demand_replaceable(target)
-        _take(partial, target)
+        swap(partial, target)
+        _synchronize_folder(target.parent)
+        _clear(target)
     finally:
         shutil.rmtree(partial, ignore_errors=True)
 
 
 def _demand_replaceable(target: Path) -> None:
     """Raises `BundleError` where `target` holds anything but a bundle or nothing."""
-    if not os.path.lexists(target) or (target.is_dir() and not any(target.iterdir())):
+    if not os.path.lexists(target):
+        return
+    if _is_working_folder(target):
+        raise BundleError(
+            f"an export replaces a folder whole, and {target} is the working folder: name it from"
+            " another one"
+        )
+    if target.is_dir() and not any(target.iterdir()):
         return
     try:
         manifest = decoded(read_manifest(target))
     except BundleError as error:
         raise BundleError(f"an export replaces bundles only: {error}") from None
     known = {MANIFEST, *(file.name for file in manifest.files())}
-    for found in sorted(each.name for each in target.iterdir()):
-        if found not in known:
-            raise BundleError(f"an export replaces bundles only: {target} holds {found} besides")
+    for each in sorted(target.iterdir()):
+        if each.name not in known:
+            raise BundleError(
+                f"an export replaces bundles only: {target} holds {each.name} besides"
+            )
+        if not stat.S_ISREG(each.lstat().st_mode):
+            raise BundleError(
+                f"an export replaces bundles only: {target} holds {each.name}, which is no file"
+            )
 
 
-def _take(partial: Path, target: Path) -> None:
-    """Puts `partial` at `target`; what stood there stands at `partial` afterwards."""
-    if not target.exists():
-        os.rename(partial, target)
-    elif not _exchanged(partial, target):
-        # Without an exchange there is a moment of no bundle, but never one of half a bundle.
-        old = Path(f"{partial}.old")
-        os.rename(target, old)
-        os.rename(partial, target)
-        shutil.rmtree(old, ignore_errors=True)
-    _synchronize_folder(target.parent)
+def _is_working_folder(target: Path) -> bool:
+    with suppress(OSError):
+        return target.samefile(os.curdir)
+    return False
 
 
-def _exchanged(partial: Path, target: Path) -> bool:
-    """Returns whether the system swapped two folders at once."""
-    if sys.platform != "linux":
-        return False
-    function = getattr(ctypes.CDLL(None, use_errno=True), "renameat2", None)
-    if function is None:
-        return False
-    done = function(HERE, os.fsencode(partial), HERE, os.fsencode(target), EXCHANGE)
-    if done == 0:
+def _clear(target: Path) -> None:
+    """Removes what killed exports to `target` left beside it."""
+    for path, name in remains_of(target):
+        gone = name["machine"] == _machine() and not _runs(int(name["process"]))
+        if gone or _age_seconds(path) > LONGEST_SECONDS:
+            shutil.rmtree(path, ignore_errors=True)
+
+
+def _age_seconds(folder: Path) -> float:
+    """Returns for how long a folder was neither filled nor renamed, none where it is no more."""
+    with suppress(OSError):
+        found = folder.stat()
+        return time.time() - max(found.st_mtime, found.st_ctime)
+    return 0.0
+
+
+def _runs(process: int) -> bool:
+    """Returns whether a process of this machine may still be there."""
+    if sys.platform == "win32":
+        # There a signal of nothing would end it.
         return True
-    code = ctypes.get_errno()
-    if code in (errno.ENOSYS, errno.EINVAL):
+    try:
+        os.kill(process, 0)
+    except (ProcessLookupError, OverflowError):
         return False
-    raise OSError(code, os.strerror(code), os.fspath(target))
+    except OSError:
+        return True
+    return True
+
+
+def _machine() -> str:
+    """Returns a word for this machine: others may write to the same place."""
+    return hashlib.sha256(platform.node().encode()).hexdigest()[:8]
 
 
 def _synchronize(folder: Path) -> None:

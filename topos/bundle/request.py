@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
-from topos.bundle.manifest import is_name
+from topos.bundle.manifest import demand_name
 from topos.bundle.subject import Subject
 from topos.engine import Plan
 from topos.errors import ArgumentError, BundleError
@@ -53,9 +53,7 @@ def demand_options(samples: Any, batched: Any, name: Any) -> None:
         raise ArgumentError(f"batched needs True or False, got {batched!r}")
     if name is not None and not isinstance(name, str):
         raise ArgumentError(f"a bundle's name needs a string, got {type(name).__name__}")
-    if name is not None and not is_name(name):
-        shown = name[:LONGEST]
-        raise BundleError(f"a bundle's name needs letters, digits, '.', '_' and '-', got {shown!r}")
+    demand_name(name)
 
 
 def demand_names(subject: Subject) -> None:

@@ -129,7 +129,7 @@ def _with_others(
     for number, (name, value) in enumerate(taken(pool, places).items()):
         array, rows = np.array(value.numpy()), sorted(group)
         if value.element in DIFFERENTIABLE:
-            array[rows] = drawn(value.type, (*seed, number, 1), name).numpy()[rows]
+            array[rows] = drawn(value.type, (*seed, number, 1)).numpy()[rows]
         elif array.dtype.kind == "b":
             array[rows] = ~array[rows]
         else:

@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from topos.bundle.measurement import Measurement
+from topos.bundle.modules import demand_runnable
 from topos.engine import Numerics
 from topos.errors import ToposError
 from topos.runtimes import Executable, Runtime
@@ -110,7 +111,12 @@ def trials(
     programs: Sequence[Program],
     numerics: Numerics = Numerics.FAST,
 ) -> list[Trial]:
-    """Returns a trial of every program on every runtime; a runtime holds the weights once."""
+    """Returns a trial of every program on every runtime; a runtime holds the weights once.
+
+    Raises `BundleError` where no runtime may be given a program.
+    """
+    for program in programs:
+        demand_runnable(program)
     weights = bundle.weights()
     found = []
     for runtime in runtimes:

@@ -11,8 +11,6 @@ from typing import TYPE_CHECKING, Final
 from topos import bundle as bundles
 from topos import runtimes
 from topos.bundle.measurement import PERCENTILES, Measurement
-from topos.bundle.rounds import rounds
-from topos.bundle.trial import Trial, trials
 from topos.cli import _bench_picture as picture
 from topos.cli._figures import duration, rate, size
 from topos.cli._progress import follow
@@ -24,6 +22,7 @@ from topos.runtimes._command import DONE, FAILED, INTERRUPTED, UNUSABLE, complai
 
 if TYPE_CHECKING:
     from topos.bundle import Bundle, Program
+    from topos.bundle.trial import Trial
 
 __all__ = ["EPILOG", "HELP", "add_arguments", "run"]
 
@@ -111,6 +110,9 @@ def run(chosen: Namespace) -> int:
             picture.require(chosen.png)
         bundle = bundles.Bundle.load(chosen.bundle)
         ready = _runtimes(chosen.runtime)
+        # Only a bundle that was loaded shows that the packages behind these are installed.
+        from topos.bundle.trial import trials
+
         measured = trials(bundle, ready, _programs(bundle, chosen.rows), Numerics(chosen.numerics))
         return _measure(chosen, bundle, measured)
     except (ArgumentError, UnavailableError) as error:
@@ -144,6 +146,8 @@ def _programs(bundle: Bundle, rows: int | None) -> Sequence[Program]:
 
 
 def _measure(chosen: Namespace, bundle: Bundle, measured: Sequence[Trial]) -> int:
+    from topos.bundle.rounds import rounds
+
     status = DONE
     try:
         follow(rounds(measured, chosen.seconds, chosen.threads))

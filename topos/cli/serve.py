@@ -8,7 +8,7 @@ from argparse import ArgumentParser, ArgumentTypeError, Namespace
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import BinaryIO
+from typing import BinaryIO, TextIO
 
 from topos import bundle, runtimes
 from topos.cli._shared import naming
@@ -45,7 +45,9 @@ def add_arguments(parser: ArgumentParser) -> None:
     """Adds what the command line takes."""
     # Short for --token-file, --token would take a token for the name of a file, and print it.
     parser.allow_abbrev = False
-    parser.add_argument("bundles", metavar="BUNDLE", nargs="+", help="the folder of a bundle")
+    parser.add_argument(
+        "bundles", metavar="BUNDLE", type=_folder, nargs="+", help="the folder of a bundle"
+    )
     parser.add_argument(
         "--runtime", choices=runtimes.names(), default="xla", help="default: %(default)s"
     )
@@ -56,7 +58,7 @@ def add_arguments(parser: ArgumentParser) -> None:
         help="default: %(default)s",
     )
     place = parser.add_argument_group("where")
-    place.add_argument("--host", default="127.0.0.1", help="default: %(default)s")
+    place.add_argument("--host", type=_host, default="127.0.0.1", help="default: %(default)s")
     place.add_argument("--port", type=_port, default=8000, help="0: any; default: %(default)s")
     place.add_argument("--token-file", metavar="FILE", help="the bearer token to ask for")
     place.add_argument(
@@ -177,9 +179,23 @@ def _cache(path: str | None) -> Path | None:
 
 
 def _announce(line: str) -> None:
+    if sys.stdout is None:
+        return
     # Whoever waits for the first line reads a pipe; one that is closed ends no server.
-    with suppress(OSError):
-        print(line, flush=True)
+    with suppress(OSError, ValueError):
+        left = f"{line}\n".encode(errors="backslashreplace")
+        while left:
+            left = left[_unbuffered(sys.stdout).write(left) or len(left) :]
+
+
+def _unbuffered(stream: TextIO) -> BinaryIO:
+    """Returns a stream without its buffer.
+
+    A thread that waits for a reader would hold the lock of the buffer, and with it up the end of
+    the process.
+    """
+    raw: BinaryIO = getattr(stream.buffer, "raw", stream.buffer)
+    return raw
 
 
 def _token(path: str | None) -> str | None:
@@ -197,12 +213,33 @@ def _log(path: str) -> Iterator[BinaryIO | None]:
     if path == "none" or (path == "-" and sys.stderr is None):
         yield None
     elif path == "-":
-        yield sys.stderr.buffer
+        yield _unbuffered(sys.stderr)
     else:
         with naming(path):
-            file = open(path, "ab")  # noqa: SIM115 - what follows is not about this file.
+            file = open(path, "ab", buffering=0)  # noqa: SIM115 - what follows is not about this file.
         with file:
             yield file
+
+
+def _folder(text: str) -> str:
+    return _plain(text, "the folder of a bundle")
+
+
+def _host(text: str) -> str:
+    if not (text.isascii() and text.isprintable() and " " not in text):
+        raise ArgumentTypeError(f"needs an address or the name of a host, got {text!r}")
+    return _plain(text, "an address or the name of a host")
+
+
+def _plain(text: str, what: str) -> str:
+    """Returns a text that is there and is UTF-8; argparse tells of any other."""
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        raise ArgumentTypeError(f"needs {what} in UTF-8, got {text!r}") from None
+    if not text:
+        raise ArgumentTypeError(f"needs {what}, got nothing")
+    return text
 
 
 def _port(text: str) -> int:

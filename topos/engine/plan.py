@@ -108,7 +108,8 @@ class Plan:
     ) -> CompiledPlan:
         """Returns the emitted module compiled by the runtime of that name, numerics as the plan's.
 
-        `cache` is a folder that keeps what was compiled for later processes. Raises what `topos.runtimes.load` and the runtime's `compile` raise.
+        `cache` is a folder that keeps what was compiled for later processes. Raises what
+        `topos.runtimes.load` and the runtime's `compile` raise.
         """
         # A door: runtimes execute the text of plans.
         from topos.runtimes._compiled import compile_plan

@@ -18,6 +18,7 @@ from topos.serving.errors import (
     UnknownModelError,
     WorkerError,
 )
+from topos.serving.outcome import Outcome
 from topos.serving.settings import Settings
 from topos.serving.status import ModelPort, ModelStatus
 
@@ -33,6 +34,7 @@ __all__ = [
     "ModelStatus",
     "NotReadyError",
     "Observer",
+    "Outcome",
     "RequestError",
     "ServingError",
     "Session",

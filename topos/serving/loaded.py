@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from topos import runtimes
-from topos.bundle import Bundle, Program, deviation
+from topos.bundle import Bundle, Program, demand_runnable, deviation
 from topos.errors import BundleError
 from topos.runtimes import Executable
 from topos.serving.arena import Arena
@@ -34,10 +34,14 @@ class LoadedModel:
     def load(cls, origin: Origin) -> LoadedModel:
         """Returns the bundle at `origin` once each program has reproduced its oracle sample.
 
-        Raises `BundleError` where the bundle is not what its manifest says or a result lies
-        outside its envelope, and what the runtime raises for a text that it refuses.
+        Raises `BundleError` where the bundle is not what its manifest says, our verifier refuses a
+        module or a result lies outside its envelope, and what the runtime raises for a text that
+        it refuses.
         """
         bundle = Bundle.load(Path(origin.path))
+        # A runtime would call whatever a text names: first our verifier has to know all of it.
+        for program in bundle.programs:
+            demand_runnable(program)
         runtime = runtimes.load(origin.runtime)
         placed = {name: runtime.place(array) for name, array in bundle.weights().items()}
         executables = []

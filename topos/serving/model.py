@@ -92,6 +92,10 @@ class Model:
         names = description.result_names
         return Outcome(dict(zip(names, results, strict=True)), request.version)
 
+    def refused(self, outcome: str) -> None:
+        """Counts a request that was refused before it came here."""
+        self._ledger.request(outcome, 0, 0.0)
+
     def status(self) -> ModelStatus:
         """Returns the model as it stands."""
         return replace(self.served(), waiting=len(self._lane.batcher))
@@ -158,7 +162,7 @@ class Model:
                 self._require_name(lane)
             except BaseException as error:
                 await lane.close()
-                if isinstance(error, ToposError | TimeoutError):
+                if isinstance(error, ToposError | OSError):
                     self._refusal = f"the last reload was refused: {error}"
                     self._ledger.reload(self.status().version, self._refusal)
                 raise

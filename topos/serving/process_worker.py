@@ -10,7 +10,7 @@ import socket
 import subprocess
 import sys
 import tempfile
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from typing import IO, Any, Final
 
 import topos.errors
@@ -153,16 +153,17 @@ class Child:
         if not sys.executable or sys.platform == "win32":
             got = f"{sys.executable!r} on {sys.platform}"
             raise UnavailableError(f"a worker process needs an executable on POSIX, got {got}")
-        self.socket, theirs = socket.socketpair()
-        self.socket.setblocking(False)
-        self.memory, self.said = _memory(), tempfile.TemporaryFile()  # noqa: SIM115
-        try:
-            self.process = _started(theirs, self.memory, self.said, call_seconds)
-        # Too few file descriptors or processes.
-        except OSError as error:
-            self._close()
-            raise UnavailableError(f"a worker process cannot start: {error}") from error
-        finally:
+        with ExitStack() as opened:
+            try:
+                self.socket, theirs = map(opened.enter_context, socket.socketpair())
+                self.socket.setblocking(False)
+                self.memory = opened.enter_context(_memory())
+                self.said = opened.enter_context(tempfile.TemporaryFile())
+                self.process = _started(theirs, self.memory, self.said, call_seconds)
+            # Too few file descriptors or processes.
+            except OSError as error:
+                raise UnavailableError(f"a worker process cannot start: {error}") from error
+            opened.pop_all()
             theirs.close()
 
     async def greeting(self, origin: Origin, seconds: float) -> Ready:

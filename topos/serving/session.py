@@ -139,6 +139,13 @@ class Session:
         """Returns what `model` returns but that `waiting` is zero, for callers in a hurry."""
         return self._model(name).served()
 
+    def refused(self, name: str, outcome: str) -> None:
+        """Counts a request that never came here, refused by whoever reads requests for it.
+
+        Only on the session's loop. `outcome` is as `Counters.outcomes` names it.
+        """
+        self._model(name).refused(outcome)
+
     def counters(self, name: str) -> Counters:
         """Returns the running totals of a model, which go on counting."""
         return self._model(name).counters

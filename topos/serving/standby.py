@@ -29,7 +29,8 @@ def received_soon(connection: socket.socket, seconds: float) -> bytes | None:
         except BlockingIOError:
             if time.perf_counter() >= end:
                 return None
-        # The other side may have to run on this very processor; not every system has the call.
+        # The other side may have to run on this very processor: without this, the median on a busy
+        # machine doubles. Not every system has the call.
         if hasattr(os, "sched_yield"):
             os.sched_yield()
 

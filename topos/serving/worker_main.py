@@ -37,9 +37,9 @@ GRACE_SECONDS: Final = 5.0
 
 def main(descriptor: int, memory: int, seconds: float) -> None:
     """Serves the model whose origin arrives at the socket with that file descriptor."""
-    # Ctrl-C and a service's stop reach every process, and the session decides what they mean:
-    # requests are still to be answered, and its end is that of this process.
-    for number in (signal.SIGINT, signal.SIGTERM):
+    # Ctrl-C, a service's stop and a shell's reload reach every process, and the session decides
+    # what they mean: requests are still to be answered, and its end is that of this process.
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, signal.SIG_IGN)
     with socket.socket(fileno=descriptor) as connection:
         incoming = Incoming(connection)

@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-import asyncio
-from contextlib import suppress
 from datetime import UTC, datetime
 from typing import BinaryIO, Final
 
 import msgspec
 
 from topos.serving.http.exchange import Exchange
+from topos.serving.http.lines import Lines
 
 __all__ = ["AccessLog"]
 
 _ENCODER: Final = msgspec.json.Encoder()
 _SECONDS: Final = 0.2
+_FLUSH_SECONDS: Final = 2.0
 _MOST_LINES: Final = 20_000
 
 
@@ -38,16 +38,16 @@ class AccessLog:
 
     def __init__(self, stream: BinaryIO | None) -> None:
         self._stream = stream
-        self._lines: list[bytes] = []
-        self._scheduled = False
-        self.lost = 0
+        self._lines = Lines(self._write, most=_MOST_LINES, gather=_SECONDS)
+
+    @property
+    def lost(self) -> int:
+        """How many lines were not written."""
+        return self._lines.lost
 
     def record(self, exchange: Exchange, status: int, size: int, seconds: float) -> None:
         """Takes an answered request; `size` is that of the answer's body in bytes."""
         if self._stream is None:
-            return
-        if len(self._lines) >= _MOST_LINES:
-            self.lost += 1
             return
         line = _Line(
             datetime.now(UTC),
@@ -60,37 +60,19 @@ class AccessLog:
             round(seconds * 1e3, 3),
             exchange.rows,
         )
-        self._lines.append(_ENCODER.encode(line) + b"\n")
-        if not self._scheduled:
-            self._schedule()
+        self._lines.put(_ENCODER.encode(line) + b"\n")
 
     def flush(self) -> None:
-        """Writes what is left, on this thread."""
-        lines, self._lines = self._lines, []
-        self._write(lines)
-
-    def _schedule(self) -> None:
-        self._scheduled = True
-        asyncio.get_running_loop().call_later(_SECONDS, self._hand_over)
-
-    def _hand_over(self) -> None:
-        lines, self._lines = self._lines, []
-        writing = asyncio.get_running_loop().run_in_executor(None, self._write, lines)
-        writing.add_done_callback(self._handed_over)
-
-    def _handed_over(self, writing: asyncio.Future[None]) -> None:
-        with suppress(asyncio.CancelledError):
-            writing.result()
-        self._scheduled = False
-        if self._lines:
-            self._schedule()
+        """Writes what is left, and gives up on a stream that does not take it soon."""
+        self._lines.flush(_FLUSH_SECONDS)
 
     def _write(self, lines: list[bytes]) -> None:
-        if self._stream is None or not lines:
-            return
-        try:
-            self._stream.write(b"".join(lines))
-            self._stream.flush()
-        except OSError:
-            # A full disk or a closed pipe is no reason to stop answering.
-            self.lost += len(lines)
+        assert self._stream is not None
+        left = memoryview(b"".join(lines))
+        # A stream without a buffer may take a part at a time, or nothing where it never waits.
+        while left:
+            taken = self._stream.write(left)
+            if not taken:
+                raise BlockingIOError("the log takes nothing more")
+            left = left[taken:]
+        self._stream.flush()

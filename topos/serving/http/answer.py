@@ -9,7 +9,7 @@ from typing import Final
 
 import msgspec
 
-from topos.serving.errors import BusyError, ServingError
+from topos.serving.errors import BusyError, DrainingError, ServingError
 from topos.serving.http.refusals import (
     BodyTimeoutError,
     MethodError,
@@ -50,6 +50,9 @@ def refusal(error: ServingError) -> Answer:
             answer.headers.append((b"allow", error.allowed.encode()))
         case UnauthorizedError():
             answer.headers.append((b"www-authenticate", b"Bearer"))
+        case DrainingError():
+            # Another server may take the request, and so may the next one at this address.
+            answer.headers += [(b"retry-after", b"1"), (b"connection", b"close")]
         case BodyTimeoutError():
             answer.headers.append((b"connection", b"close"))
     return answer

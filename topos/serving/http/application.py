@@ -71,11 +71,11 @@ class Application:
         self._token = token or Token(None)
         self._metrics = observers.metrics
         self._afterwards = Afterwards()
-        self._bodies = Bodies(self.limits)
-        self.inferences = Inferences(session, self._bodies)
+        self.bodies = Bodies(self.limits)
+        self.inferences = Inferences(session, self.bodies, rows)
         self._identifiers = identifiers()
         routes = Routes(
-            session, self._bodies, self._token, self._metrics, lambda: self.draining, rows
+            session, self.bodies, self._token, self._metrics, lambda: self.draining, rows
         )
         everything = [
             *routes.routes(),
@@ -88,7 +88,7 @@ class Application:
     def _totals(self) -> dict[str, tuple[str, float]]:
         return {
             "topos_in_flight": ("Requests under way.", float(self.in_flight)),
-            "topos_body_bytes": ("Bytes of bodies held.", float(self._bodies.held)),
+            "topos_body_bytes": ("Bytes of bodies held.", float(self.bodies.held)),
             "topos_log_lines_lost": ("Lines that the log did not take.", float(self.log.lost)),
         }
 

@@ -23,10 +23,15 @@ __all__ = ["Bodies", "Body"]
 # zlib's window bits: a zlib stream is what HTTP calls deflate (RFC 9110, 8.4.1.2).
 _CODINGS: Final = {b"gzip": 31, b"x-gzip": 31, b"deflate": 15}
 _STEP: Final = 2**20
+# Those of the longest number that the parser takes for a length.
+_DIGITS: Final = 20
 
 
 class Bodies:
-    """The bodies that are held at once; together they stay within `Limits.buffered_bytes`."""
+    """The bodies that are held at once, and answers that their clients have yet to read.
+
+    Together they stay within `Limits.buffered_bytes`: what goes beyond is no longer taken.
+    """
 
     def __init__(self, limits: Limits) -> None:
         self.limits = limits
@@ -36,13 +41,20 @@ class Bodies:
 class Body:
     """The body of one request; leaving the context gives back what it holds."""
 
-    def __init__(self, bodies: Bodies, headers: Mapping[bytes, bytes]) -> None:
-        """Refuses what the headers tell already, before anything is read."""
-        limits = bodies.limits
+    def __init__(
+        self, bodies: Bodies, headers: Mapping[bytes, bytes], most: int | None = None
+    ) -> None:
+        """Refuses what the headers tell already, before anything is read.
+
+        `most` is how many bytes are taken, where that is less than the limits say.
+        """
+        self._most = bodies.limits.body_bytes if most is None else most
         length = headers.get(b"content-length", b"0")
-        # The server's parser let nothing but digits through.
-        if int(length) > limits.body_bytes:
-            reason = f"has {int(length)} bytes, at most {limits.body_bytes} are taken"
+        # The server's parser let nothing but digits through, of which zeros may be any number.
+        if len(length) > _DIGITS:
+            raise RequestError("Content-Length", f"has {len(length)} digits")
+        if int(length) > self._most:
+            reason = f"has {int(length)} bytes, at most {self._most} are taken"
             raise TooLargeError("body", reason)
         coding = headers.get(b"content-encoding", b"identity").strip().lower()
         if coding != b"identity" and coding not in _CODINGS:
@@ -118,8 +130,7 @@ class Body:
         """Counts `size` bytes more, with which the body has `total`."""
         self._held += size
         self._bodies.held += size
-        limits = self._bodies.limits
-        if total > limits.body_bytes:
-            raise TooLargeError("body", f"is longer than {limits.body_bytes} bytes")
-        if self._bodies.held > limits.buffered_bytes:
+        if total > self._most:
+            raise TooLargeError("body", f"is longer than {self._most} bytes")
+        if self._bodies.held > self._bodies.limits.buffered_bytes:
             raise OverloadedError

@@ -77,32 +77,28 @@ def statistics(model: ModelStatus, counters: Counters, last_call: float) -> dict
     """Returns a model's statistics since the start; an inference is a row, an execution a call.
 
     The time of a request is part of `success` whether it failed or not, and the queue's time is
-    part of it too; `last_call` is in seconds since 1970.
+    part of it too; `last_call` is in seconds since 1970, zero before the first. What is not
+    measured is left out.
     """
     succeeded = counters.outcomes.get("ok", 0)
     failed = sum(counters.outcomes.values()) - succeeded
     calls = sum(counters.calls.values())
+    known = {"last_inference": int(last_call * 1e3)} if last_call else {}
     return {
         "name": model.name,
         "version": model.version,
-        "last_inference": int(last_call * 1e3),
+        **known,
         "inference_count": counters.rows,
         "execution_count": calls,
         "inference_stats": {
             "success": _duration(succeeded, counters.request_seconds),
-            "fail": _duration(failed, 0.0),
-            "queue": _duration(0, 0.0),
-            "compute_input": _duration(0, 0.0),
+            "fail": {"count": failed},
             "compute_infer": _duration(calls, counters.call_seconds),
-            "compute_output": _duration(0, 0.0),
-            "cache_hit": _duration(0, 0.0),
-            "cache_miss": _duration(0, 0.0),
         },
         "batch_stats": [
-            {"batch_size": rows, "compute_infer": _duration(count, 0.0)}
+            {"batch_size": rows, "compute_infer": {"count": count}}
             for rows, count in sorted(counters.calls.items())
         ],
-        "memory_usage": [],
     }
 
 

@@ -9,7 +9,7 @@ from typing import Final
 
 from starlette.types import Receive
 
-from topos.serving.errors import DrainingError, NotReadyError, RequestError
+from topos.serving.errors import DrainingError, NotReadyError, RequestError, ServingError
 from topos.serving.http.answer import Answer, compressed
 from topos.serving.http.body import Bodies, Body
 from topos.serving.http.exchange import Exchange
@@ -22,7 +22,7 @@ from topos.serving.status import ModelStatus
 
 __all__ = ["Inferences", "model_of", "served"]
 
-_SECONDS: Final = re.compile(rb"[0-9]{1,6}(\.[0-9]{1,9})?")
+_SECONDS: Final = re.compile(rb"[0-9]{1,20}(\.[0-9]{1,9})?")
 _LENGTH: Final = re.compile(rb"[0-9]{1,12}")
 _LARGE: Final = 2**17
 _BINARY: Final = (b"content-type", b"application/octet-stream")
@@ -55,8 +55,9 @@ def _require_version(name: str, asked: str, has: str) -> None:
 class Inferences:
     """Answers inference requests; once `closed`, those that are `under_way` only."""
 
-    def __init__(self, session: Session, bodies: Bodies) -> None:
-        self._session, self._bodies = session, bodies
+    def __init__(self, session: Session, bodies: Bodies, rows: int) -> None:
+        """`rows` is the most that a request may have."""
+        self._session, self._bodies, self._rows = session, bodies, rows
         self.closed = False
         self.under_way = 0
 
@@ -72,18 +73,25 @@ class Inferences:
         if self.closed:
             raise DrainingError("the server takes no more requests, it is about to end")
         self.under_way += 1
+        taken = False
         try:
             with Body(self._bodies, exchange.headers) as body:
                 content = await body.read(receive, exchange.whole)
                 inference = await self._read(exchange.headers, content, name, version)
                 exchange.rows = inference.rows
                 deadline = self._deadline(exchange.headers, inference)
+                taken = True
                 # The session takes the request up before anything else can run.
                 outcome = await self._session.outcome_async(
                     name, inference.inputs, deadline=deadline
                 )
             _require_version(name, version, outcome.version)
             return await _written(outcome, inference, name, exchange.headers)
+        except ServingError as error:
+            # What the session took it counts itself.
+            if not taken:
+                self._session.refused(name, type(error).__name__)
+            raise
         finally:
             self.under_way -= 1
 
@@ -92,19 +100,24 @@ class Inferences:
     ) -> Inference:
         """Returns the request as the model that serves now takes it."""
         length, limit = _json_length(headers), self._bodies.limits.json_bytes
+        rows = self._rows
         size = len(content) if length is None else length
         while True:
             model = served(self._session, name, version)
             if size <= _LARGE:
-                return read_inference(content, length, model, limit)
-            inference = await asyncio.to_thread(read_inference, content, length, model, limit)
+                return read_inference(content, length, model, limit, rows)
+            inference = await asyncio.to_thread(read_inference, content, length, model, limit, rows)
             # A reload may have come meanwhile.
             if self._session.served(name).version == model.version:
                 return inference
 
     def _deadline(self, headers: Mapping[bytes, bytes], inference: Inference) -> float | None:
-        deadline = _seconds(headers) or inference.deadline
-        return None if deadline is None else min(deadline, self._bodies.limits.deadline)
+        most = self._bodies.limits.deadline
+        asked = _seconds(headers)
+        if asked is not None and asked > most:
+            raise RequestError("X-Request-Timeout", f"needs {most:g} seconds at most")
+        deadline = asked or inference.deadline
+        return None if deadline is None else min(deadline, most)
 
 
 async def _written(

@@ -10,7 +10,7 @@ import msgspec
 import numpy as np
 import numpy.typing as npt
 
-from topos.serving.errors import RequestError
+from topos.serving.errors import RequestError, TooLargeError
 from topos.serving.http.datatypes import DATATYPES, datatype
 from topos.serving.http.reading_numbers import read_numbers
 from topos.serving.status import ModelPort, ModelStatus
@@ -39,11 +39,12 @@ class Input(msgspec.Struct, gc=False):
 
 
 def read_inputs(
-    inputs: Sequence[Input], binary: memoryview, model: ModelStatus
+    inputs: Sequence[Input], binary: memoryview, model: ModelStatus, most_rows: int | None = None
 ) -> tuple[dict[str, Array], int]:
     """Returns the arrays of all inputs of a model, and their rows.
 
-    `binary` is what follows the JSON; it is used up, or the request is refused.
+    `binary` is what follows the JSON; it is used up, or the request is refused. More rows than
+    `most_rows` are refused before their data are looked at.
     """
     ports = {port.name: port for port in model.inputs}
     arrays: dict[str, Array] = {}
@@ -56,6 +57,9 @@ def read_inputs(
         if sent.name in arrays:
             raise RequestError(f"{field}.name", f"{shown(sent.name)} is given twice")
         shape = _shape(sent, port, model.batched, field)
+        if model.batched and most_rows is not None and shape[0] > most_rows:
+            reason = f"needs {most_rows} rows at most, got {shown(shape[0])}"
+            raise TooLargeError(sent.name, reason)
         if model.batched and rows not in (0, shape[0]):
             reason = f"has {shape[0]} rows, the inputs before it have {rows}"
             raise RequestError(f"{field}.shape", reason)
@@ -81,7 +85,7 @@ def _shape(sent: Input, port: ModelPort, batched: bool, field: str) -> tuple[int
         reason = f"{port.name} is [{', '.join(map(str, wanted))}], got {_short(shape)}"
         raise RequestError(f"{field}.shape", reason)
     if batched and shape[0] < 1:
-        raise RequestError(f"{field}.shape", f"needs at least one row, got {shape[0]}")
+        raise RequestError(f"{field}.shape", f"needs at least one row, got {shown(shape[0])}")
     return shape
 
 

@@ -13,10 +13,11 @@ from uvicorn.config import Config
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 from uvicorn.server import ServerState
 
+from topos.serving.http.body import Bodies
 from topos.serving.http.joined import JoinedTransport
-from topos.serving.http.limits import Limits
 from topos.serving.http.malformed import fault
 from topos.serving.http.replying import last_answer, reply
+from topos.serving.http.upgrades import fresh_parser, plain_head
 
 __all__ = ["LimitedProtocol"]
 
@@ -35,7 +36,7 @@ class LimitedProtocol(HttpToolsProtocol):
 
     def __init__(
         self,
-        limits: Limits,
+        bodies: Bodies,
         refused: Refused,
         config: Config,
         server_state: ServerState,
@@ -43,7 +44,8 @@ class LimitedProtocol(HttpToolsProtocol):
         _loop: asyncio.AbstractEventLoop | None = None,
     ) -> None:
         super().__init__(config, server_state, app_state, _loop)
-        self.limits, self._refused = limits, refused
+        self.limits, self._refused = bodies.limits, refused
+        self._bodies, self._unread = bodies, 0
         self._in_head = True
         self._in_body = False
         self._head_size = 0
@@ -70,6 +72,7 @@ class LimitedProtocol(HttpToolsProtocol):
         """Expects nothing more."""
         self._expect(None)
         self._expect_reader(False)
+        self._hold(0)
         super().connection_lost(exc)
 
     def data_received(self, data: bytes) -> None:
@@ -164,17 +167,24 @@ class LimitedProtocol(HttpToolsProtocol):
     def pause_writing(self) -> None:
         """Expects the client to read what waits for it."""
         super().pause_writing()
+        self._hold(self._joined.get_write_buffer_size())
         self._expect_reader(True)
 
     def resume_writing(self) -> None:
         """Ends what `pause_writing` began."""
         super().resume_writing()
+        self._hold(0)
         self._expect_reader(False)
 
     def timeout_keep_alive_handler(self) -> None:
         """Closes an idle connection, to a client that no longer reads as well."""
         super().timeout_keep_alive_handler()
         self._expect_reader(True)
+
+    def _hold(self, unread: int) -> None:
+        """Counts the bytes that wait for the client to read with the bodies of requests."""
+        self._bodies.held += unread - self._unread
+        self._unread = unread
 
     def _deaf(self) -> bool:
         """Returns whether nothing that the client may still send is taken."""
@@ -193,19 +203,10 @@ class LimitedProtocol(HttpToolsProtocol):
             self.parser.feed_data(data)
         except httptools.HttpParserUpgrade as upgrade:
             self._upgrades = False
-            rest = self._plain_head() + data[upgrade.args[0] :]
-            self.parser = httptools.HttpRequestParser(self)
-            # As the base class has it: what follows a request that closes the connection is left.
-            self.parser.set_dangerous_leniencies(lenient_data_after_close=True)
-            return rest
+            head = plain_head(self.parser, self.url, self.headers)
+            self.parser = fresh_parser(self)
+            return head + data[upgrade.args[0] :]
         return b""
-
-    def _plain_head(self) -> bytes:
-        """Returns the head without `Upgrade`, on account of which the parser leaves the body."""
-        fields = [b"%b: %b\r\n" % field for field in self.headers if field[0] != b"upgrade"]
-        version = self.parser.get_http_version().encode()
-        first = b"%b %b HTTP/%b\r\n" % (self.parser.get_method(), self.url, version)
-        return b"".join([first, *fields, b"\r\n"])
 
     def _require_no_tunnel(self) -> None:
         if self.parser.get_method() == b"CONNECT":

@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable, Sequence
-from contextlib import suppress
 from pathlib import Path
 
 from watchfiles import awatch
 
 from topos.bundle import Bundle
-from topos.errors import ToposError
+from topos.errors import ToposError, UnavailableError
 from topos.serving.session import Session
 
 __all__ = ["Reloading"]
 
 Announce = Callable[[str], None]
+
+_PAUSE_SECONDS = 2.0
+_MOMENT_SECONDS = 0.1
 
 
 class Reloading:
@@ -31,10 +34,21 @@ class Reloading:
 
     async def watch(self) -> None:
         """Loads a model again as soon as its bundle is another whole one, until cancelled."""
+        told = ""
         while True:
-            # A folder may go between the look at it and the watch.
-            with suppress(FileNotFoundError):
+            try:
                 await self._watch_once()
+                told = ""
+            except FileNotFoundError:
+                # A folder may go between the look at it and the watch.
+                await asyncio.sleep(_MOMENT_SECONDS)
+            # The system may be short of anything for a while, and whoever watches has time.
+            except Exception as error:
+                reason = _told(error)
+                if reason != told:
+                    self._announce(f"cannot watch the bundles, and will try again: {reason}")
+                told = reason
+                await asyncio.sleep(_PAUSE_SECONDS)
 
     async def _watch_once(self) -> None:
         # A bundle is replaced as a whole, and a watch stays with the folder that it was put on:
@@ -56,21 +70,27 @@ class Reloading:
                 bundle = Bundle.glance(path)
                 name, version = bundle.name, bundle.version
                 served = self._session.model(name).version
-            except ToposError:
+            except (ToposError, OSError):
                 # A bundle may be on its way; the next change tells.
                 continue
             if version == served or (not again and self._refused.get(path) == version):
                 continue
-            if await self._reload(name):
+            error = await self._reload(name)
+            if error is None:
                 self._refused.pop(path, None)
-            else:
+            elif isinstance(error, ToposError) and not isinstance(error, UnavailableError):
                 self._refused[path] = version
 
-    async def _reload(self, name: str) -> bool:
+    async def _reload(self, name: str) -> Exception | None:
         try:
             model = await self._session.reload_async(name)
-        except (ToposError, TimeoutError) as error:
-            self._announce(f"{name} serves on as it was: {error}")
-            return False
+        # Whatever a reload fails on, the other models are still to be loaded.
+        except Exception as error:
+            self._announce(f"{name} serves on as it was: {_told(error)}")
+            return error
         self._announce(f"{name} is loaded again, version {model.version}")
-        return True
+        return None
+
+
+def _told(error: Exception) -> str:
+    return str(error) if isinstance(error, ToposError) else f"{type(error).__name__}: {error}"

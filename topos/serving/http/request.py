@@ -39,6 +39,9 @@ class _Request(msgspec.Struct, gc=False):
     parameters: Parameters = {}
 
 
+_ID_LENGTH: Final = 256
+_FEW_BYTES: Final = 2**14
+_FIELDS: Final = 2**11
 _DECODER: Final = msgspec.json.Decoder(_Request)
 
 
@@ -57,14 +60,19 @@ class Inference:
 
 
 def read_inference(
-    body: bytes | bytearray, json_length: int | None, model: ModelStatus, json_limit: int
+    body: bytes | bytearray,
+    json_length: int | None,
+    model: ModelStatus,
+    json_limit: int,
+    most_rows: int | None = None,
 ) -> Inference:
     """Returns the request that `body` holds for `model`.
 
     `json_length` is the value of `Inference-Header-Content-Length`: the binary data of the inputs
     follow that many bytes of JSON, in their order and nothing after them. Zero means that the
     body is the data of the only input. Raises `RequestError` with the name of the field for
-    whatever does not fit, `TooLargeError` for JSON longer than `json_limit`.
+    whatever does not fit, `TooLargeError` for JSON longer than `json_limit` or an input of more
+    than `most_rows`, before its numbers are read.
     """
     if json_length == 0:
         inputs, rows = read_raw(body, model)
@@ -75,16 +83,26 @@ def read_inference(
         raise RequestError("Inference-Header-Content-Length", reason)
     if length > json_limit:
         raise TooLargeError("body", f"has {length} bytes of JSON, at most {json_limit} are taken")
+    _require_few_fields(body, length)
     view = memoryview(body)
     try:
         request = _DECODER.decode(view[:length])
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         raise _unreadable(error) from error
+    if len(request.id) > _ID_LENGTH:
+        reason = f"has {len(request.id)} characters, at most {_ID_LENGTH} are taken"
+        raise RequestError("id", reason)
     require_served(request.parameters, "parameters")
-    inputs, rows = read_inputs(request.inputs, view[length:], model)
+    inputs, rows = read_inputs(request.inputs, view[length:], model, most_rows)
     return Inference(
         inputs, _outputs(request, model), request.id, _deadline(request.parameters), rows
     )
+
+
+def _require_few_fields(body: bytes | bytearray, length: int) -> None:
+    # Each takes a hundred times the memory of its text, and there are no such marks in numbers.
+    if length > _FEW_BYTES and body.count(b":", 0, length) > _FIELDS:
+        raise RequestError("body", f"has more than {_FIELDS} fields in its JSON")
 
 
 def _unreadable(error: Exception) -> RequestError:

@@ -34,6 +34,9 @@ __all__ = ["OPEN_PATHS", "Routes"]
 OPEN_PATHS = frozenset({"/v2/health/live", "/v2/health/ready"})
 """What needs no token: a probe of the platform has none."""
 
+# What is read on the loop has to be read in no time.
+_BODY_BYTES = 4096
+
 _Handler = Callable[[Request], Awaitable[Answer]]
 
 
@@ -59,6 +62,8 @@ class Routes:
         """`rows` is the most that a request may have."""
         self._session, self._bodies, self._token = session, bodies, token
         self._metrics, self._draining, self._rows = metrics, draining, rows
+        # Read from a file now, while files can be opened.
+        self._about = server_metadata(_version())
 
     def routes(self) -> list[Route]:
         """Returns the routes, each of whose methods are the protocol's."""
@@ -85,7 +90,7 @@ class Routes:
         ]
 
     async def _server(self, request: Request) -> Answer:
-        return json_answer(server_metadata(_version()))
+        return json_answer(self._about)
 
     async def _live(self, request: Request) -> Answer:
         return json_answer({"live": True})
@@ -148,13 +153,15 @@ class Routes:
         return statistics(model, counters, self._metrics.last_call.get(model.name, 0.0))
 
     async def _repository(self, request: Request) -> _Repository:
-        with Body(self._bodies, request.scope["topos.exchange"].headers) as body:
+        with Body(self._bodies, request.scope["topos.exchange"].headers, _BODY_BYTES) as body:
             text = await body.read(request.receive)
         try:
             return msgspec.json.decode(text or b"{}", type=_Repository)
-        except (msgspec.DecodeError, UnicodeDecodeError) as error:
-            if isinstance(error, UnicodeDecodeError):
-                raise RequestError("body", "the JSON is not UTF-8") from error
+        except UnicodeDecodeError as error:
+            raise RequestError("body", "the JSON is not UTF-8") from error
+        except RecursionError as error:
+            raise RequestError("body", "the JSON is nested too deeply") from error
+        except msgspec.DecodeError as error:
             raise faulty(error, "body") from error
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import socket
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -12,11 +13,15 @@ from typing import BinaryIO
 
 import uvicorn
 
-from topos.errors import UnavailableError
+from topos.bundle import Bundle
+from topos.errors import BundleError, UnavailableError
 from topos.serving.http.application import Application, Observers
 from topos.serving.http.limits import Limits
+from topos.serving.http.lines import Lines
+from topos.serving.http.names import require_servable
 from topos.serving.http.protocol import LimitedProtocol
 from topos.serving.http.running import Running
+from topos.serving.http.telling import Telling
 from topos.serving.http.token import Token
 from topos.serving.session import Session
 from topos.serving.settings import Settings
@@ -24,6 +29,8 @@ from topos.serving.settings import Settings
 __all__ = ["Serving", "configuration", "serve"]
 
 _CONNECTIONS_SECONDS = 5
+_FLUSH_SECONDS = 2.0
+_LINES = 1_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -57,8 +64,9 @@ def serve(serving: Serving) -> bool:
     session raises for a bundle that it refuses.
     """
     token = Token(serving.token)
+    announcing = Lines(partial(_each, serving.announce), most=_LINES)
     with _listening(serving.host, serving.port) as listener:
-        session = _session(serving, observers := Observers())
+        session = _session(serving, observers := Observers(), Telling(announcing.put))
         application = Application(
             session,
             observers,
@@ -69,12 +77,13 @@ def serve(serving: Serving) -> bool:
             rows=serving.settings.max_rows,
         )
         config = configuration(application)
-        running = Running(session, application, config, listener, serving.bundles, serving.announce)
+        running = Running(session, application, config, listener, serving.bundles, announcing.put)
         with asyncio.Runner(loop_factory=config.get_loop_factory()) as runner:
             try:
                 return runner.run(running.run(serving.watch))
             finally:
                 application.log.flush()
+                announcing.flush(_FLUSH_SECONDS)
 
 
 def configuration(application: Application) -> uvicorn.Config:
@@ -83,7 +92,7 @@ def configuration(application: Application) -> uvicorn.Config:
         application,
         # uvicorn calls this as it would a class, and has no other way to hand our limits over.
         http=partial(  # type: ignore[arg-type]
-            LimitedProtocol, application.limits, application.refused
+            LimitedProtocol, application.bodies, application.refused
         ),
         ws="none",
         lifespan="off",
@@ -97,14 +106,26 @@ def configuration(application: Application) -> uvicorn.Config:
     )
 
 
-def _session(serving: Serving, observers: Observers) -> Session:
+def _each(announce: Callable[[str], None], lines: list[str]) -> None:
+    for line in lines:
+        announce(line)
+
+
+def _session(serving: Serving, observers: Observers, telling: Telling) -> Session:
+    names: list[str] = []
+    for path in serving.bundles:
+        # What else is wrong with a bundle is for the session to say, which verifies it.
+        with suppress(BundleError, OSError):
+            names.append(Bundle.glance(path).name)
+    for name in names:
+        require_servable(name)
     return Session(
         serving.bundles,
         runtime=serving.runtime,
         numerics=serving.numerics,
         settings=serving.settings,
         cache=serving.cache,
-        observers=tuple(observers),
+        observers=(*observers, telling),
     )
 
 
@@ -114,7 +135,8 @@ def _listening(host: str, port: int) -> socket.socket:
     try:
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         listener.bind((host, port))
-    except (OSError, OverflowError) as error:
+    # A name may have what no name of a host has, and its encoding says so by an error of its own.
+    except (OSError, OverflowError, ValueError) as error:
         listener.close()
         reason = getattr(error, "strerror", None) or error
         raise UnavailableError(f"cannot listen on {host}, port {port}: {reason}") from error
