@@ -94,6 +94,14 @@ def test_trailers_beyond_the_limit_of_a_head_are_refused(server: Server, trailer
         assert closed(connection)
 
 
+def test_trailers_that_arrive_with_the_body_count_as_well(server: Server) -> None:
+    sent = chunked(b"authorization: Bearer secret\r\n", b"a: b\r\n" * 2_000)
+    with connected(server) as connection:
+        connection.sendall(sent)
+        assert reply(connection).status == 431
+        assert closed(connection)
+
+
 def test_an_upgrade_is_ignored_and_the_body_is_read_by_its_length(server: Server) -> None:
     body = infer(ROWS)
     sent = authorized("POST", INFER, body, **UPGRADE)
@@ -138,6 +146,8 @@ def test_a_request_that_is_worked_on_outlives_a_head_that_stalls(server: Server)
     with pytest.MonkeyPatch.context() as patch, connected(server) as connection:
         patch.setattr(server.application.inferences, "answer", answer)
         connection.sendall(authorized("POST", INFER, infer(ROWS)) + b"GET /v2")
+        assert reply(connection).status == 200
+        connection.sendall(b"/health/live HTTP/1.1\r\n\r\nGET /v2")
         assert statuses(connection, 2) == [200, 408]
         assert closed(connection)
 

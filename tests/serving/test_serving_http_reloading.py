@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import asyncio
 import errno
+import os
 import shutil
+import signal
 import socket
 from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 from tests.serving.serving_bundles import exported_mlp
@@ -87,6 +90,22 @@ def test_a_worker_without_file_descriptors_is_a_refused_reload(
             assert (await session.reload_async("mlp")).reason == ""
 
     asyncio.run(reloaded())
+
+
+def test_a_hangup_of_the_group_ends_no_worker(tmp_path: Path) -> None:
+    exported_mlp(tmp_path / "mlp")
+
+    async def hung_up() -> None:
+        settings = Settings(isolation="process")
+        folder = tmp_path / "mlp"
+        async with Session(folder, runtime="interpreter", settings=settings) as session:
+            worker: Any = session._models["mlp"]._lane._worker
+            os.kill(worker.pid, signal.SIGHUP)
+            rows = np.ones((1, 6), np.float32)
+            await session.infer_async("mlp", {"x": rows})
+            assert session.counters("mlp").restarts == 0
+
+    asyncio.run(hung_up())
 
 
 def test_a_reload_that_lacked_something_is_tried_again_without_a_change(tmp_path: Path) -> None:

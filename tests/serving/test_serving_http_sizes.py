@@ -118,11 +118,12 @@ def _failed(server: Server) -> int:
 
 def test_answers_that_nobody_reads_are_held_against_the_limit(server: Server) -> None:
     bodies = server.application.bodies
-    left = memoryview(request("POST", INFER, infer(np.ones((4096, 6), np.float32))) * 100)
+    left = memoryview(request("GET", "/") * 1_000)
     with socket.create_connection(("127.0.0.1", server.port), timeout=SECONDS) as deaf:
         deaf.setblocking(False)
-        end = time.monotonic() + SECONDS
-        while server.application.in_flight == 0 or bodies.held < 2**16:
+        end = time.monotonic() + 20
+        # These requests have no bodies that could be held.
+        while bodies.held < 2**16:
             assert time.monotonic() < end
             with suppress(BlockingIOError):
                 left = left[deaf.send(left) :]

@@ -13,7 +13,7 @@ from topos.serving.errors import RequestError, TooLargeError
 from topos.serving.settings import Settings
 from topos.serving.status import ModelPort
 
-__all__ = ["Admitted", "admit"]
+__all__ = ["Admitted", "admit", "converted"]
 
 Array = npt.NDArray[Any]
 
@@ -35,9 +35,7 @@ def admit(description: Description, inputs: Mapping[str, Any], settings: Setting
     Raises `RequestError` naming the input that is missing, unknown, or of another type, shape or
     number of rows than the model takes, and `TooLargeError` past the limits of `settings`.
     """
-    # Nearly everyone brings a dict, and to look for a mapping behind a class takes a while.
-    if type(inputs) is not dict and not isinstance(inputs, Mapping):
-        raise RequestError("inputs", f"needs names mapped to arrays, got {type(inputs).__name__}")
+    _require_mapping(inputs)
     ports = description.inputs
     arrays = [_array(port, inputs, ports) for port in ports]
     if len(inputs) > len(ports):
@@ -56,6 +54,37 @@ def admit(description: Description, inputs: Mapping[str, Any], settings: Setting
     return Admitted(arrays, rows, size)
 
 
+def converted(inputs: Mapping[str, Any]) -> dict[str, Array]:
+    """Returns `inputs` as arrays, by whatever ways their classes have, in the caller's own thread.
+
+    Raises `RequestError` naming the one that cannot be.
+    """
+    _require_mapping(inputs)
+    try:
+        given = dict(inputs)
+    # A mapping of the caller's own may raise anything.
+    except Exception as error:
+        got = f"{type(inputs).__name__}, which raises {type(error).__name__}"
+        raise RequestError("inputs", f"needs names mapped to arrays, got {got}") from error
+    return {name: _converted(name, value) for name, value in given.items()}
+
+
+def _require_mapping(inputs: object) -> None:
+    # Nearly everyone brings a dict, and to look for a mapping behind a class takes a while.
+    if type(inputs) is not dict and not isinstance(inputs, Mapping):
+        raise RequestError("inputs", f"needs names mapped to arrays, got {type(inputs).__name__}")
+
+
+def _converted(name: str, given: Any) -> Array:
+    if type(given) is np.ndarray:
+        return given
+    try:
+        return np.asarray(given)
+    # An argument's own `__array__` may raise anything.
+    except Exception as error:
+        raise RequestError(str(name), f"needs an array, got {type(given).__name__}") from error
+
+
 def _array(port: ModelPort, inputs: Mapping[str, Any], ports: tuple[ModelPort, ...]) -> Array:
     name = port.name
     if name not in inputs:
@@ -63,11 +92,7 @@ def _array(port: ModelPort, inputs: Mapping[str, Any], ports: tuple[ModelPort, .
     given = inputs[name]
     if type(given) is np.ndarray and given.dtype is port.dtype:
         return given
-    try:
-        array = np.asarray(given)
-    # An argument's own `__array__` may raise anything.
-    except Exception as error:
-        raise RequestError(name, f"needs an array, got {type(given).__name__}") from error
+    array = _converted(name, given)
     if array.dtype != port.dtype:
         raise RequestError(name, f"needs elements of {port.dtype}, got {array.dtype}")
     return array

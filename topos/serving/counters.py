@@ -5,11 +5,13 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import Final, Protocol
 
+from topos.errors import ArgumentError
 from topos.serving.afterwards import Afterwards
+from topos.serving.seconds import shown
 
-__all__ = ["Counters", "Ledger", "Observer"]
+__all__ = ["Counters", "Ledger", "Observer", "observers_of"]
 
 
 @dataclass(slots=True)
@@ -48,6 +50,22 @@ class Observer(Protocol):
 
     def reload_finished(self, model: str, version: str, reason: str) -> None:
         """Takes a reload: the version that serves now, and why another was refused or nothing."""
+
+
+HOOKS: Final = ("request_finished", "call_finished", "worker_restarted", "reload_finished")
+
+
+def observers_of(given: Sequence[Observer]) -> tuple[Observer, ...]:
+    """Returns observers, each of which has every hook; raises `ArgumentError`."""
+    try:
+        observers = tuple(given)
+    except TypeError:
+        raise ArgumentError(f"observers need a sequence, got {shown(given)}") from None
+    for each in observers:
+        lacking = [name for name in HOOKS if not callable(getattr(each, name, None))]
+        if lacking:
+            raise ArgumentError(f"an observer needs {', '.join(lacking)}, got {shown(each)}")
+    return observers
 
 
 class Ledger:

@@ -14,6 +14,7 @@ from topos.serving.counters import Ledger
 from topos.serving.deadlines import Deadlines
 from topos.serving.description import Description
 from topos.serving.errors import DeadlineError, DrainingError, ServingError, WorkerError
+from topos.serving.loaded import refusal
 from topos.serving.messages import Answer, Failed, Origin
 from topos.serving.process_worker import ProcessWorker
 from topos.serving.request import Piece, Request
@@ -120,7 +121,12 @@ class Lane:
 
     async def _started(self) -> Worker:
         kind = WORKERS[self._settings.isolation]
-        return await kind.start(self._origin, self._settings)
+        try:
+            return await kind.start(self._origin, self._settings)
+        except ToposError:
+            raise
+        except Exception as error:
+            raise refusal(error) from error
 
     async def _keep(self) -> None:
         while True:
@@ -135,7 +141,7 @@ class Lane:
             await asyncio.sleep(min(pause, self._settings.max_backoff))
         try:
             self._attach(await self._started())
-        # A package that the runtime imports may raise anything, and the lane tries on.
+        # Whatever it was, the next attempt may find it mended.
         except Exception as error:
             self._failures += 1
             self.reason = _told(error)
@@ -260,8 +266,9 @@ class Lane:
             request.refuse(error)
 
     def _expire(self, request: Request) -> None:
-        assert request.due is not None
-        request.refuse(DeadlineError(self._ledger.model, request.due - request.came))
+        # The clock is too coarse to tell the seconds from the time at which it is due.
+        assert request.seconds is not None
+        request.refuse(DeadlineError(self._ledger.model, request.seconds))
 
     def _stop_timers(self) -> None:
         self._cancel_waking()

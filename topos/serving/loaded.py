@@ -9,14 +9,14 @@ import numpy as np
 import numpy.typing as npt
 
 from topos import runtimes
-from topos.bundle import Bundle, Program, demand_runnable, deviation
-from topos.errors import BundleError
+from topos.bundle import Bundle, Program, Result, demand_runnable, deviation
+from topos.errors import BundleError, ToposError, UnavailableError
 from topos.runtimes import Executable
 from topos.serving.arena import Arena
 from topos.serving.description import Description, PortForm, ProgramForm
 from topos.serving.messages import Origin
 
-__all__ = ["LoadedModel", "brief"]
+__all__ = ["LoadedModel", "brief", "refusal"]
 
 Array = npt.NDArray[Any]
 
@@ -76,17 +76,32 @@ def brief(error: Exception) -> str:
     return "\n".join(str(error).strip().splitlines()[:LINES]) or type(error).__name__
 
 
+def refusal(error: Exception) -> ToposError:
+    """Returns the error of topos with which a bundle is refused that could not be loaded.
+
+    A runtime, a package that it imports or a kernel of the user's own may raise anything. What a
+    machine lacks, it may have the next time: that is `UnavailableError`.
+    """
+    if isinstance(error, ToposError):
+        return error
+    kind = UnavailableError if isinstance(error, OSError | MemoryError) else BundleError
+    return kind(f"the bundle cannot be loaded: {type(error).__name__}: {brief(error)}")
+
+
 def _require_sample(program: Program, executable: Executable, runtime: str) -> None:
-    """Raises `BundleError` where one run of the oracle sample leaves its envelope."""
-    call = program.sample()[0]
-    results = executable(*(call.inputs[each.name] for each in program.inputs))
-    for port, result in zip(program.results, results, strict=True):
-        off = deviation(call.results[port.name], result)
-        if not off <= port.envelope:
-            raise BundleError(
-                f"{program.name} needs its {port.name} within {port.envelope:.3g} of the oracle's, "
-                f"and {runtime} is {off:.3g} off"
-            )
+    """Raises `BundleError` where a call of the oracle sample leaves its envelope."""
+    for call in program.sample():
+        results = executable(*(call.inputs[each.name] for each in program.inputs))
+        for port, result in zip(program.results, results, strict=True):
+            _require_close(program, port, deviation(call.results[port.name], result), runtime)
+
+
+def _require_close(program: Program, port: Result, off: float, runtime: str) -> None:
+    if not off <= port.envelope:
+        raise BundleError(
+            f"{program.name} needs its {port.name} within {port.envelope:.3g} of the oracle's, "
+            f"and {runtime} is {off:.3g} off"
+        )
 
 
 def _description(bundle: Bundle) -> Description:

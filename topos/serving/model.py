@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import math
 import time
 from collections.abc import Collection, Mapping, Sequence
 from contextlib import suppress
@@ -27,6 +26,7 @@ from topos.serving.lane import Lane
 from topos.serving.messages import Origin
 from topos.serving.outcome import Outcome
 from topos.serving.request import Request
+from topos.serving.seconds import MOST_SECONDS, is_time, shown
 from topos.serving.settings import Settings
 from topos.serving.status import ModelStatus
 
@@ -60,7 +60,7 @@ class Model:
 
         One whose worker crashes or takes too long is tried again, and not ready until then.
         """
-        with suppress(CrashError, TimeoutError):
+        with suppress(CrashError):
             await self._lane.start()
         self._lane.keep()
 
@@ -95,6 +95,11 @@ class Model:
     def refused(self, outcome: str) -> None:
         """Counts a request that was refused before it came here."""
         self._ledger.request(outcome, 0, 0.0)
+
+    async def refuse(self, error: RequestError) -> Outcome:
+        """Counts a request that was refused before it came here, and raises why."""
+        self.refused(type(error).__name__)
+        raise error
 
     def status(self) -> ModelStatus:
         """Returns the model as it stands."""
@@ -162,7 +167,7 @@ class Model:
                 self._require_name(lane)
             except BaseException as error:
                 await lane.close()
-                if isinstance(error, ToposError | OSError):
+                if isinstance(error, ToposError):
                     self._refusal = f"the last reload was refused: {error}"
                     self._ledger.reload(self.status().version, self._refusal)
                 raise
@@ -184,9 +189,11 @@ class Model:
     def _seconds(self, deadline: float | None) -> float | None:
         if deadline is None:
             return self._settings.deadline
-        if not deadline > 0.0 or not math.isfinite(deadline):
-            raise RequestError("deadline", f"needs seconds above zero, got {deadline!r}")
-        return deadline
+        # Refused as all else is, before a loop's timer is set to it.
+        if not is_time(deadline) or not deadline > 0.0:
+            needs = f"needs seconds above zero and {MOST_SECONDS:g} at most"
+            raise RequestError("deadline", f"{needs}, got {shown(deadline)}")
+        return float(deadline)
 
     def _reason(self) -> str:
         if self._draining:

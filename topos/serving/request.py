@@ -22,14 +22,14 @@ class Request:
     """An admitted request; `future` gets its results in the order of the description.
 
     `rows` is one where calls have no rows of their own; the first `taken` of them are in calls.
-    On the loop's clock, it came at `came` and is `due` then, if ever; `began` is the same moment
-    on `time.perf_counter`, as a loop's clock may tell no more than milliseconds. Once fulfilled,
-    `version` is the one that answered.
+    On the loop's clock, it came at `came` and is `due` then, `seconds` later, if ever; `began` is
+    the same moment on `time.perf_counter`, as a loop's clock may tell no more than milliseconds.
+    Once fulfilled, `version` is the one that answered.
     """
 
     __slots__ = (
-        *("_left", "_parts", "began", "came", "due", "future", "inputs", "rows", "size", "taken"),
-        "version",
+        *("_left", "_parts", "began", "came", "due", "future", "inputs", "rows", "seconds"),
+        *("size", "taken", "version"),
     )
 
     def __init__(
@@ -38,6 +38,7 @@ class Request:
         loop = asyncio.get_running_loop()
         self.inputs, self.rows, self.size = inputs, rows, size
         self.began, self.came = time.perf_counter(), loop.time()
+        self.seconds = seconds
         self.due = None if seconds is None else self.came + seconds
         self.future: asyncio.Future[list[Array]] = loop.create_future()
         self.version = ""

@@ -6,18 +6,22 @@ import asyncio
 import os
 import threading
 from collections.abc import Awaitable, Coroutine, Mapping, Sequence
+from concurrent.futures import CancelledError, Future
+from contextlib import suppress
 from typing import Any, Self, TypeVar
 
 import numpy.typing as npt
 
 from topos.engine import Numerics
 from topos.errors import ArgumentError, BundleError
+from topos.serving.admission import converted
 from topos.serving.background import BackgroundLoop
-from topos.serving.counters import Counters, Observer
-from topos.serving.errors import DrainingError, UnknownModelError
-from topos.serving.messages import Origin, encode
+from topos.serving.counters import Counters, Observer, observers_of
+from topos.serving.errors import DrainingError, RequestError, UnknownModelError
 from topos.serving.model import Model
+from topos.serving.origins import Folder, origins_of
 from topos.serving.outcome import Outcome
+from topos.serving.seconds import patience, shown
 from topos.serving.settings import Settings
 from topos.serving.status import ModelStatus
 
@@ -25,7 +29,6 @@ __all__ = ["Session"]
 
 Array = npt.NDArray[Any]
 Result = TypeVar("Result")
-Folder = str | os.PathLike[str]
 
 
 class Session:
@@ -48,26 +51,18 @@ class Session:
         cache: Folder | None = None,
         observers: Sequence[Observer] = (),
     ) -> None:
-        paths = [bundles] if isinstance(bundles, str | os.PathLike) else list(bundles)
-        if not paths:
-            raise ArgumentError("a session needs one bundle or more, got none")
-        self._origins = [
-            Origin(
-                os.path.abspath(path),
-                runtime,
-                Numerics.of(numerics).value,
-                dict(options or {}),
-                None if cache is None else os.path.abspath(cache),
-            )
-            for path in paths
-        ]
-        _require_plain(self._origins[0])
+        self._origins = origins_of(bundles, runtime, numerics, options, cache)
+        if not isinstance(settings, Settings | None):
+            raise ArgumentError(f"settings need a Settings, got {shown(settings)}")
         self._settings = settings or Settings()
-        self._observers = tuple(observers)
+        self._observers = observers_of(observers)
         self._models: dict[str, Model] = {}
         self._loop: asyncio.AbstractEventLoop | None = None
         self._background: BackgroundLoop | None = None
         self._opening = threading.Lock()
+        # A signal's handler may come in between and send something itself.
+        self._sending = threading.RLock()
+        self._process = 0
 
     def open(self) -> Self:
         """Starts every model's worker, on a loop in the background, and returns this session.
@@ -78,7 +73,7 @@ class Session:
         with self._opening:
             self._require_closed()
             background = BackgroundLoop("topos session")
-            self._loop = background.loop
+            self._loop, self._process = background.loop, os.getpid()
             try:
                 self._wait(self._start())
             except BaseException:
@@ -91,7 +86,7 @@ class Session:
     async def open_async(self) -> Self:
         """Starts every model's worker on the running loop, as `open` does."""
         self._require_closed()
-        self._loop = asyncio.get_running_loop()
+        self._loop, self._process = asyncio.get_running_loop(), os.getpid()
         try:
             await self._start()
         except BaseException:
@@ -107,9 +102,10 @@ class Session:
         An input of a batched model has rows in front, any number that the settings admit, and so
         have its results; arrays must not change until then. `deadline` is in seconds from now.
         Raises `RequestError`, `TooLargeError`, `UnknownModelError`, `BusyError`, `DeadlineError`,
-        `DrainingError`, `NotReadyError` or `WorkerError`. Any thread but the session's may call.
+        `DrainingError`, `NotReadyError` or `WorkerError`. Any thread but the session's may call,
+        of the process that opened the session.
         """
-        return self._wait(self._model(model).infer(inputs, deadline)).results
+        return self._wait(self._asked(model, inputs, deadline)).results
 
     async def infer_async(
         self, model: str, inputs: Mapping[str, npt.ArrayLike], *, deadline: float | None = None
@@ -125,7 +121,9 @@ class Session:
         A reload, or a worker that starts again on a bundle that was replaced, may come in between
         a look at `model` and the answer.
         """
-        return self._here(self._model(model).infer(inputs, deadline))
+        if _running() is self._loop:
+            return self._model(model).infer(inputs, deadline)
+        return self._here(self._asked(model, inputs, deadline))
 
     def models(self) -> tuple[ModelStatus, ...]:
         """Returns the status of every model, in the order of the bundles."""
@@ -163,15 +161,24 @@ class Session:
         return await self._here(self._model(name).reload())
 
     def drain(self, seconds: float) -> bool:
-        """Takes no more requests, and returns whether all were answered within `seconds`."""
-        return self._wait(self._drain(seconds))
+        """Takes no more requests, and returns whether all were answered within `seconds`.
+
+        Raises `ArgumentError` where `seconds` is no number from zero on.
+        """
+        return self._wait(self._drain(patience(seconds)))
 
     async def drain_async(self, seconds: float) -> bool:
         """Returns what `drain` returns."""
-        return await self._here(self._drain(seconds))
+        return await self._here(self._drain(patience(seconds)))
 
     def close(self) -> None:
-        """Ends all workers; what still waits fails with `DrainingError`. Again it does nothing."""
+        """Ends all workers; what still waits fails with `DrainingError`. Again it does nothing.
+
+        Nor does it in a process that was forked since: the workers are those of the other one.
+        """
+        # Whoever held the lock when the process was forked does not let go of it in here.
+        if self._is_elsewhere():
+            return
         with self._opening:
             background, self._background = self._background, None
             if background is None:
@@ -181,9 +188,12 @@ class Session:
 
     async def close_async(self) -> None:
         """Closes a session that was opened by `open_async`."""
+        if self._is_elsewhere():
+            return
         models, self._models = self._models, {}
         await asyncio.gather(*(model.close() for model in models.values()))
-        self._loop = None
+        with self._sending:
+            self._loop = None
 
     def __enter__(self) -> Self:
         return self.open()
@@ -220,43 +230,66 @@ class Session:
         try:
             return self._models[name]
         except (KeyError, TypeError):
-            if self._loop is None:
+            # A session that closes has none left, and one that is open has some.
+            if not self._models:
                 raise DrainingError("the session is not open") from None
             raise UnknownModelError(name, tuple(self._models)) from None
 
+    def _asked(
+        self, name: str, inputs: Mapping[str, npt.ArrayLike], deadline: float | None
+    ) -> Coroutine[Any, Any, Outcome]:
+        """Returns what asks a model, for the loop to run; `inputs` are read here and now.
+
+        What a caller's class does to become an array may take long, and others wait for the loop.
+        """
+        model = self._model(name)
+        try:
+            return model.infer(converted(inputs), deadline)
+        except RequestError as error:
+            return model.refuse(error)
+
     def _here(self, coroutine: Coroutine[Any, Any, Result]) -> Awaitable[Result]:
         """Returns what awaits `coroutine`, run on the session's loop, wherever the caller is."""
-        loop = self._loop
-        if loop is None or loop is asyncio.get_running_loop():
+        if self._loop is asyncio.get_running_loop():
             return coroutine
-        return asyncio.wrap_future(asyncio.run_coroutine_threadsafe(coroutine, loop))
+        return asyncio.wrap_future(self._sent(coroutine))
 
     def _wait(self, coroutine: Coroutine[Any, Any, Result]) -> Result:
         """Returns what `coroutine` returns, run on the session's loop by a thread that waits."""
-        loop = self._loop
-        if loop is None or _running() is loop:
+        if self._loop is not None and _running() is self._loop:
             coroutine.close()
-            if loop is None:
-                raise DrainingError("the session is not open")
             raise ArgumentError("a session's own loop cannot wait for it: await infer_async")
-        future = asyncio.run_coroutine_threadsafe(coroutine, loop)
+        future = self._sent(coroutine)
         try:
             return future.result()
+        except CancelledError:
+            raise DrainingError("the session was closed before the request was served") from None
         except BaseException:
             # An interrupt of the thread that waits leaves nothing running for it.
             future.cancel()
             raise
 
+    def _sent(self, coroutine: Coroutine[Any, Any, Result]) -> Future[Result]:
+        """Returns the future of `coroutine` on the session's loop, which another thread runs."""
+        reason = "the session is not open"
+        if self._is_elsewhere():
+            reason = "a session lives in the process that opened it, not in one forked from that"
+        else:
+            # What is sent before the session closes is run before its loop stops.
+            with self._sending, suppress(RuntimeError):
+                if self._loop is not None:
+                    return asyncio.run_coroutine_threadsafe(coroutine, self._loop)
+        # The loop may also be the caller's own, who stopped it.
+        coroutine.close()
+        raise DrainingError(reason)
+
+    def _is_elsewhere(self) -> bool:
+        """Whether the session was opened by the process that this one was forked from."""
+        return self._loop is not None and self._process != os.getpid()
+
     def _require_closed(self) -> None:
         if self._loop is not None:
             raise ArgumentError("a session opens once, and this one is open")
-
-
-def _require_plain(origin: Origin) -> None:
-    try:
-        encode(origin)
-    except (TypeError, OverflowError) as error:
-        raise ArgumentError(f"options need numbers and texts, got {origin.options}") from error
 
 
 def _running() -> asyncio.AbstractEventLoop | None:

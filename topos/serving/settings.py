@@ -6,12 +6,16 @@ from dataclasses import dataclass, fields
 from typing import Final, Literal
 
 from topos.errors import ArgumentError
+from topos.serving.seconds import MOST_SECONDS, is_time, shown
 
 __all__ = ["Isolation", "Settings"]
 
 Isolation = Literal["thread", "process"]
 
 ISOLATIONS: Final = ("thread", "process")
+TIMES: Final = frozenset(
+    ("max_delay", "deadline", "start_seconds", "call_seconds", "backoff", "max_backoff")
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -21,7 +25,7 @@ class Settings:
     `isolation` says where a model runs: in a worker process of its own, which may crash or hang
     without harm to the session, or in a thread of this process. A request waits `max_delay` at
     most for others to share its call; zero gathers only what waits while the worker is busy.
-    `batching=False` runs every request by itself.
+    `batching=False` runs every request by itself. No time is longer than 1e8 seconds.
     """
 
     isolation: Isolation = "thread"
@@ -46,10 +50,13 @@ class Settings:
             if field.name in ("isolation", "batching") or (field.name, value) == ("deadline", None):
                 continue
             _require_number(field.name, value, zero=field.name == "max_delay")
+            if field.name in TIMES and not is_time(value):
+                most = f"{MOST_SECONDS:g} seconds at most"
+                raise ArgumentError(f"{field.name} needs {most}, got more")
 
 
 def _require_number(name: str, value: object, zero: bool) -> None:
     number = isinstance(value, int | float) and not isinstance(value, bool)
     if not number or not (value > 0 or (zero and value == 0)):  # type: ignore[operator]
         least = "from zero on" if zero else "above zero"
-        raise ArgumentError(f"{name} needs a number {least}, got {value!r}")
+        raise ArgumentError(f"{name} needs a number {least}, got {shown(value)}")

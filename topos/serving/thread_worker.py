@@ -9,7 +9,7 @@ import time
 from queue import SimpleQueue
 from typing import Final
 
-from topos.errors import ToposError
+from topos.errors import CrashError, ToposError
 from topos.serving.arena import Arena
 from topos.serving.loaded import LoadedModel, brief
 from topos.serving.messages import Answer, Call, Failed, Origin
@@ -44,10 +44,16 @@ class ThreadWorker(Worker):
     async def start(cls, origin: Origin, settings: Settings) -> ThreadWorker:
         """Returns a worker once its model is loaded.
 
-        Raises what loading does, and `TimeoutError` where it takes longer than the settings say.
+        Raises what loading does, and `CrashError` where it takes longer than the settings say.
         """
-        async with asyncio.timeout(settings.start_seconds):
-            return cls(await asyncio.to_thread(LoadedModel.load, origin))
+        try:
+            async with asyncio.timeout(settings.start_seconds) as limit:
+                return cls(await asyncio.to_thread(LoadedModel.load, origin))
+        except TimeoutError as error:
+            if not limit.expired():
+                raise
+            seconds = settings.start_seconds
+            raise CrashError(f"the worker was not ready within {seconds:g} seconds") from error
 
     def submit(self, number: int, program: int, alone: bool = False) -> None:
         """Hands the call to the thread, or runs it here where it is alone and quick."""

@@ -17,7 +17,7 @@ from typing import Final
 
 from topos.errors import ToposError
 from topos.serving.arena import Arena
-from topos.serving.loaded import LoadedModel, brief
+from topos.serving.loaded import LoadedModel, brief, refusal
 from topos.serving.messages import (
     Answer,
     Call,
@@ -33,6 +33,7 @@ from topos.serving.standby import Patience
 
 # How long after the session's own limit the system ends a process whose session is gone.
 GRACE_SECONDS: Final = 5.0
+LONGEST_REASON: Final = 2**16
 
 
 def main(descriptor: int, memory: int, seconds: float) -> None:
@@ -45,14 +46,22 @@ def main(descriptor: int, memory: int, seconds: float) -> None:
         incoming = Incoming(connection)
         try:
             model = LoadedModel.load(origin_of(incoming.body() or b""))
-        except ToposError as error:
-            connection.sendall(encode(Refused(type(error).__name__, str(error))))
+        # To die of it would pass for a crash, which is tried again for as long as the session is.
+        except Exception as error:
+            connection.sendall(encode(_refused(error)))
             return
         # What loading made stays for good, and no search for garbage need go through it again.
         gc.collect()
         gc.freeze()
         connection.sendall(encode(Ready(model.description)))
         _serve(model, connection, incoming, memory, seconds + GRACE_SECONDS)
+
+
+def _refused(error: Exception) -> Refused:
+    told = refusal(error)
+    # A message may be of any length, and hold names of files that are no text.
+    reason = str(told)[:LONGEST_REASON].encode(errors="backslashreplace").decode()
+    return Refused(type(told).__name__, reason)
 
 
 def _serve(

@@ -13,7 +13,7 @@ from topos.serving.errors import DrainingError, NotReadyError, RequestError, Ser
 from topos.serving.http.answer import Answer, compressed
 from topos.serving.http.body import Bodies, Body
 from topos.serving.http.exchange import Exchange
-from topos.serving.http.refusals import MethodError, UnknownPathError
+from topos.serving.http.refusals import ClientGoneError, MethodError, UnknownPathError
 from topos.serving.http.request import Inference, read_inference
 from topos.serving.http.response import write_response
 from topos.serving.outcome import Outcome
@@ -90,7 +90,8 @@ class Inferences:
         except ServingError as error:
             # What the session took it counts itself.
             if not taken:
-                self._session.refused(name, type(error).__name__)
+                gone = isinstance(error, ClientGoneError)
+                self._session.refused(name, "cancelled" if gone else type(error).__name__)
             raise
         finally:
             self.under_way -= 1

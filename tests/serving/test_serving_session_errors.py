@@ -1,0 +1,309 @@
+"""What a session says of arguments, times, processes and bundles that it cannot serve with."""
+
+from __future__ import annotations
+
+import asyncio
+import multiprocessing
+import os
+import signal
+import threading
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from tests.serving.serving_bundles import FEATURES, exported_mlp, truth
+from topos.bundle import Program
+from topos.errors import ArgumentError, BundleError, CrashError, UnavailableError
+from topos.serving import DeadlineError, DrainingError, RequestError, Session, Settings
+from topos.serving.loaded import LoadedModel
+from topos.serving.messages import Origin, Refused
+from topos.serving.origins import origins_of
+from topos.serving.process_worker import ProcessWorker
+from topos.serving.seconds import patience, shown
+from topos.serving.worker_main import _refused
+
+X = np.arange(2 * FEATURES, dtype=np.float32).reshape(2, FEATURES)
+
+
+@pytest.fixture(scope="module")
+def bundle(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("bundles") / "mlp"
+    exported_mlp(path, rows=(1, 4))
+    return path
+
+
+@pytest.fixture(scope="module")
+def session(bundle: Path) -> Iterator[Session]:
+    with Session(bundle, runtime="interpreter") as session:
+        yield session
+
+
+@pytest.mark.parametrize(
+    "name", ["max_delay", "deadline", "start_seconds", "call_seconds", "backoff", "max_backoff"]
+)
+@pytest.mark.parametrize(
+    "value", [float("inf"), 9.3e9, 10**400, 10**5000, float("nan"), "x"], ids=shown
+)
+def test_a_time_is_one_that_a_timer_takes(name: str, value: Any) -> None:
+    with pytest.raises(ArgumentError, match=f"^{name} needs "):
+        Settings(**{name: value})
+
+
+def test_the_longest_time_serves(bundle: Path) -> None:
+    settings = Settings(isolation="process", call_seconds=1e8, start_seconds=1e8, deadline=1e8)
+    with Session(bundle, runtime="interpreter", settings=settings) as session:
+        assert session.infer("mlp", {"x": X})["scores"].tobytes() == truth(X).tobytes()
+        assert session.counters("mlp").restarts == 0
+
+
+@pytest.mark.parametrize(
+    "deadline", [10**400, 10**5000, 1e300, "x", [], True, 1j, np.array([1.0, 2.0]), b"1"], ids=shown
+)
+def test_a_deadline_is_a_time(session: Session, deadline: Any) -> None:
+    with pytest.raises(RequestError, match=r"^deadline: needs seconds above zero and 1e\+08 at"):
+        session.infer("mlp", {"x": X}, deadline=deadline)
+
+
+@pytest.mark.parametrize("deadline", [np.float32(20), np.int64(20), 20])
+def test_a_deadline_is_any_real_number(session: Session, deadline: Any) -> None:
+    assert session.infer("mlp", {"x": X}, deadline=deadline)["scores"].shape == (2, 3)
+
+
+def test_a_tiny_deadline_is_told_as_it_was(bundle: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(LoadedModel, "run", lambda *_: time.sleep(0.2))
+    with (
+        Session(bundle, runtime="interpreter") as session,
+        pytest.raises(DeadlineError, match=r"within the deadline of 1e-12 seconds$"),
+    ):
+        session.infer("mlp", {"x": X}, deadline=1e-12)
+
+
+@pytest.mark.parametrize("seconds", ["x", -1, None, float("nan"), True, []])
+def test_a_drain_needs_a_time(session: Session, seconds: Any) -> None:
+    with pytest.raises(ArgumentError, match=r"^a drain needs seconds from zero on, got "):
+        session.drain(seconds)
+    assert session.model("mlp").ready
+
+
+def test_patience_without_end_is_the_longest_there_is() -> None:
+    assert [patience(each) for each in (0, 1.5, float("inf"), 10**400)] == [0.0, 1.5, 1e8, 1e8]
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({"bundles": 5}, "bundles need a folder or more, got 5"),
+        ({"bundles": None}, "bundles need a folder or more, got None"),
+        ({"bundles": b"x"}, "bundles needs the path of a folder, got 120"),
+        ({"bundles": [None]}, "bundles needs the path of a folder, got None"),
+        ({"bundles": "\0"}, r"bundles needs the path of a folder, got '\x00'"),
+        ({"runtime": 5}, "runtime needs the name of one, got 5"),
+        ({"options": 5}, "options need names mapped to values, got 5"),
+        ({"options": {1: 2}}, "options need names mapped to values, got {1: 2}"),
+        ({"settings": 5}, "settings need a Settings, got 5"),
+        ({"settings": {}}, "settings need a Settings, got {}"),
+        ({"observers": 5}, "observers need a sequence, got 5"),
+        ({"cache": 5}, "cache needs the path of a folder, got 5"),
+        ({"cache": b"x"}, "cache needs the path of a folder, got b'x'"),
+    ],
+)
+def test_a_session_says_what_it_needs(given: Any, message: str) -> None:
+    with pytest.raises(ArgumentError) as caught:
+        Session(**{"bundles": "somewhere", **given})
+    assert str(caught.value) == message
+
+
+def test_an_observer_has_every_hook() -> None:
+    hooks = "request_finished, call_finished, worker_restarted, reload_finished"
+    with pytest.raises(ArgumentError, match=f"^an observer needs {hooks}, got 5$"):
+        Session("somewhere", observers=[5])  # type: ignore[list-item]
+
+
+def test_paths_that_are_no_text_are_refused() -> None:
+    with pytest.raises(ArgumentError, match="of text"):
+        origins_of("\udc80", "xla", "fast", None, None)
+
+
+class Lazy:
+    """Becomes an array by a way of its own, which tells the thread that it ran on."""
+
+    def __init__(self, become: Callable[[], Any]) -> None:
+        self.become = become
+        self.threads: list[int] = []
+
+    def __array__(self, *_: Any, **__: Any) -> Any:
+        self.threads.append(threading.get_ident())
+        return self.become()
+
+
+def raise_error(error: BaseException) -> Any:
+    raise error
+
+
+def test_an_argument_becomes_an_array_on_the_thread_of_its_owner(session: Session) -> None:
+    lazy = Lazy(lambda: X)
+    answer = session.infer("mlp", {"x": lazy})
+    assert answer["scores"].tobytes() == truth(X).tobytes()
+    asyncio.run(session.infer_async("mlp", {"x": lazy}))
+    assert set(lazy.threads) == {threading.get_ident()}
+
+
+def test_an_argument_that_is_no_array_is_counted_and_harms_nobody(session: Session) -> None:
+    before = session.counters("mlp").outcomes.get("RequestError", 0)
+    with pytest.raises(RequestError, match=r"^x: needs an array, got Lazy$"):
+        session.infer("mlp", {"x": Lazy(lambda: raise_error(KeyError("x")))})
+    assert session.counters("mlp").outcomes["RequestError"] == before + 1
+    with pytest.raises(SystemExit):
+        session.infer("mlp", {"x": Lazy(lambda: raise_error(SystemExit(3)))})
+    assert session.infer("mlp", {"x": X}, deadline=10.0)["scores"].shape == (2, 3)
+
+
+def spoiled(_: Any) -> Any:
+    raise ValueError("of all things")
+
+
+def test_a_start_that_fails_in_any_way_refuses_the_bundle(
+    bundle: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(LoadedModel, "load", spoiled)
+    told = "^the bundle cannot be loaded: ValueError: of all things$"
+    with pytest.raises(BundleError, match=told):
+        Session(bundle, runtime="interpreter").open()
+
+
+def test_a_process_that_fails_at_its_start_refuses_with_the_reason() -> None:
+    told = "the bundle cannot be loaded: "
+    assert _refused(ValueError("x\udc80")) == Refused("BundleError", f"{told}ValueError: x\\udc80")
+    assert _refused(MemoryError()).kind == "UnavailableError"
+    assert _refused(ArgumentError("as it is")) == Refused("ArgumentError", "as it is")
+
+
+def test_a_worker_process_refuses_an_origin_of_nonsense() -> None:
+    async def start() -> None:
+        origin = Origin(5, "interpreter", "fast", {}, None)  # type: ignore[arg-type]
+        await ProcessWorker.start(origin, Settings())
+
+    with pytest.raises(BundleError, match=r"^the bundle cannot be loaded: ValidationError: "):
+        asyncio.run(start())
+
+
+def test_every_call_of_a_sample_is_run(bundle: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    sample = Program.sample
+
+    def spoiled_last(program: Program) -> Any:
+        first = sample(program)[0]
+        wrong = {name: array + 1 for name, array in first.results.items()}
+        return (first, first._replace(results=wrong))
+
+    monkeypatch.setattr(Program, "sample", spoiled_last)
+    with pytest.raises(BundleError, match=r"scores within .* of the oracle's"):
+        Session(bundle, runtime="interpreter").open()
+
+
+def test_a_reload_that_takes_too_long_says_so(
+    bundle: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with Session(bundle, runtime="interpreter") as session:
+        session._models["mlp"]._settings = Settings(start_seconds=0.1)
+        released = threading.Event()
+        monkeypatch.setattr(LoadedModel, "load", lambda _: released.wait(20.0))
+        with pytest.raises(CrashError, match=r"^the worker was not ready within 0\.1 seconds$"):
+            session.reload("mlp")
+        released.set()
+        told = "the last reload was refused: the worker was not ready within 0.1 seconds"
+        assert session.model("mlp").reason == told
+
+
+@pytest.mark.parametrize("error", [OSError(24, "Too many open files"), MemoryError()])
+def test_a_reload_that_lacks_something_is_refused_with_the_reason(
+    bundle: Path, monkeypatch: pytest.MonkeyPatch, error: Exception
+) -> None:
+    with Session(bundle, runtime="interpreter") as session:
+        monkeypatch.setattr(LoadedModel, "load", lambda _: raise_error(error))
+        with pytest.raises(UnavailableError, match=type(error).__name__):
+            session.reload("mlp")
+        assert type(error).__name__ in session.model("mlp").reason
+        assert session.counters("mlp").refused_reloads == 1
+
+
+def ask_until_refused(session: Session, ended: list[type]) -> None:
+    try:
+        while True:
+            session.infer("mlp", {"x": X})
+    except BaseException as error:
+        ended.append(type(error))
+
+
+def test_a_session_that_closes_is_draining(bundle: Path) -> None:
+    for _ in range(5):
+        session, ended = Session(bundle, runtime="interpreter").open(), list[type]()
+        threads = [
+            threading.Thread(target=ask_until_refused, args=(session, ended), daemon=True)
+            for _ in range(4)
+        ]
+        for thread in threads:
+            thread.start()
+        time.sleep(0.03)
+        session.close()
+        for thread in threads:
+            thread.join(20.0)
+        assert ended == [DrainingError] * 4
+
+
+def test_a_model_is_not_unknown_while_its_session_closes(bundle: Path) -> None:
+    async def serve() -> None:
+        session = await Session(bundle, runtime="interpreter").open_async()
+        closing = asyncio.create_task(session.close_async())
+        await asyncio.sleep(0)
+        assert not closing.done()
+        with pytest.raises(DrainingError):
+            await session.infer_async("mlp", {"x": X})
+        await closing
+
+    asyncio.run(serve())
+
+
+def use_inherited(session: Session, told: Any) -> None:
+    """Runs in a process that was forked from that of the session."""
+    for use in (
+        lambda: session.infer("mlp", {"x": X}),
+        lambda: session.reload("mlp"),
+        lambda: session.drain(1.0),
+        lambda: asyncio.run(session.infer_async("mlp", {"x": X})),
+    ):
+        try:
+            use()
+        except DrainingError as error:
+            told.send(str(error))
+    session.close()
+    told.send("closed")
+
+
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")
+def test_a_session_lives_in_the_process_that_opened_it(session: Session) -> None:
+    forking = multiprocessing.get_context("fork")
+    ours, theirs = forking.Pipe(duplex=False)
+    child = forking.Process(target=use_inherited, args=(session, theirs))
+    child.start()
+    try:
+        told = [ours.recv() for _ in range(5) if ours.poll(10.0)]
+    finally:
+        child.kill()
+        child.join()
+    reason = "a session lives in the process that opened it, not in one forked from that"
+    assert told == [reason] * 4 + ["closed"]
+    assert session.infer("mlp", {"x": X})["scores"].shape == (2, 3)
+
+
+def test_a_worker_outlives_the_terminal_of_its_session(bundle: Path) -> None:
+    settings = Settings(isolation="process")
+    with Session(bundle, runtime="interpreter", settings=settings) as session:
+        worker = session._models["mlp"]._lane._worker
+        assert isinstance(worker, ProcessWorker)
+        os.kill(worker.pid, signal.SIGHUP)
+        assert session.infer("mlp", {"x": X})["scores"].shape == (2, 3)
+        assert session.counters("mlp").restarts == 0
