@@ -208,7 +208,7 @@ def _oversized(headers: Mapping[str, str], limit: int) -> Iterator[Malformed]:
     made = {"inputs": [many | {"parameters": {"binary_data_size": 4096 * 256}}]}
     text = json.dumps(made).encode()
     rows = message(INFER, {**headers, HEADER: str(len(text))}, text)
-    yield Malformed("rows that are not there", rows, "inputs[0]", 400)
+    yield Malformed("rows that are not there", rows, "inputs[0]", 413)
 
 
 def _no_http() -> Iterator[Malformed]:

@@ -59,7 +59,7 @@ def read_inputs(
         shape = _shape(sent, port, model.batched, field)
         if model.batched and most_rows is not None and shape[0] > most_rows:
             reason = f"needs {most_rows} rows at most, got {shown(shape[0])}"
-            raise TooLargeError(sent.name, reason)
+            raise TooLargeError(f"{field}.shape", reason)
         if model.batched and rows not in (0, shape[0]):
             reason = f"has {shape[0]} rows, the inputs before it have {rows}"
             raise RequestError(f"{field}.shape", reason)
