@@ -46,7 +46,9 @@ def read(body: bytes) -> None:
 @pytest.mark.parametrize("rows", ["65", "5000000", LONGEST, "18446744073709551616"])
 def test_more_rows_than_are_taken_are_refused_before_their_numbers(rows: str) -> None:
     # These data would be refused as what they are.
-    with pytest.raises(TooLargeError, match=r"^inputs\[0\]\.shape: needs 64 rows at most, got ") as found:
+    with pytest.raises(
+        TooLargeError, match=r"^inputs\[0\]\.shape: needs 64 rows at most, got "
+    ) as found:
         read(text(rows, data="[[], []]"))
     assert len(str(found.value)) < 200
 
