@@ -283,7 +283,8 @@ def use_inherited(session: Session, told: Any) -> None:
     told.send("closed")
 
 
-@pytest.mark.filterwarnings("ignore::DeprecationWarning")
+# Where another test of this process imported jax, it warns of any fork.
+@pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore:os.fork:RuntimeWarning")
 def test_a_session_lives_in_the_process_that_opened_it(session: Session) -> None:
     forking = multiprocessing.get_context("fork")
     ours, theirs = forking.Pipe(duplex=False)

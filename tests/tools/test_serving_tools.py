@@ -16,6 +16,10 @@ import pytest
 
 from tests.project.paths import ROOT
 
+# A server is forked with what ends it beside its parent; where another test of this process has
+# imported jax, that warns of any fork.
+pytestmark = pytest.mark.filterwarnings("ignore:os.fork:RuntimeWarning")
+
 TOOLS = ROOT / "tools"
 LIMIT = 150.0
 
