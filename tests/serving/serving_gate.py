@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+import pytest
 
 from tests.serving.serving_bundles import FEATURES, truth
 from topos.errors import ExecutionError
@@ -17,7 +19,7 @@ from topos.serving import Session, Settings
 from topos.serving.arena import Arena
 from topos.serving.loaded import LoadedModel
 
-__all__ = ["Body", "Gate", "answered", "asked", "drawn", "eventually", "served"]
+__all__ = ["Body", "Gate", "answered", "asked", "drawn", "eventually", "gated", "served"]
 
 Array = npt.NDArray[Any]
 Body = Callable[[Session], Awaitable[None]]
@@ -43,6 +45,17 @@ class Gate:
             if any((each == number).any() for each in arena.inputs[program]):
                 raise ExecutionError(f"{number:g} is poison")
         self._run(model, program, arena)
+
+
+@contextmanager
+def gated(monkeypatch: pytest.MonkeyPatch) -> Iterator[Gate]:
+    """Puts a gate before every call of a model in this process, and opens it at the end."""
+    gate = Gate()
+    monkeypatch.setattr(
+        LoadedModel, "run", lambda model, program, arena: gate.run(model, program, arena)
+    )
+    yield gate
+    gate.opened.set()
 
 
 async def eventually(holds: Any) -> None:

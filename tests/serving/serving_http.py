@@ -20,7 +20,19 @@ from topos.serving import Session, Settings
 from topos.serving.http import Application, Limits, Observers, Token
 from topos.serving.http.server import configuration
 
-__all__ = ["Reply", "Server", "ask", "binary", "exchanged", "infer", "reply", "request", "running"]
+__all__ = [
+    "Reply",
+    "Server",
+    "ask",
+    "binary",
+    "closed",
+    "connected",
+    "exchanged",
+    "infer",
+    "reply",
+    "request",
+    "running",
+]
 
 # Far more than anything takes, for a machine that does much else.
 SECONDS = 60.0
@@ -156,3 +168,15 @@ def binary(rows: npt.NDArray[np.float32], **more: Any) -> tuple[bytes, dict[str,
     parameters = {"binary_data_output": True}
     text = json.dumps({"inputs": [tensor], "parameters": parameters, **more}).encode()
     return text + rows.tobytes(), {"Inference-Header-Content-Length": str(len(text))}
+
+
+def connected(server: Server) -> socket.socket:
+    return socket.create_connection(("127.0.0.1", server.port), timeout=SECONDS)
+
+
+def closed(connection: socket.socket) -> bool:
+    """Whether the server has closed the connection, or does so within the client's patience."""
+    try:
+        return connection.recv(1) == b""
+    except ConnectionResetError:
+        return True

@@ -10,14 +10,13 @@ import numpy as np
 import pytest
 
 from tests.serving.serving_bundles import FEATURES, exported_mlp, exported_total
-from tests.serving.serving_gate import Gate, answered, asked, drawn, eventually, served
+from tests.serving.serving_gate import Gate, answered, asked, drawn, eventually, gated, served
 from topos.serving import (
     Session,
     Settings,
     WorkerError,
 )
 from topos.serving.batcher import Batcher
-from topos.serving.loaded import LoadedModel
 from topos.serving.request import Request
 
 
@@ -31,12 +30,8 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def gate(monkeypatch: pytest.MonkeyPatch) -> Iterator[Gate]:
-    gate = Gate()
-    monkeypatch.setattr(
-        LoadedModel, "run", lambda model, program, arena: gate.run(model, program, arena)
-    )
-    yield gate
-    gate.opened.set()
+    with gated(monkeypatch) as gate:
+        yield gate
 
 
 def test_what_waits_while_the_worker_is_busy_goes_together(folder: Path, gate: Gate) -> None:

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from tests.serving.serving_bundles import FEATURES, exported_mlp, exported_total
-from tests.serving.serving_gate import Gate, answered, asked, drawn, eventually, served
+from tests.serving.serving_gate import Gate, answered, asked, drawn, eventually, gated, served
 from topos.serving import (
     BusyError,
     DeadlineError,
@@ -23,7 +23,6 @@ from topos.serving import (
     TooLargeError,
 )
 from topos.serving.background import BackgroundLoop
-from topos.serving.loaded import LoadedModel
 
 
 @pytest.fixture(scope="module")
@@ -36,12 +35,8 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def gate(monkeypatch: pytest.MonkeyPatch) -> Iterator[Gate]:
-    gate = Gate()
-    monkeypatch.setattr(
-        LoadedModel, "run", lambda model, program, arena: gate.run(model, program, arena)
-    )
-    yield gate
-    gate.opened.set()
+    with gated(monkeypatch) as gate:
+        yield gate
 
 
 def test_an_observer_that_fails_loses_no_request(folder: Path, gate: Gate) -> None:

@@ -12,9 +12,10 @@ import pytest
 
 from tests.serving.serving_bundles import exported_mlp, truth
 from tests.serving.serving_http import (
-    SECONDS,
     Server,
     binary,
+    closed,
+    connected,
     exchanged,
     infer,
     reply,
@@ -52,18 +53,6 @@ def _still_serves(server: Server) -> Iterator[None]:
     answer = exchanged(server.port, request("POST", INFER, body, headers))
     assert answer.status == 200
     assert answer.body.endswith(truth(ROWS).tobytes())
-
-
-def connected(server: Server) -> socket.socket:
-    return socket.create_connection(("127.0.0.1", server.port), timeout=SECONDS)
-
-
-def closed(connection: socket.socket) -> bool:
-    """Whether the server has closed the connection, or does so within the client's patience."""
-    try:
-        return connection.recv(1) == b""
-    except ConnectionResetError:
-        return True
 
 
 def test_a_connection_is_kept_and_takes_requests_one_after_another(server: Server) -> None:

@@ -14,8 +14,9 @@ import pytest
 
 from tests.serving.serving_bundles import exported_mlp
 from tests.serving.serving_http import (
-    SECONDS,
     Server,
+    closed,
+    connected,
     exchanged,
     infer,
     reply,
@@ -40,10 +41,6 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
         yield server
 
 
-def connected(server: Server) -> socket.socket:
-    return socket.create_connection(("127.0.0.1", server.port), timeout=SECONDS)
-
-
 def authorized(method: str, path: str, body: bytes = b"", **more: Any) -> bytes:
     headers = {name.replace("_", "-"): value for name, value in more.items()}
     return request(method, path, body, {"authorization": "Bearer secret", **headers})
@@ -66,13 +63,6 @@ def statuses(connection: socket.socket, count: int) -> list[int]:
                 length = int(value) if name == b"content-length" else length
             stream.read(length)
     return found
-
-
-def closed(connection: socket.socket) -> bool:
-    try:
-        return connection.recv(1) == b""
-    except ConnectionResetError:
-        return True
 
 
 def test_the_fields_of_trailers_count_for_nothing(server: Server) -> None:

@@ -1,17 +1,20 @@
-"""What the subcommands share: reading a file, telling a fault, laying out a table."""
+"""What the subcommands share: arguments, reading a file, telling a fault, laying out a table."""
 
 from __future__ import annotations
 
 import errno
 import sys
+from argparse import ArgumentParser
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
+from topos import runtimes
+from topos.engine import Numerics
 from topos.errors import ArgumentError, ToposError, UnavailableError
 from topos.runtimes._command import DONE, FAILED, UNUSABLE, complain, describe
 
-__all__ = ["EXIT", "naming", "of_file", "table"]
+__all__ = ["EXIT", "add_bundle_arguments", "naming", "of_file", "table"]
 
 EXIT = """\
 exit status: 0 done; 1 the module is refused or its run failed; 2 wrong usage, an unreadable file,
@@ -58,6 +61,25 @@ def naming(path: str) -> Iterator[None]:
 def _fail(message: str, status: int) -> int:
     complain(message)
     return status
+
+
+def add_bundle_arguments(parser: ArgumentParser) -> None:
+    """Adds the bundle of a command, the runtimes that it goes to, and their numerics."""
+    parser.add_argument("bundle", metavar="BUNDLE", help="the folder of an exported model")
+    parser.add_argument(
+        "--runtime",
+        metavar="NAME",
+        action="append",
+        choices=runtimes.names(),
+        help=f"one of {', '.join(runtimes.names())}; may be given again (default: all that are "
+        "ready)",
+    )
+    parser.add_argument(
+        "--numerics",
+        choices=[each.value for each in Numerics],
+        default=Numerics.FAST.value,
+        help="default: %(default)s",
+    )
 
 
 def table(rows: Iterable[Sequence[str]], right: frozenset[int] = frozenset()) -> str:

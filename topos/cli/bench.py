@@ -14,7 +14,7 @@ from topos.bundle.measurement import PERCENTILES, Measurement
 from topos.cli import _bench_picture as picture
 from topos.cli._figures import duration, rate, size
 from topos.cli._progress import follow
-from topos.cli._shared import naming, table
+from topos.cli._shared import add_bundle_arguments, naming, table
 from topos.engine import Numerics
 from topos.errors import ArgumentError, BundleError, ToposError, UnavailableError
 from topos.runtimes import Runtime
@@ -48,21 +48,7 @@ HEADINGS: Final = (
 
 def add_arguments(parser: ArgumentParser) -> None:
     """Adds what the command line takes."""
-    parser.add_argument("bundle", metavar="BUNDLE", help="the folder of an exported model")
-    parser.add_argument(
-        "--runtime",
-        metavar="NAME",
-        action="append",
-        choices=runtimes.names(),
-        help=f"one of {', '.join(runtimes.names())}; may be given again (default: all that are "
-        "ready)",
-    )
-    parser.add_argument(
-        "--numerics",
-        choices=[each.value for each in Numerics],
-        default=Numerics.FAST.value,
-        help="default: %(default)s",
-    )
+    add_bundle_arguments(parser)
     parser.add_argument(
         "--seconds",
         metavar="S",

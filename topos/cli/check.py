@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 from argparse import ArgumentParser, Namespace
 
-from topos import bundle, runtimes
-from topos.engine import Numerics
+from topos import bundle
+from topos.cli._shared import add_bundle_arguments
 from topos.errors import ArgumentError, ToposError, UnavailableError
 from topos.runtimes._command import DONE, FAILED, UNUSABLE, complain
 
@@ -27,21 +27,7 @@ failed; 2 wrong usage, or a runtime that is named and not ready here; 130 interr
 
 def add_arguments(parser: ArgumentParser) -> None:
     """Adds what the command line takes."""
-    parser.add_argument("bundle", metavar="BUNDLE", help="the folder of an exported model")
-    parser.add_argument(
-        "--runtime",
-        metavar="NAME",
-        action="append",
-        choices=runtimes.names(),
-        help=f"one of {', '.join(runtimes.names())}; may be given again (default: all that are "
-        "ready)",
-    )
-    parser.add_argument(
-        "--numerics",
-        choices=[each.value for each in Numerics],
-        default=Numerics.FAST.value,
-        help="default: %(default)s",
-    )
+    add_bundle_arguments(parser)
     parser.add_argument("--json", action="store_true", help="print JSON instead of a table")
 
 
