@@ -94,9 +94,9 @@ def test_a_bomb_is_refused_at_the_limit() -> None:
     ("body", "reason"),
     [
         (b"no gzip", "body: does not decompress: "),
-        (gzip.compress(b"cut")[:-3], "body: does not decompress: it ends too early"),
+        (gzip.compress(b"cut", mtime=0)[:-3], "body: does not decompress: it ends too early"),
         (b"", "body: does not decompress: it ends too early"),
-        (gzip.compress(b"one") + b"more", "body: has bytes after the compressed data"),
+        (gzip.compress(b"one", mtime=0) + b"more", "body: has bytes after the compressed data"),
     ],
 )
 def test_damaged_compression_is_refused(body: bytes, reason: str) -> None:
