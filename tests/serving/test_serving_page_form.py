@@ -34,6 +34,15 @@ if TYPE_CHECKING:
     from playwright.sync_api import Browser
 
 TOKEN = "letmein.1"
+SLOW_EXAMPLES = """() => {
+    const read = Response.prototype.json;
+    Response.prototype.json = async function () {
+        if (this.url.includes("example.json"))
+            await new Promise((resolve) => setTimeout(resolve, 2000));
+        return read.call(this);
+    };
+}"""
+"""Lets the page take its time over an example that has arrived."""
 
 
 @pytest.fixture(scope="module")
@@ -157,6 +166,8 @@ def test_an_example_follows_a_reload(opened: Opened, tmp_path: Path) -> None:
         page.get_by_label("Bearer token").fill(TOKEN)
         page.get_by_label("Bearer token").press("Enter")
         ready(page)
+        # What is sent meanwhile would be held against the answer of the old example.
+        page.evaluate(SLOW_EXAMPLES)
         bundle = exported_images(tmp_path / "images", scale=3)
         load = f"{address}/v2/repository/models/images/load"
         assert page.request.post(load, headers={"Authorization": f"Bearer {TOKEN}"}).ok

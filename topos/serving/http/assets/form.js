@@ -10,6 +10,7 @@ class TryForm {
     this.versions = new Map();
     this.drawings = [];
     this.asked = 0;
+    this.underWay = 0;
     this.model.addEventListener("change", () => this.choose());
     this.number.addEventListener("change", () => this.load());
     this.body.addEventListener("input", () => this.read());
@@ -44,8 +45,20 @@ class TryForm {
     this.load();
   }
 
+  // What is under way keeps the button: an example that is yet to come has the answer to expect.
+  begin() {
+    this.underWay += 1;
+    byId("send").disabled = true;
+  }
+
+  end() {
+    this.underWay -= 1;
+    byId("send").disabled = this.underWay > 0;
+  }
+
   async load() {
     const mine = (this.asked += 1);
+    this.begin();
     const most = this.example?.model === this.model.value ? Math.max(1, this.example.count) : 1;
     const number = Math.min(most, Math.max(1, Math.floor(Number(this.number.value)) || 1));
     this.number.value = String(number);
@@ -60,6 +73,7 @@ class TryForm {
     }
     // An answer that was overtaken by a later question is of no use.
     if (mine === this.asked) this.show(content);
+    this.end();
   }
 
   show(example) {
@@ -118,9 +132,8 @@ class TryForm {
   }
 
   async send() {
-    const button = byId("send");
-    if (button.disabled) return;
-    button.disabled = true;
+    if (this.underWay > 0) return;
+    this.begin();
     const own = this.example && this.body.value === this.example.body;
     const expected = own ? this.example.results : null;
     const start = performance.now();
@@ -139,7 +152,7 @@ class TryForm {
       // The numbers of the answer are for whoever looks for them; what it comes to is spoken.
       const told = [...this.answer.querySelectorAll("p")].map((each) => each.textContent);
       byId("answer-spoken").textContent = told.join(". ");
-      button.disabled = false;
+      this.end();
     }
   }
 }
