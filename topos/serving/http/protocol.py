@@ -151,7 +151,7 @@ class LimitedProtocol(HttpToolsProtocol):
         super().on_message_complete()
 
     def on_response_complete(self) -> None:
-        """Waits for the rest of a body that the answer did without, so that it gets read."""
+        """Waits for the rest of the next head, or of a body that the answer did without."""
         self._joined.flush()
         self._unanswered -= 1
         super().on_response_complete()
@@ -161,6 +161,8 @@ class LimitedProtocol(HttpToolsProtocol):
             self._refuse_now(*self._last)
         elif not self._unanswered and self._half_closed:
             self.transport.close()
+        elif self._in_head and not self._unanswered:
+            self._expect(self.limits.head_seconds)
         elif self._in_body and self.cycle.response_complete:
             self._expect(self.limits.body_seconds)
 
@@ -239,9 +241,10 @@ class LimitedProtocol(HttpToolsProtocol):
     def _late(self) -> None:
         self._watch = None
         if self._in_head and self._unanswered:
-            # Who waits for an answer may go on with the next request after it.
-            self._expect(self.limits.head_seconds)
-        elif self._in_head:
+            # Who waits for an answer may go on with the next request after it, and has the
+            # whole time for that.
+            return
+        if self._in_head:
             self._refuse(408, "headers: did not arrive in time")
         else:
             self.transport.close()
