@@ -8,7 +8,7 @@ through its public functions, which takes some ten microseconds more.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -18,8 +18,11 @@ from topos.runtimes._signature import ArrayType, ModuleSignature
 
 __all__ = ["Run", "Unusual", "dispatched", "plain"]
 
-# Device or numpy arrays in, device arrays out.
-Run = Callable[..., Sequence[Any]]
+Run = Callable[..., Any]
+"""Takes device or numpy arrays; returns the only result, or a sequence of several.
+
+jax's own functions do so too: a tuple around one result takes a microsecond to make and undo.
+"""
 
 
 class Unusual(Exception):
@@ -33,7 +36,7 @@ def plain(loaded: Any, signature: ModuleSignature, device: Any) -> Run:
     """
     import jax
 
-    def run(*arguments: Any) -> Sequence[Any]:
+    def run(*arguments: Any) -> Any:
         if not all(map(_is_concrete, arguments)):
             raise Unusual
         if tuple((each.shape, each.dtype) for each in arguments) != signature.arguments:
@@ -48,7 +51,7 @@ def plain(loaded: Any, signature: ModuleSignature, device: Any) -> Run:
         got = tuple(ArrayType(each.shape, np.dtype(each.dtype)) for each in results)
         if got != signature.results:
             raise ExecutionError(f"the module has results {signature}, and others came: {got}")
-        return results
+        return results[0] if len(results) == 1 else results
 
     return run
 
@@ -84,20 +87,20 @@ def _in_cpp(run: Run, loaded: Any, signature: ModuleSignature, device: Any) -> R
 
     count = len(signature.arguments)
     sharding = jax.sharding.SingleDeviceSharding(device)
-    results = [jax.core.ShapedArray(*each) for each in signature.results]
+    results = tuple(jax.core.ShapedArray(*each) for each in signature.results)
     fast = MeshExecutableFastpathData(
         xla_executable=loaded,
-        out_pytree_def=jax.tree_util.tree_structure((0,) * len(results)),
+        out_pytree_def=jax.tree_util.tree_structure(0 if len(results) == 1 else results),
         in_shardings=[sharding] * count,
         out_shardings=[sharding] * len(results),
-        out_avals=results,
+        out_avals=[*results],
         out_committed=[True] * len(results),
         kept_var_bitvec=[True] * count,
         in_device_local_layouts=[None] * count,
         const_args=[],
     )
 
-    def first(*arguments: Any) -> tuple[Sequence[Any], Any, bool]:
+    def first(*arguments: Any) -> tuple[Any, Any, bool]:
         # Called where C++ meets types of arguments or settings of jax for the first time; where
         # this raises, it will be called for them again.
         return run(*arguments), fast, False

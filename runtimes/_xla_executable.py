@@ -58,7 +58,8 @@ class XlaExecutable(Executable):
         super().__init__(ModuleSignature(free, loaded.signature.results))
         elements = {each.dtype for each in free}
         self._element = elements.pop() if len(elements) == 1 else None
-        self.started = _started(loaded, self._resident, self._free)
+        self._started = _started(loaded, self._resident, self._free)
+        self._is_single = len(loaded.signature.results) == 1
 
     def __call__(self, *arguments: Any) -> tuple[Array, ...]:
         """Returns the results, as `Executable` says."""
@@ -70,7 +71,10 @@ class XlaExecutable(Executable):
                 if argument.dtype is not self._element:
                     break
             else:
-                return tuple(map(np.asarray, self.started(*arguments)))
+                started = self._started(*arguments)
+                if self._is_single:
+                    return (np.asarray(started),)
+                return tuple(map(np.asarray, started))
         except (AttributeError, Unusual):
             pass
         except Exception as error:
@@ -87,6 +91,11 @@ class XlaExecutable(Executable):
             return tuple(map(np.asarray, self.started(*arguments)))
         except Exception as error:
             raise _failure(error) from error
+
+    def started(self, *arguments: Any) -> Sequence[Any]:
+        """Returns the results for arguments that fit, on the device and maybe still in making."""
+        started = self._started(*arguments)
+        return (started,) if self._is_single else started
 
     def bind(self, resident: Mapping[int, npt.ArrayLike | Placed]) -> XlaExecutable:
         """Returns this module with those arguments held by its device, as `Executable` says."""
