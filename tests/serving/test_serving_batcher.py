@@ -234,7 +234,10 @@ def test_a_delay_ends_by_itself(folder: Path, gate: Gate) -> None:
 def test_what_failed_goes_first_and_alone_unless_it_is_done() -> None:
     async def take() -> None:
         batcher = Batcher(Settings())
-        requests = [Request([drawn(rows)], rows, 0, None) for rows in (1, 2, 3, 4)]
+        requests = [
+            Request([drawn(rows)], rows, 0, None, asyncio.get_running_loop())
+            for rows in (1, 2, 3, 4)
+        ]
         for request in requests:
             batcher.enter(request)
         failed = batcher.take(8)

@@ -38,15 +38,15 @@ class Lane:
 
     What waits while the worker is busy goes together in the next call. Where the worker ends, the
     requests of its call run again on the next one, each by itself, until their attempts are used
-    up; all others wait. `reason` says why no worker is ready.
+    up; all others wait.
     """
 
     def __init__(self, origin: Origin, settings: Settings, ledger: Ledger) -> None:
         self._origin, self._settings, self._ledger = origin, settings, ledger
-        self._loop = asyncio.get_running_loop()
+        self.loop = asyncio.get_running_loop()
         self.batcher = Batcher(settings)
         self.description: Description | None = None
-        self.reason = "its worker is starting"
+        self._reason = "its worker is starting"
         self._worker: Worker | None = None
         self._keeper: asyncio.Task[None] | None = None
         self._batch: Batch | None = None
@@ -67,13 +67,20 @@ class Lane:
         """Whether a worker takes calls."""
         return self._worker is not None and not self._worker.ended.done()
 
+    @property
+    def reason(self) -> str:
+        """Why no worker takes calls, or why the last one ended where one does."""
+        if self._worker is not None and self._worker.ended.done():
+            return self._worker.ended.result()
+        return self._reason
+
     async def start(self) -> None:
         """Starts the first worker; raises what it refuses the bundle with, or how it ended."""
         try:
             self._attach(await self._started())
         except Exception as error:
             self._failures += 1
-            self.reason = _told(error)
+            self._reason = _told(error)
             raise
 
     def keep(self) -> None:
@@ -144,7 +151,7 @@ class Lane:
         # Whatever it was, the next attempt may find it mended.
         except Exception as error:
             self._failures += 1
-            self.reason = _told(error)
+            self._reason = _told(error)
 
     def _attach(self, worker: Worker) -> None:
         expected = self.description
@@ -163,7 +170,7 @@ class Lane:
     def _detach(self, reason: str) -> None:
         batch, self._batch, self._worker = self._batch, None, None
         self._failures += 1
-        self.reason = reason
+        self._reason = reason
         self._ledger.restart(reason)
         if batch is not None:
             self._run_again(batch.pieces, reason)
@@ -171,7 +178,7 @@ class Lane:
     def _dispatch_soon(self) -> None:
         # Requests that come in the same turn of the loop share a call.
         if self._batch is None and self._wake is None:
-            self._wake = self._loop.call_soon(self._dispatch)
+            self._wake = self.loop.call_soon(self._dispatch)
 
     def _dispatch(self) -> None:
         self._cancel_waking()
@@ -180,10 +187,10 @@ class Lane:
             return
         if not self.batcher.waits:
             return
-        now = self._loop.time()
+        now = self.loop.time()
         due = self.batcher.due(now, description.largest)
         if due > 0.0:
-            self._delay = self._loop.call_later(due, self._dispatch)
+            self._delay = self.loop.call_later(due, self._dispatch)
             return
         pieces = self.batcher.take(description.largest)
         if pieces:
@@ -230,7 +237,7 @@ class Lane:
         self._dispatch()
 
     def _watch(self, seconds: float) -> None:
-        self._limit = self._loop.call_later(seconds, self._look)
+        self._limit = self.loop.call_later(seconds, self._look)
 
     def _look(self) -> None:
         """Stops a worker whose call takes too long; watches on where one is under way."""
@@ -238,7 +245,7 @@ class Lane:
         if self._batch is None or self._worker is None:
             return
         seconds = self._settings.call_seconds
-        left = self._submitted + seconds - self._loop.time()
+        left = self._submitted + seconds - self.loop.time()
         if left > 0.0:
             self._watch(left)
         else:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import time
 from collections.abc import Collection, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
@@ -25,6 +24,7 @@ from topos.serving.errors import (
 from topos.serving.lane import Lane
 from topos.serving.messages import Origin
 from topos.serving.outcome import Outcome
+from topos.serving.pending import Pending
 from topos.serving.request import Request
 from topos.serving.seconds import MOST_SECONDS, is_time, shown
 from topos.serving.settings import Settings
@@ -66,31 +66,22 @@ class Model:
 
     async def infer(self, inputs: Mapping[str, Any], deadline: float | None) -> Outcome:
         """Returns the results of one request; raises as `Session.infer` does."""
+        return await self.enter(inputs, deadline).wait()
+
+    def enter(self, inputs: Mapping[str, Any], deadline: float | None) -> Pending:
+        """Puts one request into the queue; raises what `Session.infer` refuses it with."""
         lane, description = self._lane, self._lane.description
         if self._draining:
             raise DrainingError(f"{self.name} takes no more requests: the session is draining")
         if description is None:
             raise NotReadyError(self.name, lane.reason)
-        request = Request(*self._admitted(description, inputs), self._seconds(deadline))
+        admitted, seconds = self._admitted(description, inputs), self._seconds(deadline)
+        request = Request(*admitted, seconds, lane.loop)
         if not lane.batcher.has_room(request.size):
             self._ledger.request("BusyError", request.rows, 0.0)
             raise BusyError(self.name, lane.retry_after())
-        outcome = "ok"
         lane.enter(request)
-        try:
-            results = await request.future
-        except asyncio.CancelledError:
-            outcome = "cancelled"
-            raise
-        except Exception as error:
-            outcome = type(error).__name__
-            raise
-        finally:
-            lane.leave(request)
-            self._ledger.request(outcome, request.rows, time.perf_counter() - request.began)
-        # Whatever version answered has the ports of the one that the request came to.
-        names = description.result_names
-        return Outcome(dict(zip(names, results, strict=True)), request.version)
+        return Pending(lane, self._ledger, description.result_names, request)
 
     def refused(self, outcome: str) -> None:
         """Counts a request that was refused before it came here."""

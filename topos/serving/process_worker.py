@@ -10,6 +10,7 @@ import socket
 import subprocess
 import sys
 import tempfile
+import threading
 from contextlib import ExitStack, suppress
 from typing import IO, Any, Final
 
@@ -41,8 +42,9 @@ LAST_BYTES: Final = 8192
 # How long the loop stands by for an answer: it costs a third of this to go back to its other work
 # and be woken again. A call that is expected to take longer is not waited for.
 STANDBY_SECONDS: Final = 2e-4
-# A process whose end of the socket closed is nearly always gone by the time it is looked at.
-ENDING_SECONDS: Final = 0.2
+# A process whose end of the socket closed is nearly always gone by the time it is looked at, and on
+# a busy machine soon after.
+ENDING_SECONDS: Final = 1.0
 
 
 class ProcessWorker(Worker):
@@ -130,13 +132,20 @@ class ProcessWorker(Worker):
 
     def _take(self, data: bytes) -> None:
         if not data:
-            self.stop(self._child.last_words())
+            self._lose()
             return
         try:
             for body in self._frames.feed(data):
                 self._deliver(from_worker(body))
         except FrameError as error:
             self.stop(f"the worker was stopped: {error}")
+
+    def _lose(self) -> None:
+        """Ends this worker once it is known how its process ended."""
+        # The end of the stream is read again by whoever submits a call meanwhile.
+        if self._loop.remove_reader(self._child.socket.fileno()):
+            words = self._loop.run_in_executor(None, self._child.last_words)
+            words.add_done_callback(lambda said: self.stop(said.result()))
 
     def _deliver(self, message: Any) -> None:
         if not isinstance(message, Answer | Failed):
@@ -165,6 +174,8 @@ class Child:
                 raise UnavailableError(f"a worker process cannot start: {error}") from error
             opened.pop_all()
             theirs.close()
+        # Whoever closes the files waits for whoever reads them.
+        self._ending = threading.Lock()
 
     async def greeting(self, origin: Origin, seconds: float) -> Ready:
         """Returns what the process says first; raises as `ProcessWorker.start` does."""
@@ -175,13 +186,13 @@ class Child:
                 while not bodies:
                     data = await loop.sock_recv(self.socket, CHUNK)
                     if not data:
-                        raise CrashError(self.last_words())
+                        raise CrashError(await asyncio.to_thread(self.last_words))
                     bodies = frames.feed(data)
             message = from_worker(bodies[0])
         except TimeoutError:
             raise CrashError(f"the worker was not ready within {seconds:g} seconds") from None
         except OSError:
-            raise CrashError(self.last_words()) from None
+            raise CrashError(await asyncio.to_thread(self.last_words)) from None
         except FrameError as error:
             raise CrashError(f"the worker was stopped: {error}") from None
         if isinstance(message, Refused):
@@ -191,25 +202,26 @@ class Child:
         return message
 
     def last_words(self) -> str:
-        """Returns how the process ended, and the last lines it printed."""
-        try:
-            status = self.process.wait(ENDING_SECONDS)
-        except subprocess.TimeoutExpired:
-            cause = "closed its socket and was stopped"
-        else:
-            died = f"died of {_signal(-status)}" if status < 0 else ""
-            cause = died or f"ended with status {status}"
-        return "\n".join([f"the worker {cause}", *self._last_lines()])
+        """Returns how the process ended, and the last lines it printed; may take a moment."""
+        with self._ending:
+            if self.said.closed:
+                return "the worker was stopped"
+            try:
+                status = self.process.wait(ENDING_SECONDS)
+            except subprocess.TimeoutExpired:
+                cause = "closed its socket and was stopped"
+            else:
+                died = f"died of {_signal(-status)}" if status < 0 else ""
+                cause = died or f"ended with status {status}"
+            return "\n".join([f"the worker {cause}", *self._last_lines()])
 
     def end(self) -> None:
         """Kills the process and waits for its end."""
         self.process.kill()
-        self.process.wait()
-        self._close()
-
-    def _close(self) -> None:
-        for each in (self.socket, self.memory, self.said):
-            each.close()
+        with self._ending:
+            self.process.wait()
+            for each in (self.socket, self.memory, self.said):
+                each.close()
 
     def _last_lines(self) -> list[str]:
         end = self.said.seek(0, os.SEEK_END)

@@ -33,9 +33,13 @@ class Request:
     )
 
     def __init__(
-        self, inputs: Sequence[Array], rows: int, size: int, seconds: float | None
+        self,
+        inputs: Sequence[Array],
+        rows: int,
+        size: int,
+        seconds: float | None,
+        loop: asyncio.AbstractEventLoop,
     ) -> None:
-        loop = asyncio.get_running_loop()
         self.inputs, self.rows, self.size = inputs, rows, size
         self.began, self.came = time.perf_counter(), loop.time()
         self.seconds = seconds

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import zlib
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -17,7 +18,7 @@ from topos.serving.http.refusals import (
     UnauthorizedError,
 )
 
-__all__ = ["Answer", "compressed", "json_answer", "refusal"]
+__all__ = ["Answer", "compressed", "json_answer", "refusal", "wanted_coding"]
 
 _JSON: Final = (b"content-type", b"application/json")
 _ENCODER: Final = msgspec.json.Encoder()
@@ -58,17 +59,22 @@ def refusal(error: ServingError) -> Answer:
     return answer
 
 
-def compressed(answer: Answer, accepted: bytes) -> Answer:
-    """Returns the answer in the coding that a client asks for by naming it alone.
+def wanted_coding(headers: Mapping[bytes, bytes]) -> bytes | None:
+    """Returns the coding that a client asks for by naming it alone, if it is one of ours.
 
     A list of codings is what browsers and most libraries send with every request; tensors gain
     little from it and everyone would pay, so it gets the answer as it is.
     """
+    accepted = headers.get(b"accept-encoding")
+    if accepted is None:
+        return None
     coding = accepted.strip().lower()
-    window = _CODINGS.get(coding)
-    if window is None:
-        return answer
-    compressor = zlib.compressobj(level=1, wbits=window)
+    return coding if coding in _CODINGS else None
+
+
+def compressed(answer: Answer, coding: bytes) -> Answer:
+    """Returns the answer in that coding."""
+    compressor = zlib.compressobj(level=1, wbits=_CODINGS[coding])
     body = compressor.compress(answer.body) + compressor.flush()
     headers = [*answer.headers, (b"content-encoding", coding), (b"vary", b"accept-encoding")]
     return Answer(answer.status, body, headers)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -26,7 +26,7 @@ from topos.serving.http.infer import Inferences, model_of
 from topos.serving.http.limits import Limits
 from topos.serving.http.metrics import Metrics, Standing
 from topos.serving.http.refusals import MethodError, UnknownPathError
-from topos.serving.http.replying import Reply
+from topos.serving.http.replying import Headers, Reply
 from topos.serving.http.routes import OPEN_PATHS, Routes
 from topos.serving.http.timeline import Timeline
 from topos.serving.http.token import Token
@@ -98,10 +98,7 @@ class Application:
             await self._router(scope, receive, send)
             return
         start = time.perf_counter()
-        headers = dict(scope["headers"])
-        sent = headers.get(b"x-request-id")
-        identifier = sent if sent and sane(sent) else next(self._identifiers)
-        exchange = Exchange(scope["method"], identifier, headers, whole="topos.whole" in scope)
+        exchange = self._exchange(scope["method"], scope["headers"], "topos.whole" in scope)
         self.in_flight += 1
         try:
             status, size = await self._answered(scope, receive, send, exchange)
@@ -109,6 +106,58 @@ class Application:
             self.in_flight -= 1
         seconds = time.perf_counter() - start
         self._afterwards.add(self._record, exchange, status, size, seconds)
+
+    def take(
+        self,
+        loop: asyncio.AbstractEventLoop,
+        path: str,
+        headers: Headers,
+        body: bytes,
+        reply: Reply,
+    ) -> bool:
+        """Takes up an inference that was posted to `path` and arrived whole, if it is a small one.
+
+        Returns whether it did; then it replies in a later turn of `loop`, which runs the caller.
+        A task, a scope and the messages of ASGI would take as long as all else on its way.
+        """
+        asked = model_of(path)
+        if asked is None:
+            return False
+        start = time.perf_counter()
+        exchange = self._exchange("POST", headers, True)
+        try:
+            self._token.admit(exchange.headers)
+            waiting = self.inferences.enter(loop, exchange, body, *asked)
+        except Exception as error:
+            answer = self._refusal(error, exchange)
+            loop.call_soon(self._reply, reply, exchange, start, lambda: answer)
+        else:
+            if waiting is None:
+                return False
+            waiting.future.add_done_callback(
+                lambda _: self._reply(reply, exchange, start, waiting.answer)
+            )
+        self.in_flight += 1
+        return True
+
+    def _reply(
+        self, reply: Reply, exchange: Exchange, start: float, answer: Callable[[], Answer]
+    ) -> None:
+        """Replies with an answer, or with why there is none."""
+        try:
+            found = answer()
+        except Exception as error:
+            found = self._refusal(error, exchange)
+        reply(found.status, _headers(found, exchange.identifier), found.body)
+        self.in_flight -= 1
+        seconds = time.perf_counter() - start
+        self._afterwards.add(self._record, exchange, found.status, len(found.body), seconds)
+
+    def _exchange(self, method: str, fields: Headers, whole: bool) -> Exchange:
+        headers = dict(fields)
+        sent = headers.get(b"x-request-id")
+        identifier = sent if sent and sane(sent) else next(self._identifiers)
+        return Exchange(method, identifier, headers, whole)
 
     def _record(self, exchange: Exchange, status: int, size: int, seconds: float) -> None:
         self._metrics.record(exchange, status, seconds)
@@ -128,20 +177,24 @@ class Application:
         reply = _Reply(send, exchange.identifier, scope.get("topos.reply"))
         try:
             answer = await self._answer(scope, receive, reply, exchange)
-        except ServingError as error:
-            answer = refusal(error)
         except asyncio.CancelledError:
             # uvicorn cancels what is left when its time is over, and has nothing to say to it.
             answer = refusal(DrainingError("the server ended before it had an answer"))
-        except HTTPException as error:
-            answer = refusal(_as_ours(error, exchange))
-        except Exception:
-            _LOGGER.exception("request %s failed", exchange.identifier.decode())
-            reason = f"the server failed on request {exchange.identifier.decode()}"
-            answer = json_answer({"error": reason}, 500)
+        except Exception as error:
+            answer = self._refusal(error, exchange)
         if answer is not None and not reply.status:
             await reply.send_answer(answer)
         return reply.status, reply.size
+
+    def _refusal(self, error: Exception, exchange: Exchange) -> Answer:
+        """Returns the answer to a request that failed with `error`, and logs what is our fault."""
+        if isinstance(error, ServingError):
+            return refusal(error)
+        if isinstance(error, HTTPException):
+            return refusal(_as_ours(error, exchange))
+        identifier = exchange.identifier.decode()
+        _LOGGER.error("request %s failed", identifier, exc_info=error)
+        return json_answer({"error": f"the server failed on request {identifier}"}, 500)
 
     async def _answer(
         self, scope: Scope, receive: Receive, reply: _Reply, exchange: Exchange
@@ -180,16 +233,17 @@ class _Reply:
     async def send_answer(self, answer: Answer) -> None:
         """Sends an answer whole."""
         self.status, self.size = answer.status, len(answer.body)
-        headers = [
-            *answer.headers,
-            (b"content-length", b"%d" % self.size),
-            (b"x-request-id", self._identifier),
-        ]
+        headers = _headers(answer, self._identifier)
         if self._at_once is not None and self._at_once(answer.status, headers, answer.body):
             return
         start = {"type": "http.response.start", "status": answer.status, "headers": headers}
         await self._send(start)
         await self._send({"type": "http.response.body", "body": answer.body})
+
+
+def _headers(answer: Answer, identifier: bytes) -> list[tuple[bytes, bytes]]:
+    length = (b"content-length", b"%d" % len(answer.body))
+    return [*answer.headers, length, (b"x-request-id", identifier)]
 
 
 def _as_ours(error: HTTPException, exchange: Exchange) -> ServingError:

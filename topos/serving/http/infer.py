@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import asyncio
+import math
 import re
-from collections.abc import Mapping
-from typing import Final
+from collections.abc import Callable, Mapping
+from typing import Any, Final, NamedTuple
 
 from starlette.types import Receive
 
 from topos.serving.errors import DrainingError, NotReadyError, RequestError, ServingError
-from topos.serving.http.answer import Answer, compressed
+from topos.serving.http.answer import Answer, compressed, wanted_coding
 from topos.serving.http.body import Bodies, Body
 from topos.serving.http.exchange import Exchange
 from topos.serving.http.refusals import ClientGoneError, MethodError, UnknownPathError
@@ -20,7 +21,7 @@ from topos.serving.outcome import Outcome
 from topos.serving.session import Session
 from topos.serving.status import ModelStatus
 
-__all__ = ["Inferences", "model_of", "served"]
+__all__ = ["Inferences", "Waiting", "model_of", "served"]
 
 _SECONDS: Final = re.compile(rb"[0-9]{1,20}(\.[0-9]{1,9})?")
 _LENGTH: Final = re.compile(rb"[0-9]{1,12}")
@@ -52,6 +53,13 @@ def _require_version(name: str, asked: str, has: str) -> None:
         raise UnknownPathError(f"version: {name} has version {has}, got {asked[:40]!r}")
 
 
+class Waiting(NamedTuple):
+    """A request in the session's queue; `answer` returns or raises once `future` is done."""
+
+    future: asyncio.Future[list[Any]]
+    answer: Callable[[], Answer]
+
+
 class Inferences:
     """Answers inference requests; once `closed`, those that are `under_way` only."""
 
@@ -60,18 +68,11 @@ class Inferences:
         self._session, self._bodies, self._rows = session, bodies, rows
         self.closed = False
         self.under_way = 0
+        self._row_bytes: dict[str, int] = {}
 
     async def answer(self, exchange: Exchange, receive: Receive, name: str, version: str) -> Answer:
         """Returns the results as the client wants them, or raises why there are none."""
-        exchange.path = "/v2/models/{model}/infer"
-        model = served(self._session, name, version)
-        exchange.model = model.name
-        if not model.version:
-            raise NotReadyError(model.name, model.reason)
-        if exchange.method != "POST":
-            raise MethodError(exchange.method, "POST")
-        if self.closed:
-            raise DrainingError("the server takes no more requests, it is about to end")
+        self._require_served(exchange, name, version)
         self.under_way += 1
         taken = False
         try:
@@ -86,15 +87,93 @@ class Inferences:
                     name, inference.inputs, deadline=deadline
                 )
             _require_version(name, version, outcome.version)
-            return await _written(outcome, inference, name, exchange.headers)
+            coding = wanted_coding(exchange.headers)
+            if _is_quick(outcome, inference, coding):
+                return _written(outcome, inference, name, coding)
+            return await asyncio.to_thread(_written, outcome, inference, name, coding)
         except ServingError as error:
             # What the session took it counts itself.
             if not taken:
-                gone = isinstance(error, ClientGoneError)
-                self._session.refused(name, "cancelled" if gone else type(error).__name__)
+                self._count_refused(name, error)
             raise
         finally:
             self.under_way -= 1
+
+    def enter(
+        self,
+        loop: asyncio.AbstractEventLoop,
+        exchange: Exchange,
+        content: bytes,
+        name: str,
+        version: str,
+    ) -> Waiting | None:
+        """Takes up a request whose whole body is `content`; raises as `answer` does.
+
+        Returns None, having done nothing, where more than a moment may be needed: to read it or to
+        write its answer, or because the session runs on another loop than `loop`.
+        """
+        if not self._is_plain(exchange.headers, len(content)):
+            return None
+        model = self._require_served(exchange, name, version)
+        try:
+            length, limit = _json_length(exchange.headers), self._bodies.limits.json_bytes
+            inference = read_inference(content, length, model, limit, self._rows)
+            deadline = self._deadline(exchange.headers, inference)
+        except ServingError as error:
+            self._count_refused(name, error)
+            raise
+        exchange.rows = inference.rows
+        if inference.rows * self._bytes_of_row(model) > _LARGE:
+            return None
+        pending = self._session.enter(loop, name, inference.inputs, deadline=deadline)
+        if pending is None:
+            return None
+        self.under_way += 1
+        self._bodies.held += len(content)
+
+        def answer() -> Answer:
+            self.under_way -= 1
+            self._bodies.held -= len(content)
+            outcome = pending.outcome()
+            _require_version(name, version, outcome.version)
+            return _written(outcome, inference, name, None)
+
+        return Waiting(pending.future, answer)
+
+    def _is_plain(self, headers: Mapping[bytes, bytes], size: int) -> bool:
+        """Returns whether a body of that size is small, and neither it nor its answer coded."""
+        limits = self._bodies.limits
+        return (
+            size <= min(_LARGE, limits.body_bytes, limits.buffered_bytes - self._bodies.held)
+            and headers.get(b"content-length") == b"%d" % size
+            and b"content-encoding" not in headers
+            and wanted_coding(headers) is None
+        )
+
+    def _require_served(self, exchange: Exchange, name: str, version: str) -> ModelStatus:
+        """Returns the model, unless nothing of it is served to this exchange."""
+        exchange.path = "/v2/models/{model}/infer"
+        model = served(self._session, name, version)
+        exchange.model = model.name
+        if not model.version:
+            raise NotReadyError(model.name, model.reason)
+        if exchange.method != "POST":
+            raise MethodError(exchange.method, "POST")
+        if self.closed:
+            raise DrainingError("the server takes no more requests, it is about to end")
+        return model
+
+    def _count_refused(self, name: str, error: ServingError) -> None:
+        gone = isinstance(error, ClientGoneError)
+        self._session.refused(name, "cancelled" if gone else type(error).__name__)
+
+    def _bytes_of_row(self, model: ModelStatus) -> int:
+        """Returns the bytes of all results of one row, or of a call where there are no rows."""
+        known = self._row_bytes.get(model.version)
+        if known is None:
+            known = sum(math.prod(port.shape) * port.dtype.itemsize for port in model.results)
+            self._row_bytes[model.version] = known
+        return known
 
     async def _read(
         self, headers: Mapping[bytes, bytes], content: bytes | bytearray, name: str, version: str
@@ -121,25 +200,19 @@ class Inferences:
         return None if deadline is None else min(deadline, most)
 
 
-async def _written(
-    outcome: Outcome, inference: Inference, name: str, headers: Mapping[bytes, bytes]
-) -> Answer:
-    results = outcome.results
-    size = sum(results[output].nbytes for output, raw in inference.outputs.items() if not raw)
-    arguments = results, inference, name, outcome.version
-    if size <= _LARGE:
-        text, length = write_response(*arguments)
-    else:
-        text, length = await asyncio.to_thread(write_response, *arguments)
+def _is_quick(outcome: Outcome, inference: Inference, coding: bytes | None) -> bool:
+    """Returns whether an answer is written in so little time that others may wait for it."""
+    outputs = inference.outputs.items()
+    size = sum(outcome.results[name].nbytes for name, raw in outputs if coding or not raw)
+    return size <= (_LARGE if coding is None else _LARGE // 4)
+
+
+def _written(outcome: Outcome, inference: Inference, name: str, coding: bytes | None) -> Answer:
+    text, length = write_response(outcome.results, inference, name, outcome.version)
     answer = Answer(200, text)
     if length is not None:
         answer.headers = [_BINARY, (b"inference-header-content-length", b"%d" % length)]
-    accepted = headers.get(b"accept-encoding")
-    if accepted is None:
-        return answer
-    if len(text) <= _LARGE:
-        return compressed(answer, accepted)
-    return await asyncio.to_thread(compressed, answer, accepted)
+    return answer if coding is None else compressed(answer, coding)
 
 
 def _json_length(headers: Mapping[bytes, bytes]) -> int | None:

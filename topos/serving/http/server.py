@@ -92,7 +92,7 @@ def configuration(application: Application) -> uvicorn.Config:
         application,
         # uvicorn calls this as it would a class, and has no other way to hand our limits over.
         http=partial(  # type: ignore[arg-type]
-            LimitedProtocol, application.bodies, application.refused
+            LimitedProtocol, application.bodies, application.refused, application.take
         ),
         ws="none",
         lifespan="off",
