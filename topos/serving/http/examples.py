@@ -174,7 +174,7 @@ def _body(ports: Iterable[Port], example: Example) -> str:
 
 
 def _lines(array: Array) -> str:
-    numbers = [msgspec.json.encode(each).decode() for each in written_numbers(array)]
+    numbers = bytes(written_numbers(array)).decode()[1:-1].split(",")
     width = array.shape[-1] if array.ndim > 1 and array.size else len(numbers)
     lines = [", ".join(numbers[at : at + width]) for at in range(0, len(numbers), max(width, 1))]
     if len(lines) < 2:

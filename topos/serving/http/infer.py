@@ -6,6 +6,7 @@ import asyncio
 import math
 import re
 from collections.abc import Callable, Mapping
+from functools import lru_cache
 from typing import Any, Final, NamedTuple
 
 from starlette.types import Receive
@@ -29,6 +30,7 @@ _LARGE: Final = 2**17
 _BINARY: Final = (b"content-type", b"application/octet-stream")
 
 
+@lru_cache(1024)
 def model_of(path: str) -> tuple[str, str] | None:
     """Returns the model, and the version or nothing, whose inference a path is."""
     if not (path.startswith("/v2/models/") and path.endswith("/infer")):

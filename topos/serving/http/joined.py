@@ -35,6 +35,15 @@ class JoinedTransport(asyncio.Transport):
                 data = head + data
         self._transport.write(data)
 
+    def write_whole(self, head: bytes, body: bytes) -> None:
+        """Sends what is held, then an answer."""
+        self.flush()
+        if len(body) > 2**16:
+            self._transport.write(head)
+            self._transport.write(body)
+        else:
+            self._transport.write(head + body)
+
     def flush(self) -> None:
         """Sends what is held."""
         if self._head:

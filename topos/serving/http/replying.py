@@ -73,8 +73,7 @@ def write(cycle: RequestResponseCycle | Turn, status: int, headers: Headers, bod
         else:
             parts += (name, b": ", value, b"\r\n")
     parts.append(b"\r\n" if cycle.keep_alive else b"connection: close\r\n\r\n")
-    cycle.transport.write(b"".join(parts))
-    cycle.transport.write(body)
+    cycle.transport.write_whole(b"".join(parts), body)  # type: ignore[attr-defined]  # Ours.
     cycle.response_started = cycle.response_complete = True
     cycle.waiting_for_100_continue = False
     cycle.message_event.set()
