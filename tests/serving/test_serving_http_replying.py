@@ -17,8 +17,8 @@ class Wire:
         self.sent = b""
         self.closed = False
 
-    def write(self, data: bytes) -> None:
-        self.sent += data
+    def write_whole(self, head: bytes, body: bytes) -> None:
+        self.sent += head + body
 
     def close(self) -> None:
         self.closed = True
