@@ -202,7 +202,7 @@ def _widened(run: Run) -> Run:
     """Returns `run` with 64-bit elements let in, for the thread that calls."""
     import jax
 
-    def widened(*arguments: Any) -> Sequence[Any]:
+    def widened(*arguments: Any) -> Any:
         with jax.enable_x64(True):
             return run(*arguments)
 
