@@ -3,40 +3,28 @@
 from __future__ import annotations
 
 import asyncio
-import re
 from collections.abc import Callable
-from functools import partial
-from typing import Any, Final
+from typing import Any
 
 import httptools
 import msgspec
 from uvicorn.config import Config
-from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 from uvicorn.server import ServerState
 
 from topos.serving.http.body import Bodies
 from topos.serving.http.joined import JoinedTransport
 from topos.serving.http.malformed import fault
-from topos.serving.http.replying import Headers, Reply, Turn, last_answer, reply, write
+from topos.serving.http.replying import last_answer
 from topos.serving.http.upgrades import fresh_parser, plain_head
+from topos.serving.http.whole import Take, WholeProtocol
 
 __all__ = ["LimitedProtocol"]
-
 
 Refused = Callable[[int, int], bytes]
 """Takes status and size of a refusal that no application gave; returns its identifier."""
 
-Take = Callable[[asyncio.AbstractEventLoop, str, Headers, bytes, Reply], bool]
-"""Takes loop, path, headers and body of a POST that arrived whole, and what replies to it.
 
-Returns whether it does; otherwise the request goes the way of all others.
-"""
-
-# Nothing in it is escaped, and nothing left out.
-_PLAIN: Final = re.compile(rb"/v2/models/[\w.~/-]+/infer")
-
-
-class LimitedProtocol(HttpToolsProtocol):
+class LimitedProtocol(WholeProtocol):
     """Ends a connection whose client takes too long over a head, or over a body nobody wants.
 
     A request that cannot be read is refused once those before it are answered, and ends the
@@ -54,8 +42,8 @@ class LimitedProtocol(HttpToolsProtocol):
         app_state: dict[str, Any],
         _loop: asyncio.AbstractEventLoop | None = None,
     ) -> None:
-        super().__init__(config, server_state, app_state, _loop)
-        self.limits, self._refused, self._take = bodies.limits, refused, take
+        super().__init__(take, config, server_state, app_state, _loop)
+        self.limits, self._refused = bodies.limits, refused
         self._bodies, self._unread = bodies, 0
         self._in_head = True
         self._in_body = False
@@ -64,8 +52,6 @@ class LimitedProtocol(HttpToolsProtocol):
         # Bytes since the last ones of the body, and those of the fields of its trailers.
         self._silence = self._trailers = 0
         self._upgrades = False
-        # The body of a request that may arrive whole, and has no cycle of uvicorn's yet.
-        self._whole: bytes | None = None
         self._unanswered = 0
         self._last: tuple[int, str] | None = None
         self._half_closed = False
@@ -126,10 +112,7 @@ class LimitedProtocol(HttpToolsProtocol):
     def on_body(self, body: bytes) -> None:
         """Takes a part of the body."""
         self._silence = 0
-        if self._whole is None:
-            super().on_body(body)
-        else:
-            self._whole += body
+        super().on_body(body)
 
     def on_header(self, name: bytes, value: bytes) -> None:
         """Takes a field of the head; one of trailers is counted and dropped (RFC 9110, 6.5.1)."""
@@ -154,21 +137,13 @@ class LimitedProtocol(HttpToolsProtocol):
         self._silence = self._trailers = 0
         self._in_head, self._in_body = False, True
         self._unanswered += 1
-        if self._may_be_whole():
-            self._whole = b""
-        else:
-            self._begin()
+        super().on_headers_complete()
 
     def on_message_complete(self) -> None:
-        """Ends the body, and tells the application where it has not asked for it yet."""
+        """Ends the body."""
         if self._upgrades:
             return
-        if self._whole is not None and self._is_taken(self._whole):
-            self._whole, self._in_body = None, False
-            return
-        self._begin_held()
         self._in_body = False
-        self.scope["topos.whole"] = True  # type: ignore[typeddict-unknown-key]  # A key of ours.
         self._expect(None)
         super().on_message_complete()
 
@@ -218,7 +193,7 @@ class LimitedProtocol(HttpToolsProtocol):
         try:
             while data:
                 data = self._parsed(data)
-            self._begin_held()
+            self.begin_held()
         except httptools.HttpParserError as error:
             self._refuse(400, fault(error))
 
@@ -232,40 +207,6 @@ class LimitedProtocol(HttpToolsProtocol):
             self.parser = fresh_parser(self)
             return head + data[upgrade.args[0] :]
         return b""
-
-    def _may_be_whole(self) -> bool:
-        """Returns whether the request may be one of those that are answered without a cycle.
-
-        What those arrive as is one piece, with nothing before them that has no answer yet.
-        """
-        return (
-            self.parser.get_method() == b"POST"
-            and _PLAIN.fullmatch(self.url) is not None
-            and (self.cycle is None or self.cycle.response_complete)
-            and not self.flow.write_paused
-        )
-
-    def _is_taken(self, body: bytes) -> bool:
-        """Returns whether the application takes the request, whose body has arrived, as it is."""
-        turn = Turn(self)
-        path = self.url.decode("ascii")
-        if not self._take(self.loop, path, self.headers, body, partial(write, turn)):
-            return False
-        self.cycle = turn  # type: ignore[assignment]  # It is as good as one.
-        return True
-
-    def _begin_held(self) -> None:
-        """Begins a request that was held back in case that it arrives whole, and did not."""
-        if self._whole is None:
-            return
-        body, self._whole = self._whole, None
-        self._begin()
-        super().on_body(body)
-
-    def _begin(self) -> None:
-        """Has uvicorn begin a request whose head has arrived."""
-        super().on_headers_complete()
-        self.scope["topos.reply"] = partial(reply, self.cycle)  # type: ignore[typeddict-unknown-key]  # A key of ours.
 
     def _require_no_tunnel(self) -> None:
         if self.parser.get_method() == b"CONNECT":
@@ -326,7 +267,7 @@ class LimitedProtocol(HttpToolsProtocol):
         """Refuses the request that arrives, after the answers to those before it."""
         if self._deaf():
             return
-        self._begin_held()
+        self.begin_held()
         self._expect(None)
         self._last = status, reason
         if self._in_body and self.cycle.response_started:
