@@ -18,12 +18,10 @@ import pytest
 from tests.serving.serving_bundles import FEATURES, exported_mlp, truth
 from topos.bundle import Program
 from topos.errors import ArgumentError, BundleError, CrashError, UnavailableError
-from topos.serving import DeadlineError, DrainingError, RequestError, Session, Settings
+from topos.serving import DrainingError, RequestError, Session, Settings
 from topos.serving.loaded import LoadedModel
 from topos.serving.messages import Origin, Refused
-from topos.serving.origins import origins_of
 from topos.serving.process_worker import ProcessWorker
-from topos.serving.seconds import patience, shown
 from topos.serving.worker_main import _refused
 
 X = np.arange(2 * FEATURES, dtype=np.float32).reshape(2, FEATURES)
@@ -40,92 +38,6 @@ def bundle(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def session(bundle: Path) -> Iterator[Session]:
     with Session(bundle, runtime="interpreter") as session:
         yield session
-
-
-@pytest.mark.parametrize(
-    "name", ["max_delay", "deadline", "start_seconds", "call_seconds", "backoff", "max_backoff"]
-)
-@pytest.mark.parametrize(
-    "value", [float("inf"), 9.3e9, 10**400, 10**5000, float("nan"), "x"], ids=shown
-)
-def test_a_time_is_one_that_a_timer_takes(name: str, value: Any) -> None:
-    with pytest.raises(ArgumentError, match=f"^{name} needs "):
-        Settings(**{name: value})
-
-
-def test_the_longest_time_serves(bundle: Path) -> None:
-    settings = Settings(isolation="process", call_seconds=1e8, start_seconds=1e8, deadline=1e8)
-    with Session(bundle, runtime="interpreter", settings=settings) as session:
-        assert session.infer("mlp", {"x": X})["scores"].tobytes() == truth(X).tobytes()
-        assert session.counters("mlp").restarts == 0
-
-
-@pytest.mark.parametrize(
-    "deadline", [10**400, 10**5000, 1e300, "x", [], True, 1j, np.array([1.0, 2.0]), b"1"], ids=shown
-)
-def test_a_deadline_is_a_time(session: Session, deadline: Any) -> None:
-    with pytest.raises(RequestError, match=r"^deadline: needs seconds above zero and 1e\+08 at"):
-        session.infer("mlp", {"x": X}, deadline=deadline)
-
-
-@pytest.mark.parametrize("deadline", [np.float32(20), np.int64(20), 20])
-def test_a_deadline_is_any_real_number(session: Session, deadline: Any) -> None:
-    assert session.infer("mlp", {"x": X}, deadline=deadline)["scores"].shape == (2, 3)
-
-
-def test_a_tiny_deadline_is_told_as_it_was(bundle: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(LoadedModel, "run", lambda *_: time.sleep(0.2))
-    with (
-        Session(bundle, runtime="interpreter") as session,
-        pytest.raises(DeadlineError, match=r"within the deadline of 1e-12 seconds$"),
-    ):
-        session.infer("mlp", {"x": X}, deadline=1e-12)
-
-
-@pytest.mark.parametrize("seconds", ["x", -1, None, float("nan"), True, []])
-def test_a_drain_needs_a_time(session: Session, seconds: Any) -> None:
-    with pytest.raises(ArgumentError, match=r"^a drain needs seconds from zero on, got "):
-        session.drain(seconds)
-    assert session.model("mlp").ready
-
-
-def test_patience_without_end_is_the_longest_there_is() -> None:
-    assert [patience(each) for each in (0, 1.5, float("inf"), 10**400)] == [0.0, 1.5, 1e8, 1e8]
-
-
-@pytest.mark.parametrize(
-    ("given", "message"),
-    [
-        ({"bundles": 5}, "bundles need a folder or more, got 5"),
-        ({"bundles": None}, "bundles need a folder or more, got None"),
-        ({"bundles": b"x"}, "bundles needs the path of a folder, got 120"),
-        ({"bundles": [None]}, "bundles needs the path of a folder, got None"),
-        ({"bundles": "\0"}, r"bundles needs the path of a folder, got '\x00'"),
-        ({"runtime": 5}, "runtime needs the name of one, got 5"),
-        ({"options": 5}, "options need names mapped to values, got 5"),
-        ({"options": {1: 2}}, "options need names mapped to values, got {1: 2}"),
-        ({"settings": 5}, "settings need a Settings, got 5"),
-        ({"settings": {}}, "settings need a Settings, got {}"),
-        ({"observers": 5}, "observers need a sequence, got 5"),
-        ({"cache": 5}, "cache needs the path of a folder, got 5"),
-        ({"cache": b"x"}, "cache needs the path of a folder, got b'x'"),
-    ],
-)
-def test_a_session_says_what_it_needs(given: Any, message: str) -> None:
-    with pytest.raises(ArgumentError) as caught:
-        Session(**{"bundles": "somewhere", **given})
-    assert str(caught.value) == message
-
-
-def test_an_observer_has_every_hook() -> None:
-    hooks = "request_finished, call_finished, worker_restarted, reload_finished"
-    with pytest.raises(ArgumentError, match=f"^an observer needs {hooks}, got 5$"):
-        Session("somewhere", observers=[5])  # type: ignore[list-item]
-
-
-def test_paths_that_are_no_text_are_refused() -> None:
-    with pytest.raises(ArgumentError, match="of text"):
-        origins_of("\udc80", "xla", "fast", None, None)
 
 
 class Lazy:

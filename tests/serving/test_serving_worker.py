@@ -43,6 +43,8 @@ class Reasons:
 
 
 REASONS = Reasons()
+# Longer than anything takes on a machine that does much else.
+SECONDS = 60.0
 
 
 @pytest.fixture(scope="module")
@@ -132,6 +134,21 @@ def test_an_idle_worker_that_dies_is_replaced(session: Session) -> None:
         assert session.model("mlp").reason == ""
 
     asyncio.run(kill())
+
+
+def test_a_worker_that_dies_is_replaced_on_a_servers_own_kind_of_loop(bundle: Path) -> None:
+    uvloop = pytest.importorskip("uvloop")
+    settings = Settings(isolation="process", call_seconds=SECONDS, backoff=0.05)
+
+    async def serve() -> None:
+        async with Session(bundle, runtime="interpreter", settings=settings) as session:
+            gone = pid_of(session)
+            os.kill(gone, signal.SIGKILL)
+            async with asyncio.timeout(SECONDS / 2):
+                await answered(session)
+            assert pid_of(session) != gone
+
+    uvloop.run(serve())
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])

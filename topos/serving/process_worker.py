@@ -65,6 +65,7 @@ class ProcessWorker(Worker):
         # What a busy machine adds now and then tells nothing of the model.
         self._pace = Pace(len(ready.description.programs), most=2 * STANDBY_SECONDS)
         self._program = 0
+        self._is_lost = False
         self._gone: asyncio.Future[None] | None = None
         self._loop.add_reader(child.socket.fileno(), self._readable)
 
@@ -143,9 +144,12 @@ class ProcessWorker(Worker):
     def _lose(self) -> None:
         """Ends this worker once it is known how its process ended."""
         # The end of the stream is read again by whoever submits a call meanwhile.
-        if self._loop.remove_reader(self._child.socket.fileno()):
-            words = self._loop.run_in_executor(None, self._child.last_words)
-            words.add_done_callback(lambda said: self.stop(said.result()))
+        if self._is_lost:
+            return
+        self._is_lost = True
+        self._loop.remove_reader(self._child.socket.fileno())
+        words = self._loop.run_in_executor(None, self._child.last_words)
+        words.add_done_callback(lambda said: self.stop(said.result()))
 
     def _deliver(self, message: Any) -> None:
         if not isinstance(message, Answer | Failed):

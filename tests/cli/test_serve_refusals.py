@@ -1,0 +1,143 @@
+"""`topos serve` that does not start: one line that says why, and an exit status."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import socket
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.serving.serving_bundles import exported_mlp
+from tests.serving.serving_http import SECONDS
+from topos.cli import main
+
+Captured = pytest.CaptureFixture[str]
+
+
+def refused(captured: Captured, *arguments: object) -> tuple[int, str]:
+    """The exit status of a server that does not start, and its only line."""
+    status = main(["serve", "--runtime", "interpreter", "--port", "0", *map(str, arguments)])
+    told = captured.readouterr()
+    assert told.out == ""
+    return status, told.err
+
+
+@pytest.fixture(scope="module")
+def template(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("serve") / "mlp"
+    exported_mlp(folder, rows=(1,))
+    return folder
+
+
+@pytest.fixture
+def bundle(template: Path, tmp_path: Path) -> Path:
+    return Path(shutil.copytree(template, tmp_path / "mlp"))
+
+
+def test_an_address_in_use_is_one_line(bundle: Path, capsys: Captured) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        found = refused(capsys, bundle, "--port", port)
+    assert found == (2, f"cannot listen on 127.0.0.1, port {port}: Address already in use\n")
+
+
+def test_a_damaged_bundle_is_one_line(bundle: Path, capsys: Captured) -> None:
+    (bundle / "weights.safetensors").write_bytes(b"no weights")
+    status, line = refused(capsys, bundle)
+    assert (status, line.count("\n")) == (1, 1)
+    assert "weights.safetensors" in line
+
+
+def test_a_folder_that_is_no_bundle_is_one_line(tmp_path: Path, capsys: Captured) -> None:
+    status, line = refused(capsys, tmp_path)
+    assert (status, line.count("\n")) == (1, 1)
+    assert str(tmp_path) in line
+
+
+def test_two_bundles_of_one_name_are_refused(bundle: Path, capsys: Captured) -> None:
+    status, line = refused(capsys, bundle, bundle)
+    both = f"{bundle} and {bundle}"
+    assert (status, line) == (2, f"a server needs each model once, got mlp as {both}\n")
+
+
+def test_a_cache_that_cannot_be_a_folder_is_one_line(bundle: Path, capsys: Captured) -> None:
+    file = bundle / "manifest.json"
+    for path, reason in ((file, "File exists"), (file / "below", "Not a directory")):
+        status, line = refused(capsys, bundle, "--cache", path)
+        needs = f"cache needs a folder, and {str(path)!r} cannot be one: {reason}\n"
+        assert (status, line) == (2, needs)
+
+
+@pytest.mark.parametrize("text", [None, "", "two words"])
+def test_a_token_that_cannot_be_one_is_one_line(
+    bundle: Path, text: str | None, capsys: Captured
+) -> None:
+    file = bundle.with_name("token")
+    if text is not None:
+        file.write_text(text)
+    status, line = refused(capsys, bundle, "--token-file", file)
+    assert (status, line.count("\n")) == (2, 1)
+    assert line.startswith(str(file) if text is None else "the token needs letters, digits")
+
+
+def test_a_log_that_cannot_be_written_is_one_line(bundle: Path, capsys: Captured) -> None:
+    status, line = refused(capsys, bundle, "--access-log", bundle)
+    assert (status, line) == (2, f"{bundle}: Is a directory\n")
+
+
+def test_a_missing_package_is_one_line(bundle: Path) -> None:
+    program = (
+        "import sys; sys.modules['uvicorn'] = None; from topos.cli import main; "
+        f"sys.exit(main(['serve', {str(bundle)!r}]))"
+    )
+    found = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, timeout=SECONDS
+    )
+    reason = "serving needs uvicorn: pip install 'topos-compiler[serve]'\n"
+    assert (found.returncode, found.stderr) == (2, reason)
+
+
+def test_a_name_that_is_another_path_is_refused(bundle: Path, capsys: Captured) -> None:
+    manifest = json.loads((bundle / "manifest.json").read_text())
+    (bundle / "manifest.json").write_text(json.dumps({**manifest, "name": "stats"}))
+    status, line = refused(capsys, bundle)
+    assert status == 1
+    assert "letters, digits, dots, dashes and underscores" in line
+
+
+def test_help_tells_what_there_is(capsys: Captured) -> None:
+    with pytest.raises(SystemExit) as ended:
+        main(["serve", "--help"])
+    assert ended.value.code == 0
+    told = capsys.readouterr().out
+    assert "/v2/models/M" in told
+    assert "--token-file" in told
+    assert "SIGHUP" in told
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        ["--port", "65536"],
+        ["--port", "-1"],
+        ["--deadline", "nan"],
+        ["--max-body", "0"],
+        ["--queue", "1.5"],
+        ["--token", "on.the.command.line"],
+        ["--runtime", "none"],
+        ["--host", ""],
+        ["--host", "\udcff"],
+        ["--host", "a b"],
+        [""],
+        ["\udcff"],
+    ],
+)
+def test_wrong_usage_is_told(wrong: list[str], capsys: Captured) -> None:
+    with pytest.raises(SystemExit) as ended:
+        main(["serve", "bundle", *wrong])
+    assert ended.value.code == 2
+    assert "error: " in capsys.readouterr().err
