@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-import os
 import threading
 from collections.abc import Awaitable, Coroutine, Mapping, Sequence
-from concurrent.futures import CancelledError, Future
-from contextlib import suppress
-from typing import Any, Self, TypeVar
+from typing import Any, Self
 
 import numpy.typing as npt
 
@@ -18,6 +15,7 @@ from topos.serving.admission import converted
 from topos.serving.background import BackgroundLoop
 from topos.serving.counters import Counters, Observer, observers_of
 from topos.serving.errors import DrainingError, RequestError, UnknownModelError
+from topos.serving.home import HomeLoop
 from topos.serving.model import Model
 from topos.serving.origins import Folder, origins_of
 from topos.serving.outcome import Outcome
@@ -29,7 +27,6 @@ from topos.serving.status import ModelStatus
 __all__ = ["Session"]
 
 Array = npt.NDArray[Any]
-Result = TypeVar("Result")
 
 
 class Session:
@@ -58,12 +55,9 @@ class Session:
         self._settings = settings or Settings()
         self._observers = observers_of(observers)
         self._models: dict[str, Model] = {}
-        self._loop: asyncio.AbstractEventLoop | None = None
         self._background: BackgroundLoop | None = None
         self._opening = threading.Lock()
-        # A signal's handler may come in between and send something itself.
-        self._sending = threading.RLock()
-        self._process = 0
+        self._home = HomeLoop()
 
     def open(self) -> Self:
         """Starts every model's worker, on a loop in the background, and returns this session.
@@ -72,13 +66,13 @@ class Session:
         whose worker crashes at its start is left not ready and tried again.
         """
         with self._opening:
-            self._require_closed()
+            self._home.require_none()
             background = BackgroundLoop("topos session")
-            self._loop, self._process = background.loop, os.getpid()
+            self._home.settle(background.loop)
             try:
-                self._wait(self._start())
+                self._home.waited(self._start())
             except BaseException:
-                self._wait(self.close_async())
+                self._home.waited(self.close_async())
                 background.stop()
                 raise
             self._background = background
@@ -86,8 +80,8 @@ class Session:
 
     async def open_async(self) -> Self:
         """Starts every model's worker on the running loop, as `open` does."""
-        self._require_closed()
-        self._loop, self._process = asyncio.get_running_loop(), os.getpid()
+        self._home.require_none()
+        self._home.settle(asyncio.get_running_loop())
         try:
             await self._start()
         except BaseException:
@@ -106,7 +100,7 @@ class Session:
         `DrainingError`, `NotReadyError` or `WorkerError`. Any thread but the session's may call,
         of the process that opened the session.
         """
-        return self._wait(self._asked(model, inputs, deadline)).results
+        return self._home.waited(self._asked(model, inputs, deadline)).results
 
     async def infer_async(
         self, model: str, inputs: Mapping[str, npt.ArrayLike], *, deadline: float | None = None
@@ -122,9 +116,9 @@ class Session:
         A reload, or a worker that starts again on a bundle that was replaced, may come in between
         a look at `model` and the answer.
         """
-        if _running() is self._loop:
+        if self._home.is_running():
             return self._model(model).infer(inputs, deadline)
-        return self._here(self._asked(model, inputs, deadline))
+        return self._home.reached(self._asked(model, inputs, deadline))
 
     def enter(
         self,
@@ -139,7 +133,7 @@ class Session:
         `loop` is the one that runs the caller: where it is not the session's own, this returns
         None and does nothing.
         """
-        if loop is not self._loop:
+        if not self._home.is_loop(loop):
             return None
         return self._model(model).enter(inputs, deadline)
 
@@ -172,22 +166,22 @@ class Session:
         No request is dropped. Raises what the new bundle is refused with; the model's `reason`
         tells it too, while the old version goes on serving.
         """
-        return self._wait(self._model(name).reload())
+        return self._home.waited(self._model(name).reload())
 
     async def reload_async(self, name: str) -> ModelStatus:
         """Returns what `reload` returns."""
-        return await self._here(self._model(name).reload())
+        return await self._home.reached(self._model(name).reload())
 
     def drain(self, seconds: float) -> bool:
         """Takes no more requests, and returns whether all were answered within `seconds`.
 
         Raises `ArgumentError` where `seconds` is no number from zero on.
         """
-        return self._wait(self._drain(patience(seconds)))
+        return self._home.waited(self._drain(patience(seconds)))
 
     async def drain_async(self, seconds: float) -> bool:
         """Returns what `drain` returns."""
-        return await self._here(self._drain(patience(seconds)))
+        return await self._home.reached(self._drain(patience(seconds)))
 
     def close(self) -> None:
         """Ends all workers; what still waits fails with `DrainingError`. Again it does nothing.
@@ -195,23 +189,22 @@ class Session:
         Nor does it in a process that was forked since: the workers are those of the other one.
         """
         # Whoever held the lock when the process was forked does not let go of it in here.
-        if self._is_elsewhere():
+        if self._home.is_elsewhere():
             return
         with self._opening:
             background, self._background = self._background, None
             if background is None:
                 return
-            self._wait(self.close_async())
+            self._home.waited(self.close_async())
             background.stop()
 
     async def close_async(self) -> None:
         """Closes a session that was opened by `open_async`."""
-        if self._is_elsewhere():
+        if self._home.is_elsewhere():
             return
         models, self._models = self._models, {}
         await asyncio.gather(*(model.close() for model in models.values()))
-        with self._sending:
-            self._loop = None
+        self._home.leave()
 
     def __enter__(self) -> Self:
         return self.open()
@@ -265,53 +258,3 @@ class Session:
             return model.infer(converted(inputs), deadline)
         except RequestError as error:
             return model.refuse(error)
-
-    def _here(self, coroutine: Coroutine[Any, Any, Result]) -> Awaitable[Result]:
-        """Returns what awaits `coroutine`, run on the session's loop, wherever the caller is."""
-        if self._loop is asyncio.get_running_loop():
-            return coroutine
-        return asyncio.wrap_future(self._sent(coroutine))
-
-    def _wait(self, coroutine: Coroutine[Any, Any, Result]) -> Result:
-        """Returns what `coroutine` returns, run on the session's loop by a thread that waits."""
-        if self._loop is not None and _running() is self._loop:
-            coroutine.close()
-            raise ArgumentError("a session's own loop cannot wait for it: await infer_async")
-        future = self._sent(coroutine)
-        try:
-            return future.result()
-        except CancelledError:
-            raise DrainingError("the session was closed before the request was served") from None
-        except BaseException:
-            # An interrupt of the thread that waits leaves nothing running for it.
-            future.cancel()
-            raise
-
-    def _sent(self, coroutine: Coroutine[Any, Any, Result]) -> Future[Result]:
-        """Returns the future of `coroutine` on the session's loop, which another thread runs."""
-        reason = "the session is not open"
-        if self._is_elsewhere():
-            reason = "a session lives in the process that opened it, not in one forked from that"
-        else:
-            # What is sent before the session closes is run before its loop stops.
-            with self._sending, suppress(RuntimeError):
-                if self._loop is not None:
-                    return asyncio.run_coroutine_threadsafe(coroutine, self._loop)
-        # The loop may also be the caller's own, who stopped it.
-        coroutine.close()
-        raise DrainingError(reason)
-
-    def _is_elsewhere(self) -> bool:
-        """Whether the session was opened by the process that this one was forked from."""
-        return self._loop is not None and self._process != os.getpid()
-
-    def _require_closed(self) -> None:
-        if self._loop is not None:
-            raise ArgumentError("a session opens once, and this one is open")
-
-
-def _running() -> asyncio.AbstractEventLoop | None:
-    try:
-        return asyncio.get_running_loop()
-    except RuntimeError:
-        return None
