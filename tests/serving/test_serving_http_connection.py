@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import asyncio
 import gzip
 import socket
 import time
 from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 import pytest
+from uvicorn.server import ServerState
 
 from tests.serving.serving_bundles import exported_mlp, truth
 from tests.serving.serving_http import (
+    SECONDS,
     Server,
     binary,
     closed,
@@ -24,6 +28,7 @@ from tests.serving.serving_http import (
 )
 from topos.serving.http import Limits
 from topos.serving.http.page import page
+from topos.serving.http.server import configuration
 
 ROWS = np.arange(12, dtype=np.float32).reshape(2, 6) % 5 - 2
 INFER = "/v2/models/mlp/infer"
@@ -205,3 +210,54 @@ def test_a_client_that_reads_nothing_is_given_up(server: Server) -> None:
 
 def _deaf(server: Server) -> int:
     return server.log.getvalue().count(b'"deaf"')
+
+
+class Stuck(asyncio.Transport):
+    """A transport to a client that reads nothing."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.closed = self.aborted = False
+
+    def write(self, data: bytes | bytearray | memoryview) -> None: ...
+
+    def close(self) -> None:
+        self.closed = True
+
+    def abort(self) -> None:
+        self.aborted = True
+
+    def is_closing(self) -> bool:
+        return self.closed
+
+    def get_write_buffer_size(self) -> int:
+        return 1000
+
+
+def test_a_connection_that_closes_gives_up_who_reads_nothing(server: Server) -> None:
+    async def ask() -> None:
+        config = configuration(server.application)
+        config.load()
+        protocol: Any = config.http_protocol_class
+        connection, transport = protocol(config, ServerState(), {}), Stuck()
+        connection.connection_made(transport)
+        sent = request("GET", "/v2/health/live", headers={"connection": "close"})
+        connection.data_received(sent)
+        async with asyncio.timeout(SECONDS):
+            while not transport.aborted:
+                await asyncio.sleep(0.02)
+        assert transport.closed
+        connection.connection_lost(None)
+
+    asyncio.run(ask())
+
+
+def test_a_pipeline_has_an_end(server: Server) -> None:
+    sent = request("GET", "/v2/health/live")
+    with connected(server) as connection:
+        connection.sendall(sent * 400)
+        with connection.makefile("rb") as stream:
+            received = stream.read()
+    assert received.count(b"HTTP/1.1 200 ") == 257
+    assert received.count(b"HTTP/1.1 503 ") == 1
+    assert received.endswith(b'{"error":"connection: 256 requests wait for their answers already"}')

@@ -68,6 +68,33 @@ def test_a_head_that_stalls_later_on_a_connection_is_refused(server: Server) -> 
         assert closed(connection)
 
 
+def test_a_head_behind_other_requests_is_counted_by_itself(server: Server) -> None:
+    sent = request("GET", "/v2/health/live", headers={"long": "y" * 500})
+    count = 2 * LIMITS.head_bytes // len(sent)
+    with connected(server) as connection:
+        connection.sendall(sent * count + sent[:20])
+        for part in (sent[20:30], sent[30:]):
+            time.sleep(0.05)
+            connection.sendall(part)
+        with connection.makefile("rb") as stream:
+            answered = 0
+            while answered <= count:
+                answered += b"HTTP/1.1 200 " in stream.readline()
+
+
+def test_an_empty_line_before_a_head_gives_it_no_more_time(server: Server) -> None:
+    began = time.monotonic()
+    with connected(server) as connection:
+        connection.sendall(request("GET", "/v2/health/live"))
+        assert reply(connection).status == 200
+        for part in (b"\r\n", b"POST /"):
+            time.sleep(0.05)
+            connection.sendall(part)
+        assert reply(connection).status == 408
+    # An idle connection has far longer.
+    assert time.monotonic() - began < LIMITS.keep_alive_seconds / 2
+
+
 def test_a_head_beyond_the_limit_is_refused_where_it_arrives_at_once(server: Server) -> None:
     with connected(server) as connection:
         connection.sendall(b"GET /v2 HTTP/1.1\r\nhost: x\r\nlong: " + b"y" * 9_000 + b"\r\n\r\n")
@@ -152,6 +179,9 @@ def test_head_and_body_of_an_answer_are_one_write() -> None:
         def write(self, data: bytes | bytearray | memoryview) -> None:
             written.append(bytes(data))
 
+        def is_closing(self) -> bool:
+            return len(written) > 4
+
     transport = JoinedTransport(Recording())
     head = b"HTTP/1.1 200 OK\r\n\r\n"
     transport.write(head)
@@ -165,3 +195,10 @@ def test_head_and_body_of_an_answer_are_one_write() -> None:
     transport.write(head)
     transport.write(bytes(2**17))
     assert written[2:] == [head, bytes(2**17)]
+    transport.write_whole(head, b"whole")
+    assert written[4:] == [head + b"whole"]
+    # The client is gone, and a transport of uvloop would raise.
+    transport.write(head)
+    transport.flush()
+    transport.write_whole(head, b"late")
+    assert len(written) == 5

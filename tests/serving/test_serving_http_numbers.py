@@ -95,6 +95,21 @@ def test_a_double_is_rounded_once_to_bfloat16() -> None:
     assert float(read("[1.00390625]", bf16.dtype, 1)[0]) == 1.0
 
 
+@pytest.mark.parametrize("dtype", [np.float16, np.float32, np.float64, bf16.dtype])
+def test_a_whole_zero_keeps_its_sign(dtype: Any) -> None:
+    array = read("[-0, 0, -0.5, -0e1, -0.0]", dtype, 5)
+    assert np.signbit(array.astype(np.float64)).tolist() == [True, False, True, True, True]
+
+
+def test_blanks_before_the_first_row_make_no_difference() -> None:
+    assert read(f"[{' ' * 100}[1], [2]]", np.float32, 2, 1).tolist() == [[1], [2]]
+
+
+def test_a_word_that_is_no_text_is_refused() -> None:
+    with pytest.raises(RequestError, match=r"^data: has a word that is not UTF-8$"):
+        read_numbers(msgspec.Raw(b'[1,"\xff"]'), (2,), np.dtype(np.float32), "data")
+
+
 @pytest.mark.parametrize(
     ("dtype", "text"),
     [(np.float16, "[65520]"), (np.float32, "[-3.5e38]"), (bf16.dtype, "[3.4e38]")],

@@ -148,8 +148,13 @@ class ProcessWorker(Worker):
             return
         self._is_lost = True
         self._loop.remove_reader(self._child.socket.fileno())
-        words = self._loop.run_in_executor(None, self._child.last_words)
-        words.add_done_callback(lambda said: self.stop(said.result()))
+        try:
+            words = self._loop.run_in_executor(None, self._child.last_words)
+        # There is no room for another thread, nor time for its last words.
+        except RuntimeError:
+            self.stop("the worker closed its socket and was stopped")
+        else:
+            words.add_done_callback(lambda said: self.stop(said.result()))
 
     def _deliver(self, message: Any) -> None:
         if not isinstance(message, Answer | Failed):

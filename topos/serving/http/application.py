@@ -148,8 +148,10 @@ class Application:
             found = answer()
         except Exception as error:
             found = self._refusal(error, exchange)
-        reply(found.status, _headers(found, exchange.identifier), found.body)
-        self.in_flight -= 1
+        try:
+            reply(found.status, _headers(found, exchange.identifier), found.body)
+        finally:
+            self.in_flight -= 1
         seconds = time.perf_counter() - start
         self._afterwards.add(self._record, exchange, found.status, len(found.body), seconds)
 
@@ -189,6 +191,9 @@ class Application:
     def _refusal(self, error: Exception, exchange: Exchange) -> Answer:
         """Returns the answer to a request that failed with `error`, and logs what is our fault."""
         if isinstance(error, ServingError):
+            # Its frames hold the body, and a future of theirs holds the error: a circle that
+            # stays until the next search for garbage.
+            error.__traceback__ = None
             return refusal(error)
         if isinstance(error, HTTPException):
             return refusal(_as_ours(error, exchange))

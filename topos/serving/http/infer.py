@@ -70,7 +70,8 @@ class Inferences:
         self._session, self._bodies, self._rows = session, bodies, rows
         self.closed = False
         self.under_way = 0
-        self._row_bytes: dict[str, int] = {}
+        # By model: of a version, the bytes of one row of all results.
+        self._row_bytes: dict[str, tuple[str, int]] = {}
 
     async def answer(self, exchange: Exchange, receive: Receive, name: str, version: str) -> Answer:
         """Returns the results as the client wants them, or raises why there are none."""
@@ -111,8 +112,8 @@ class Inferences:
     ) -> Waiting | None:
         """Takes up a request whose whole body is `content`; raises as `answer` does.
 
-        Returns None, having done nothing, where more than a moment may be needed: to read it or to
-        write its answer, or because the session runs on another loop than `loop`.
+        Returns None, with nothing done, where more than a moment may be needed, to read it or to
+        write its answer, or where the session runs on another loop than `loop`.
         """
         if not self._is_plain(exchange.headers, len(content)):
             return None
@@ -120,11 +121,11 @@ class Inferences:
         try:
             length, limit = _json_length(exchange.headers), self._bodies.limits.json_bytes
             inference = read_inference(content, length, model, limit, self._rows)
+            exchange.rows = inference.rows
             deadline = self._deadline(exchange.headers, inference)
         except ServingError as error:
             self._count_refused(name, error)
             raise
-        exchange.rows = inference.rows
         if inference.rows * self._bytes_of_row(model) > _LARGE:
             return None
         pending = self._session.enter(loop, name, inference.inputs, deadline=deadline)
@@ -171,11 +172,11 @@ class Inferences:
 
     def _bytes_of_row(self, model: ModelStatus) -> int:
         """Returns the bytes of all results of one row, or of a call where there are no rows."""
-        known = self._row_bytes.get(model.version)
-        if known is None:
-            known = sum(math.prod(port.shape) * port.dtype.itemsize for port in model.results)
-            self._row_bytes[model.version] = known
-        return known
+        version, size = self._row_bytes.get(model.name, ("", 0))
+        if version != model.version:
+            size = sum(math.prod(port.shape) * port.dtype.itemsize for port in model.results)
+            self._row_bytes[model.name] = model.version, size
+        return size
 
     async def _read(
         self, headers: Mapping[bytes, bytes], content: bytes | bytearray, name: str, version: str

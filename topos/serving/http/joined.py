@@ -23,6 +23,9 @@ class JoinedTransport(asyncio.Transport):
 
     def write(self, data: bytes | bytearray | memoryview) -> None:
         """Sends what is held and `data`, or holds `data` where it is the head of an answer."""
+        # uvloop raises where the client is gone, which an answer finds out last of all.
+        if self.is_closing():
+            return
         if not self._head and data[:9] == b"HTTP/1.1 " and data[9:10] != b"1":
             self._head = bytes(data)
             return
@@ -36,8 +39,10 @@ class JoinedTransport(asyncio.Transport):
         self._transport.write(data)
 
     def write_whole(self, head: bytes, body: bytes) -> None:
-        """Sends what is held, then an answer."""
+        """Sends what is held, then an answer, if the client is still there."""
         self.flush()
+        if self.is_closing():
+            return
         if len(body) > 2**16:
             self._transport.write(head)
             self._transport.write(body)
@@ -48,7 +53,8 @@ class JoinedTransport(asyncio.Transport):
         """Sends what is held."""
         if self._head:
             head, self._head = self._head, b""
-            self._transport.write(head)
+            if not self.is_closing():
+                self._transport.write(head)
 
     def close(self) -> None:
         """Sends what is held, and closes the connection."""

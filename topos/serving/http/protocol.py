@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Final
 
 import httptools
 import msgspec
@@ -12,8 +12,10 @@ from uvicorn.config import Config
 from uvicorn.server import ServerState
 
 from topos.serving.http.body import Bodies
+from topos.serving.http.head_size import HeadSize
 from topos.serving.http.joined import JoinedTransport
 from topos.serving.http.malformed import fault
+from topos.serving.http.reader_watch import ReaderWatch
 from topos.serving.http.replying import last_answer
 from topos.serving.http.upgrades import fresh_parser, plain_head
 from topos.serving.http.whole import Take, WholeProtocol
@@ -22,6 +24,9 @@ __all__ = ["LimitedProtocol"]
 
 Refused = Callable[[int, int], bytes]
 """Takes status and size of a refusal that no application gave; returns its identifier."""
+
+# Each takes a hundred times the memory of its shortest text.
+_WAITING: Final = 256
 
 
 class LimitedProtocol(WholeProtocol):
@@ -44,11 +49,10 @@ class LimitedProtocol(WholeProtocol):
     ) -> None:
         super().__init__(take, config, server_state, app_state, _loop)
         self.limits, self._refused = bodies.limits, refused
-        self._bodies, self._unread = bodies, 0
+        self._bodies = bodies
         self._in_head = True
         self._in_body = False
-        self._head_size = 0
-        self._chunk = 0
+        self._head = HeadSize(bodies.limits.head_bytes)
         # Bytes since the last ones of the body, and those of the fields of its trailers.
         self._silence = self._trailers = 0
         self._upgrades = False
@@ -56,11 +60,11 @@ class LimitedProtocol(WholeProtocol):
         self._last: tuple[int, str] | None = None
         self._half_closed = False
         self._watch: asyncio.TimerHandle | None = None
-        self._reader: asyncio.TimerHandle | None = None
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         """Refuses a connection beyond the limit, and expects a head from any other."""
         self._joined = JoinedTransport(transport)
+        self._reader = ReaderWatch(self._joined, self._bodies, self.loop)
         super().connection_made(self._joined)
         if len(self.connections) > self.limits.connections:
             self._refuse(503, "connection: the server has as many as it takes")
@@ -70,8 +74,8 @@ class LimitedProtocol(WholeProtocol):
     def connection_lost(self, exc: Exception | None) -> None:
         """Expects nothing more."""
         self._expect(None)
-        self._expect_reader(False)
-        self._hold(0)
+        self._reader.stop()
+        self._reader.hold(0)
         super().connection_lost(exc)
 
     def data_received(self, data: bytes) -> None:
@@ -79,7 +83,7 @@ class LimitedProtocol(WholeProtocol):
         if self._deaf():
             return
         self._unset_keepalive_if_required()
-        self._chunk = len(data)
+        self._head.arrive(len(data), self._in_body)
         self._silence += len(data)
         self._feed(data)
         if self._deaf():
@@ -89,8 +93,7 @@ class LimitedProtocol(WholeProtocol):
                 self._refuse_head()
             self._await_next()
             return
-        self._head_size += len(data)
-        if self._head_size > self.limits.head_bytes:
+        if self._head.is_long():
             self._refuse_head()
         elif self._watch is None:
             self._expect(self.limits.head_seconds)
@@ -105,8 +108,10 @@ class LimitedProtocol(WholeProtocol):
         return self._unanswered > 0 and not self.transport.is_closing()
 
     def on_message_begin(self) -> None:
-        """Starts a head."""
-        self._in_head, self._in_body, self._head_size = True, False, 0
+        """Starts a head, whose time is its own: empty lines before it had that of the idle."""
+        self._in_head, self._in_body = True, False
+        self._head.begin()
+        self._expect(None)
         super().on_message_begin()
 
     def on_body(self, body: bytes) -> None:
@@ -126,8 +131,12 @@ class LimitedProtocol(WholeProtocol):
 
     def on_headers_complete(self) -> None:
         """Ends the head: the application has its own time limit for the body."""
-        if self._head_size + self._chunk > self.limits.head_bytes:
+        if self._head.may_be_long():
             self._require_short_head()
+        self._head.end()
+        if len(self.pipeline) >= _WAITING:
+            self._refuse(503, f"connection: {_WAITING} requests wait for their answers already")
+            raise httptools.HttpParserError("the pipeline is too long")
         if self.parser.should_upgrade():
             self._require_no_tunnel()
             # The parser stops here, and `_feed` starts another.
@@ -153,8 +162,8 @@ class LimitedProtocol(WholeProtocol):
         self._unanswered -= 1
         super().on_response_complete()
         if self.transport.is_closing():
-            return
-        if not self._unanswered and self._last is not None:
+            self._reader.start()
+        elif not self._unanswered and self._last is not None:
             self._refuse_now(*self._last)
         elif not self._unanswered and self._half_closed:
             self.transport.close()
@@ -166,24 +175,22 @@ class LimitedProtocol(WholeProtocol):
     def pause_writing(self) -> None:
         """Expects the client to read what waits for it."""
         super().pause_writing()
-        self._hold(self._joined.get_write_buffer_size())
-        self._expect_reader(True)
+        self._reader.hold(self._joined.get_write_buffer_size())
+        self._reader.start()
 
     def resume_writing(self) -> None:
         """Ends what `pause_writing` began."""
         super().resume_writing()
-        self._hold(0)
-        self._expect_reader(False)
+        self._reader.hold(0)
+        self._reader.stop()
+        # One who is about to be closed has the rest to read all the same.
+        if self.transport.is_closing():
+            self._reader.start()
 
     def timeout_keep_alive_handler(self) -> None:
         """Closes an idle connection, to a client that no longer reads as well."""
         super().timeout_keep_alive_handler()
-        self._expect_reader(True)
-
-    def _hold(self, unread: int) -> None:
-        """Counts the bytes that wait for the client to read with the bodies of requests."""
-        self._bodies.held += unread - self._unread
-        self._unread = unread
+        self._reader.start()
 
     def _deaf(self) -> bool:
         """Returns whether nothing that the client may still send is taken."""
@@ -246,22 +253,7 @@ class LimitedProtocol(WholeProtocol):
             self._refuse(408, "headers: did not arrive in time")
         else:
             self.transport.close()
-            self._expect_reader(True)
-
-    def _expect_reader(self, expected: bool) -> None:
-        if self._reader is not None:
-            self._reader.cancel()
-        self._reader = None
-        if expected:
-            seconds, unread = self.limits.body_seconds, self._joined.get_write_buffer_size()
-            self._reader = self.loop.call_later(seconds, self._read_on, unread)
-
-    def _read_on(self, unread: int) -> None:
-        """Gives up a client that has read nothing since there were so many bytes to read."""
-        if self._joined.get_write_buffer_size() < unread:
-            self._expect_reader(True)
-        else:
-            self._joined.abort()
+            self._reader.start()
 
     def _refuse(self, status: int, reason: str) -> None:
         """Refuses the request that arrives, after the answers to those before it."""
@@ -273,7 +265,7 @@ class LimitedProtocol(WholeProtocol):
         if self._in_body and self.cycle.response_started:
             # A second answer to it would be taken for that to another.
             self.transport.close()
-            self._expect_reader(True)
+            self._reader.start()
         elif self._in_body:
             self._forget()
         if not self._unanswered and not self.transport.is_closing():
@@ -297,4 +289,4 @@ class LimitedProtocol(WholeProtocol):
         body = msgspec.json.encode({"error": reason})
         self.transport.write(last_answer(status, self._refused(status, len(body)), body))
         self.transport.close()
-        self._expect_reader(True)
+        self._reader.start()

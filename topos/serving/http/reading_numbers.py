@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 import struct
 from contextlib import suppress
 from functools import cache
@@ -23,6 +24,8 @@ Array = npt.NDArray[Any]
 # JSON has no spelling for these; protobuf's JSON mapping writes them as strings.
 _Special = Literal["NaN", "Infinity", "-Infinity"]
 _FLOATS: Final = ("f", "V")
+_NESTED: Final = re.compile(rb"\[[ \t\r\n]*\[")
+_WHOLE_ZERO: Final = re.compile(rb"-0(?![.eE\d])")
 
 
 def read_numbers(
@@ -35,12 +38,15 @@ def read_numbers(
     names the array in errors.
     """
     text = bytes(raw)
-    nested = text[1:64].lstrip(b" \t\r\n").startswith(b"[")
+    nested = _NESTED.match(text) is not None
     needed = math.prod(shape)
     # A list takes far more memory than its text: what cannot fit is refused before it is built.
     commas = text.count(b",")
     if commas >= max(needed, 1):
         raise RequestError(field, f"has {commas + 1} values, shape {list(shape)} needs {needed}")
+    if dtype.kind in _FLOATS and b"-0" in text:
+        # Without a point it is an integer to the decoder, whose zero has no sign.
+        text = _WHOLE_ZERO.sub(b"-0.0", text)
     values = _decoded(text, dtype.kind, len(shape) if nested else 1, field)
     array = _array(values, dtype, field)
     if nested and array.shape != shape:
@@ -60,6 +66,9 @@ def _decoded(text: bytes, kind: str, depth: int, field: str) -> Any:
         return _decoder("special", depth).decode(text)
     except msgspec.ValidationError as error:
         raise faulty(error, field) from error
+    # Words are looked at here alone, so that what is no UTF-8 comes to light.
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        raise RequestError(field, "has a word that is not UTF-8") from error
 
 
 @cache

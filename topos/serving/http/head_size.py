@@ -1,0 +1,42 @@
+"""The size of a head: the bytes of the pieces that it arrives in, and of nothing before it."""
+
+from __future__ import annotations
+
+__all__ = ["HeadSize"]
+
+
+class HeadSize:
+    """Counts the head that arrives; a piece counts whole unless more than the head is in it.
+
+    A piece in which a head only begins, behind the end of another message, counts nothing: how
+    much of it is the head's nobody knows before its end.
+    """
+
+    def __init__(self, most: int) -> None:
+        self._most = most
+        self._size = self._piece = self._begun = 0
+        self._is_alone = True
+
+    def arrive(self, piece: int, in_body: bool) -> None:
+        """Takes a piece of so many bytes, before it is parsed; `in_body` says where it goes on."""
+        self._is_alone = not in_body and not self._size
+        self._piece, self._begun = piece, 0
+
+    def begin(self) -> None:
+        """Starts a head, somewhere in the piece."""
+        self._size = 0
+        self._begun += 1
+
+    def may_be_long(self) -> bool:
+        """Returns whether the head that ends in this piece may be too long."""
+        return self._size + self._piece > self._most
+
+    def end(self) -> None:
+        """Ends the head."""
+        self._size = 0
+
+    def is_long(self) -> bool:
+        """Counts the piece, in which the head has not ended, and returns whether it is too long."""
+        if not self._begun or (self._begun == 1 and self._is_alone):
+            self._size += self._piece
+        return self._size > self._most
