@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import gzip
 import json
 import time
@@ -18,14 +19,15 @@ from tests.serving.serving_http import (
     Server,
     ask,
     binary,
+    connected,
     exchanged,
     infer,
+    reply,
     request,
     running,
 )
-from topos.serving import (
-    Settings,
-)
+from topos.serving import Settings
+from topos.serving.http.request import Inference
 
 ROWS = np.arange(12, dtype=np.float32).reshape(2, 6) % 5 - 2
 INFER = "/v2/models/mlp/infer"
@@ -64,6 +66,28 @@ def test_a_json_answer_has_the_results_in_the_fewest_digits(server: Server) -> N
     assert output["shape"] == [1, 3]
     assert np.array(output["data"], np.float32).tobytes() == truth(rows).tobytes()
     assert all(len(repr(value)) < 12 for value in output["data"])
+
+
+@pytest.mark.parametrize("cut", [0, 5])
+def test_a_request_out_of_time_leaves_nothing_behind(server: Server, cut: int) -> None:
+    sent = request("POST", INFER, infer(ROWS), {"x-request-timeout": "0.000000001"})
+    gc.collect()
+    gc.disable()
+    try:
+        for _ in range(5):
+            with connected(server) as connection:
+                connection.sendall(sent[: len(sent) - cut])
+                # In two pieces it goes another way than whole.
+                time.sleep(0.05 if cut else 0)
+                connection.sendall(sent[len(sent) - cut :])
+                assert reply(connection).status == 504
+        # The last answer may arrive before the server is done with its request.
+        end = time.monotonic() + 5
+        while any(isinstance(each, Inference) for each in gc.get_objects()):
+            assert time.monotonic() < end
+            time.sleep(0.05)
+    finally:
+        gc.enable()
 
 
 def test_a_binary_answer_tells_where_its_data_start(server: Server) -> None:

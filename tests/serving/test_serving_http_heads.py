@@ -82,6 +82,18 @@ def test_a_head_behind_other_requests_is_counted_by_itself(server: Server) -> No
                 answered += b"HTTP/1.1 200 " in stream.readline()
 
 
+def test_a_head_behind_a_long_body_is_counted_by_itself(server: Server) -> None:
+    body, sent = infer(np.ones((700, 6), np.float32)), request("GET", "/v2/health/live")
+    head = request("POST", INFER, body)[: -len(body)]
+    with connected(server) as connection:
+        for part in (head, body + sent[:20], sent[20:30]):
+            connection.sendall(part)
+            time.sleep(0.05)
+        assert reply(connection).status == 200
+        connection.sendall(sent[30:])
+        assert reply(connection).status == 200
+
+
 def test_an_empty_line_before_a_head_gives_it_no_more_time(server: Server) -> None:
     began = time.monotonic()
     with connected(server) as connection:
