@@ -19,10 +19,12 @@ from topos.runtimes._archive import Array, load, save
 from topos.runtimes._runtime import ModuleSignature
 from topos.runtimes._stablehlo.budget import StepsError
 
-__all__ = ["DONE", "FAILED", "UNUSABLE", "Job", "complain", "describe", "run", "told"]
+__all__ = ["DONE", "FAILED", "UNUSABLE", "Job", "complain", "describe", "run", "told", "untextual"]
 
 # The exit statuses of the commands.
 DONE, FAILED, UNUSABLE = 0, 1, 2
+# How MLIR's bytecode begins: https://mlir.llvm.org/docs/BytecodeFormat.
+BYTECODE = b"ML\xefR"
 # What a shell reports of a process that died of the signal that Ctrl-C sends.
 INTERRUPTED = 128 + signal.SIGINT
 
@@ -52,6 +54,15 @@ def describe(path: str, error: ToposError) -> str:
     if not isinstance(error, TextError) or not error.line:
         return f"{path}: {error}"
     return f"{path}:{error.line}:{error.column}: {error.reason}{error.excerpt()}"
+
+
+def untextual(path: str, error: UnicodeDecodeError) -> str:
+    """Returns why a file is no text of a module, told of `path`."""
+    if not error.object.startswith(BYTECODE):
+        return f"{path}: a module needs UTF-8 text: {error}"
+    text = Path(path).with_suffix(".mlir")
+    beside = f"; its text is {text}" if text.is_file() else ""
+    return f"{path}: a module needs StableHLO text, got MLIR bytecode, a portable artifact{beside}"
 
 
 @contextmanager
@@ -128,7 +139,7 @@ def _attempt(job: Job, runtime: str, numerics: Numerics) -> int:
     except ToposError as error:
         return _fail(describe(job.module, error), FAILED)
     except UnicodeDecodeError as error:
-        return _fail(f"{job.module}: a module needs UTF-8 text: {error}", FAILED)
+        return _fail(untextual(job.module, error), FAILED)
     except OSError as error:
         return _fail(str(error), UNUSABLE)
     return DONE

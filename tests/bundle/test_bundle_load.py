@@ -19,6 +19,8 @@ from topos.errors import BundleError
 
 Change = Callable[[Path], object]
 
+NEEDS = "a bundle needs msgspec: pip install 'topos-compiler[export]'"
+
 
 @pytest.fixture(scope="module")
 def exported(tmp_path_factory: pytest.TempPathFactory) -> Path:
@@ -150,7 +152,7 @@ DAMAGES: dict[str, tuple[Change, str]] = {
     "rows of none": (manifest_with(*FIRST, "rows", value=None), "needs rows of rows1"),
     "other rows": (manifest_with(*FIRST, "rows", value=2), "needs 2 rows in rows1"),
     "no batches": (manifest_with("batched", value=False), "needs rows of rows1 just where batched"),
-    "twice the rows": (manifest_with("programs", 1, "rows", value=1), "needs 1 rows in rows4"),
+    "twice the rows": (manifest_with("programs", 1, "rows", value=1), "needs 1 row in rows4"),
     "no calls": (manifest_with(*FIRST, "calls", value=0), "needs a sample of 1 to 10000 calls"),
     "more calls": (manifest_with(*FIRST, "calls", value=3), "no '2/inputs/features'"),
     "a thousand million calls": (manifest_with(*FIRST, "calls", value=10**9), "got 1000000000"),
@@ -205,8 +207,15 @@ DAMAGES: dict[str, tuple[Change, str]] = {
     ),
     "another resident": (
         manifest_with(*FIRST, "arguments", 0, "resident", value=False),
-        "needs 1 rows in rows1",
+        "needs 1 row in rows1",
     ),
+}
+
+
+# Another export would not help here, or there may be none at all.
+NO_DAMAGES = {
+    *("without a manifest", "a file instead", "an unknown format", "no format", "a true format"),
+    *(f"a link for {name}" for name in (WEIGHTS, TEXT, "manifest.json")),
 }
 
 
@@ -219,6 +228,18 @@ def test_a_damaged_bundle_is_refused_with_the_reason(folder: Path, damage: str) 
         Bundle.load(folder)
     assert reason in str(refused.value)
     assert str(folder) in str(refused.value)
+    assert str(refused.value).endswith("; export again") == (damage not in NO_DAMAGES)
+
+
+def test_a_file_for_a_bundle_is_told_with_the_folder_that_is_meant(folder: Path) -> None:
+    told = f"^a bundle is a folder, and {folder / TEXT} is none, but a file in the bundle {folder}$"
+    with pytest.raises(BundleError, match=told):
+        Bundle.load(folder / TEXT)
+    (folder / "manifest.json").unlink()
+    with pytest.raises(BundleError, match=f"{TEXT} is none, but a file$"):
+        Bundle.load(folder / TEXT)
+    with pytest.raises(BundleError, match=r"nowhere is none$"):
+        Bundle.load(folder / "nowhere")
 
 
 def test_what_changes_after_the_load_is_refused_where_it_is_read(folder: Path) -> None:
@@ -256,4 +277,19 @@ def test_without_its_packages_a_bundle_says_what_to_install() -> None:
         check=True,
         timeout=60,
     )
-    assert done.stdout == "a bundle needs msgspec: pip install 'topos-compiler[export]'\n"
+    assert done.stdout == f"{NEEDS}\n"
+
+
+def test_an_export_without_its_packages_has_one_traceback() -> None:
+    program = (
+        "import sys; sys.modules['msgspec'] = None\n"
+        "from topos import Tape\n"
+        "tape = Tape()\n"
+        "y = tape.input([1.0], name='x') + 1.0\n"
+        "tape.into_network().entry([y.symbol]).lower().export('nowhere')"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=False, timeout=60
+    )
+    assert done.stderr.count("Traceback") == 1
+    assert done.stderr.endswith(f"UnavailableError: {NEEDS}\n")

@@ -61,7 +61,7 @@ def test_a_custom_call_that_is_not_known_is_run_by_nobody(
     monkeypatch.setattr(type(runtime), "compile", lambda self, text, **_: compiled.append(text))
     found = check(bundle, ["interpreter"])
     told = {each.judge: (each.state, each.reason) for each in found.verdicts}
-    assert told["interpreter"] == (State.SKIPPED, "not run: refused by the verifier")
+    assert told["interpreter"] == (State.BLOCKED, "refused by the verifier")
     assert told["topos"][0] is State.FAILED
     assert reason in told["topos"][1]
     assert not found.passed

@@ -8,6 +8,7 @@ import struct
 import subprocess
 import sys
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +17,9 @@ import pytest
 
 from topos import Plan, Tape
 from topos.bundle import export
+from topos.bundle.measurement import Measurement
 from topos.bundle.trial import Trial
+from topos.cli import _bench_picture as picture
 from topos.cli import main
 from topos.engine import Numerics
 from topos.errors import CompileError
@@ -59,7 +62,7 @@ def test_the_table_has_a_line_for_each_number_of_rows(bundle: str, capsys: Captu
     cells = [re.split(r"\s{2,}", line) for line in lines]
     assert [line[:2] for line in cells] == [["interpreter", "1"], ["interpreter", "4"]]
     for line in cells:
-        assert all(re.fullmatch(r"[0-9.,]+ (s|ms|us)", cell) for cell in line[2:8])
+        assert all(re.fullmatch(r"[0-9.,]+ (s|ms|µs)", cell) for cell in line[2:8])
         assert all(re.fullmatch(r"[0-9.,]+", cell) for cell in line[8:10])
         assert line[10] == "-"
 
@@ -98,6 +101,7 @@ def test_the_picture_is_written_whole(bundle: str, tmp_path: Path, capsys: Captu
     assert width == 1440
     assert height > 300
     assert [each.name for each in tmp_path.iterdir()] == ["bench.png"]
+    assert capsys.readouterr().err == f"picture written to {target}\n"
 
 
 def test_a_picture_nowhere_is_refused_before_anything_is_measured(
@@ -107,7 +111,36 @@ def test_a_picture_nowhere_is_refused_before_anything_is_measured(
     assert main(["bench", bundle, *QUICK, "--png", str(folder / "bench.png")]) == 2
     captured = capsys.readouterr()
     assert captured.out == ""
-    assert captured.err == f"a picture needs a folder to lie in, and {folder} is none\n"
+    assert captured.err == f"--png needs a folder for the picture, and {folder} is none\n"
+
+
+@pytest.mark.parametrize(
+    ("name", "reason"),
+    [
+        (f"{'x' * 300}.png", "--png {path}: File name too long"),
+        ("taken.png", "--png needs a file for the picture, and {path} is a folder"),
+    ],
+)
+def test_a_picture_that_cannot_be_written_is_refused_before_anything_is_measured(
+    bundle: str, tmp_path: Path, capsys: Captured, name: str, reason: str
+) -> None:
+    (tmp_path / "taken.png").mkdir()
+    path = tmp_path / name
+    assert main(["bench", bundle, *QUICK, "--png", str(path)]) == 2
+    assert capsys.readouterr() == ("", f"{reason.format(path=path)}\n")
+
+
+def test_a_picture_is_in_the_unit_of_what_it_shows() -> None:
+    quick = [Measurement("a", "main", rows, np.full(9, 2e-5), elapsed=1.0) for rows in (1, 4)]
+    slow = [replace(each, rows=None, latencies=np.full(9, 0.02)) for each in quick]
+    for found, unit, what in ((quick, "µs", "rows"), (slow, "ms", "calls")):
+        latency, throughput = picture._figure("", found).axes
+        assert latency.get_xlabel().startswith(f"{unit} a call: ")
+        assert {
+            float(line.get_xdata()[0]) for line in latency.lines if len(line.get_xdata()) == 2
+        } >= {20.0}
+        assert throughput.get_xlabel() == f"{what} a second"
+        assert float(throughput.lines[0].get_xdata()[0]) == 9.0
 
 
 @pytest.mark.parametrize("name", ["bench.xyz", "bench", "bench.svg"])
@@ -180,6 +213,14 @@ def test_a_runtime_that_is_not_ready_is_named(
 def test_rows_that_no_program_has_are_refused(bundle: str, capsys: Captured) -> None:
     assert main(["bench", bundle, *QUICK, "--rows", "3"]) == 1
     assert capsys.readouterr().err == f"{bundle} has no program of 3 rows, but of 1, 4\n"
+
+
+def test_a_single_row_is_no_several(tmp_path: Path, capsys: Captured) -> None:
+    path = tmp_path / "mlp"
+    assert repr(export(path, plan(1), batched=True)).endswith(", 1 row)")
+    export(path, plan(4), batched=True)
+    assert main(["bench", str(path), *QUICK, "--rows", "1"]) == 1
+    assert capsys.readouterr().err == f"{path} has no program of 1 row, but of 4\n"
 
 
 def test_a_damaged_bundle_is_refused(tmp_path: Path, capsys: Captured) -> None:

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import pytest
 
-from topos.cli._figures import digits, duration, rate, size
+from topos.cli._figures import digits, duration, rate, size, unit_of
 
 
 @pytest.mark.parametrize(
     ("seconds", "told"),
     [
         (None, "-"),
-        (0.0, "0 us"),
-        (4.5e-7, "0.45 us"),
-        (1.234e-6, "1.23 us"),
+        (0.0, "0 µs"),
+        (4.5e-7, "0.45 µs"),
+        (1.234e-6, "1.23 µs"),
         (0.00123456, "1.23 ms"),
         (0.0999, "99.9 ms"),
         (1.0, "1.00 s"),
@@ -46,3 +46,13 @@ def test_digits_before_the_point_are_all_there() -> None:
         *("0.556", "1.50", "15.2", "1,800", "1,234,568")
     ]
     assert (rate(None), rate(12.0)) == ("-", "12.0")
+
+
+@pytest.mark.parametrize(
+    ("seconds", "told"),
+    [(0.0, ("µs", 1e6)), (9.9e-4, ("µs", 1e6)), (0.001, ("ms", 1e3)), (60.0, ("s", 1.0))],
+)
+def test_the_axis_of_a_picture_has_the_unit_of_what_it_shows(
+    seconds: float, told: tuple[str, float]
+) -> None:
+    assert unit_of(seconds) == told

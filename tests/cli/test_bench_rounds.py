@@ -175,7 +175,11 @@ def test_a_percentile_is_a_latency_that_took_place() -> None:
     assert measurement([3.0, 1.0]).percentile(51) == 3.0
     assert found.calls_per_second == 50
     assert found.rows_per_second == 400
-    assert measurement([1.0]).rows_per_second == 0.5
+    assert measurement([1.0]).calls_per_second == 0.5
+
+
+def test_calls_without_rows_are_no_rows() -> None:
+    assert measurement([1.0]).rows_per_second is None
 
 
 def test_a_measurement_of_nothing_has_no_figures() -> None:

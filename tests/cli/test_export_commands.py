@@ -33,6 +33,7 @@ def plan(rows=2):
 one = plan()
 pair = (one, one.network.parameters().scale(2.0))
 plans = [plan(1), plan(2)]
+single = plan(1)
 
 
 def batched():
@@ -61,6 +62,10 @@ def counted():
     counts = tape.input(shape=[2], element=i64, name="counts")
     (counts + counts).named("twice")
     return tape.into_network().entry(["twice"]).lower()
+
+
+def sampled():
+    return {"plans": counted(), "samples": [{"counts": [1.5, 2.5]}]}
 
 
 needs = lambda rows: rows
@@ -144,6 +149,19 @@ def test_a_target_that_cannot_be_exported_says_why(
     assert reason in captured.err
     assert captured.out == ""
     assert not (project / "out").exists()
+
+
+def test_whoever_gave_a_dict_is_not_told_of_one(project: Path, capsys: Captured) -> None:
+    assert main(["export", "lines.py:sampled", "out"]) == 1
+    told = capsys.readouterr().err
+    assert told.startswith("lines.py:sampled: ")
+    assert "counts" in told
+    assert "TARGET gives" not in told
+
+
+def test_a_model_of_one_row_is_told_so(project: Path, capsys: Captured) -> None:
+    assert main(["export", "lines.py:single", "a", "--batched"]) == 0
+    assert " 1 row a call\n" in capsys.readouterr().out
 
 
 def test_a_fault_of_the_users_code_is_told_from_its_own_place(

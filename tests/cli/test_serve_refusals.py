@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.bundle.bundled_models import rewritten
 from tests.serving.serving_bundles import exported_mlp
 from tests.serving.serving_http import SECONDS
 from topos.cli import main
@@ -81,12 +82,46 @@ def test_a_token_that_cannot_be_one_is_one_line(
         file.write_text(text)
     status, line = refused(capsys, bundle, "--token-file", file)
     assert (status, line.count("\n")) == (2, 1)
-    assert line.startswith(str(file) if text is None else "the token needs letters, digits")
+    starts = {
+        None: f"{file}: ",
+        "": f"{file}: a token needs one character or more, and the file is empty\n",
+        "two words": "the token needs letters, digits",
+    }
+    assert line.startswith(starts[text])
+
+
+def test_an_empty_token_of_the_environment_is_told(
+    bundle: Path, capsys: Captured, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TOPOS_TOKEN", "")
+    status, line = refused(capsys, bundle)
+    assert (status, line.endswith("then any =, got an empty one\n")) == (2, True)
+
+
+def test_the_bundle_that_is_refused_is_named_with_what_to_do(
+    bundle: Path, capsys: Captured
+) -> None:
+    other = Path(shutil.copytree(bundle, bundle.with_name("second one")))
+    manifest = json.loads((other / "manifest.json").read_text())
+    (other / "manifest.json").write_text(json.dumps({**manifest, "name": "second"}))
+    path = other / "rows1.mlir"
+    path.write_text(path.read_text().replace("stablehlo.maximum", "stablehlo.minimum", 1))
+    rewritten(other)
+    status, line = refused(capsys, bundle, other)
+    assert status == 1
+    assert line.startswith(f"{other}: rows1 needs its scores within ")
+    assert line.endswith(f"; topos check '{other}' shows all\n")
+    path.write_text(path.read_text().replace("stablehlo.minimum", "stablehlo.nothing", 1))
+    rewritten(other)
+    status, line = refused(capsys, bundle, other)
+    assert status == 1
+    assert line.startswith(f"{other}: rows1 is no module to run: ")
+    assert line.splitlines()[-1] == f"topos check '{other}' shows all"
 
 
 def test_a_log_that_cannot_be_written_is_one_line(bundle: Path, capsys: Captured) -> None:
     status, line = refused(capsys, bundle, "--access-log", bundle)
-    assert (status, line) == (2, f"{bundle}: Is a directory\n")
+    assert (status, line) == (2, f"--access-log {bundle}: Is a directory\n")
 
 
 def test_a_missing_package_is_one_line(bundle: Path) -> None:

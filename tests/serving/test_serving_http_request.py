@@ -117,7 +117,7 @@ FAULTS: list[tuple[object, str]] = [
     ),
     (
         {"inputs": [X, {**N, "shape": [3], "data": [1, 2, 3]}]},
-        "inputs[1].shape: has 3 rows, the inputs before it have 2",
+        "inputs[1].shape: has 3 for rows, the inputs before it have 2",
     ),
     ({"inputs": [{**X, "datatype": "FP64"}, N]}, "inputs[0].datatype: x is FP32, got 'FP64'"),
     ({"inputs": [{**X, "datatype": "BYTES"}, N]}, "inputs[0].datatype: x is FP32, got 'BYTES'"),

@@ -79,6 +79,14 @@ def test_every_model_is_shown_with_its_signature(opened: Opened) -> None:
         expect(card).to_contain_text(text)
 
 
+def test_one_row_is_no_several(browser: Browser, folder: Path) -> None:
+    with served([folder / "images"]) as address, opening(browser, address) as opened:
+        page = ready(opened())
+        sent(page)
+        card = page.locator("article")
+        expect(card).to_contain_text(re.compile("1 of 1 row, 0 rows of padding"))
+
+
 def test_text_of_the_server_is_never_markup(opened: Opened) -> None:
     page = ready(opened())
     expect(page.get_by_text(MARKUP).first).to_be_visible()

@@ -120,7 +120,7 @@ def test_what_does_not_fit_is_refused_by_its_name(
 
 def test_inputs_of_one_request_have_the_same_rows(session: Session) -> None:
     x = np.zeros((3, 3), ml_dtypes.bfloat16)
-    with pytest.raises(RequestError, match=r"^y: needs 3 rows as x has, got 2$"):
+    with pytest.raises(RequestError, match=r"^y: needs as many rows as x has, which are 3, got 2$"):
         session.infer("pair", {"x": x, "y": x[:2]})
 
 

@@ -54,6 +54,7 @@ def __getattr__(name: str) -> Any:
     except ModuleNotFoundError as error:
         if error.name != "msgspec":
             raise
+        # The package behind it is all there is to know; a second traceback would hide it.
         raise UnavailableError(
             "a bundle needs msgspec: pip install 'topos-compiler[export]'"
-        ) from error
+        ) from None

@@ -10,7 +10,7 @@ from typing import Any, Final, NamedTuple, Self
 
 import numpy.typing as npt
 
-from topos.bundle.folder import read, verify
+from topos.bundle.folder import damaged, read, verify
 from topos.bundle.manifest import (
     Argument,
     Manifest,
@@ -61,7 +61,7 @@ class Program:
             return read(self._folder, self._entry.module).decode()
         except UnicodeDecodeError as error:
             name = self._entry.module.name
-            raise BundleError(f"{self._folder} needs UTF-8 text in {name}: {error}") from None
+            raise damaged(self._folder, f"needs UTF-8 text in {name}: {error}") from None
 
     @property
     def artifact(self) -> bytes:
@@ -156,7 +156,8 @@ class Bundle:
 
     def __repr__(self) -> str:
         rows = [str(each.rows) for each in self.programs if each.rows is not None]
-        batches = f", {'/'.join(rows)} rows" if rows else ""
+        unit = "row" if rows == ["1"] else "rows"
+        batches = f", {'/'.join(rows)} {unit}" if rows else ""
         return f"Bundle({self.name} {self.version}{batches})"
 
 

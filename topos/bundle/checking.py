@@ -55,9 +55,9 @@ def check(
         placed = {name: runtime.place(array) for name, array in weights.items()}
         for program in loaded.programs:
             if program.name in refused:
-                reason = "not run: refused by the verifier"
-                skipped = Verdict(runtime.name, program.name, "", State.SKIPPED, reason=reason)
-                verdicts.append(skipped)
+                reason = "refused by the verifier"
+                blocked = Verdict(runtime.name, program.name, "", State.BLOCKED, reason=reason)
+                verdicts.append(blocked)
             else:
                 verdicts += _verdicts(runtime, program, placed, arithmetic, names is not None)
     return Check(loaded, tuple(verdicts))

@@ -12,6 +12,7 @@ import msgspec
 from topos.bundle.bundle import Bundle, sample_ports
 from topos.bundle.folder import entry_of
 from topos.bundle.manifest import (
+    AGAIN,
     FORMAT,
     MANIFEST,
     WEIGHTS,
@@ -92,7 +93,7 @@ def _demand_readable(folder: Path) -> None:
         Bundle.load(folder)
     except BundleError as error:
         # The folder has a name that nobody gave, and is gone when this is read.
-        reason = str(error).replace(str(folder), "the bundle")
+        reason = str(error).removesuffix(AGAIN).replace(str(folder), "the bundle")
         raise BundleError(f"an export needs what can be loaded again: {reason}") from None
 
 

@@ -12,15 +12,20 @@ from io import FileIO
 from pathlib import Path
 from typing import Final
 
-from topos.bundle.manifest import MANIFEST, File
+from topos.bundle.manifest import AGAIN, MANIFEST, File
 from topos.errors import BundleError
 
-__all__ = ["VerifiedFile", "entry_of", "opened", "read", "read_manifest", "verify"]
+__all__ = ["VerifiedFile", "damaged", "entry_of", "opened", "read", "read_manifest", "verify"]
 
 CHUNK: Final = 1 << 20
 MOST_MANIFEST: Final = 1 << 24
 # A link could lead out of the folder, and a pipe could keep its reader waiting for ever.
 FLAGS: Final = sum(getattr(os, name, 0) for name in ("O_NOFOLLOW", "O_NONBLOCK", "O_BINARY"))
+
+
+def damaged(folder: Path, what: str) -> BundleError:
+    """Returns the error of a folder that is not what an export left there."""
+    return BundleError(f"{folder} {what}{AGAIN}")
 
 
 class VerifiedFile:
@@ -31,8 +36,7 @@ class VerifiedFile:
         self._digest, self.left = hashlib.sha256(), entry.bytes
         length = os.fstat(file.fileno()).st_size
         if length != entry.bytes:
-            needs = f"a {entry.name} of {entry.bytes} bytes"
-            raise BundleError(f"{folder} needs {needs}, got {length}")
+            raise damaged(folder, f"needs a {entry.name} of {entry.bytes} bytes, got {length}")
 
     def take(self, target: memoryview) -> None:
         """Fills `target`, contiguous bytes, with the next bytes of the file."""
@@ -41,7 +45,7 @@ class VerifiedFile:
             # A read may stop early, and one of nothing is the end.
             count = self._file.readinto(target[position : position + CHUNK])
             if not count:
-                raise BundleError(f"{self._folder} had {self._entry.name} cut while it was read")
+                raise damaged(self._folder, f"had {self._entry.name} cut while it was read")
             self._digest.update(target[position : position + count])
             position += count
         self.left -= position
@@ -49,7 +53,7 @@ class VerifiedFile:
     def bytes(self, count: int) -> bytearray:
         """Returns the next `count` bytes."""
         if count > self.left:
-            raise BundleError(f"{self._folder} has a {self._entry.name} that ends early")
+            raise damaged(self._folder, f"has a {self._entry.name} that ends early")
         data = bytearray(count)
         self.take(memoryview(data))
         return data
@@ -61,9 +65,10 @@ class VerifiedFile:
             self.take(chunk[: self.left])
         found, wanted = self._digest.hexdigest(), self._entry.sha256
         if found != wanted:
-            raise BundleError(
-                f"{self._folder} has a {self._entry.name} whose digest is another: {found[:12]}"
-                f" where the manifest has {wanted[:12]}; export again"
+            raise damaged(
+                self._folder,
+                f"has a {self._entry.name} whose digest is another: {found[:12]} where the manifest"
+                f" has {wanted[:12]}",
             )
 
 
@@ -95,14 +100,23 @@ def read(folder: Path, entry: File) -> bytes:
 def read_manifest(folder: Path) -> bytes:
     """Returns the bytes of the manifest, the last file that an export writes."""
     if not os.path.isdir(folder):
-        raise BundleError(f"a bundle is a folder, and {folder} is none")
+        raise BundleError(f"a bundle is a folder, and {folder} is none{_instead(folder)}")
     if not os.path.lexists(folder / MANIFEST):
         raise BundleError(f"{folder} has no {MANIFEST}: it is no bundle, or still being written")
     with _regular(folder, MANIFEST) as file:
         length = os.fstat(file.fileno()).st_size
         if length > MOST_MANIFEST:
-            raise BundleError(f"{folder} has a {MANIFEST} of {length} bytes, too many for one")
+            raise damaged(folder, f"has a {MANIFEST} of {length} bytes, too many for one")
         return file.read(MOST_MANIFEST)
+
+
+def _instead(path: Path) -> str:
+    """Returns what stands where a folder was looked for."""
+    if not os.path.lexists(path):
+        return ""
+    if os.path.lexists(path.parent / MANIFEST):
+        return f", but a file in the bundle {path.parent}"
+    return ", but a file"
 
 
 def entry_of(folder: Path, name: str) -> File:
@@ -122,7 +136,10 @@ def _regular(folder: Path, name: str) -> Iterator[FileIO]:
     except OSError as error:
         if error.errno == errno.ELOOP:
             raise BundleError(f"{folder} holds {name} as a link, which is not followed") from None
-        raise BundleError(f"{folder} needs {name}: {error.strerror}") from error
+        reason = f"needs {name}: {error.strerror}"
+        if error.errno == errno.ENOENT:
+            raise damaged(folder, reason) from error
+        raise BundleError(f"{folder} {reason}") from error
 
 
 def _opened_file(folder: Path, name: str) -> FileIO:
@@ -130,6 +147,6 @@ def _opened_file(folder: Path, name: str) -> FileIO:
     # A pipe may never end, and a folder cannot be read.
     if not stat.S_ISREG(os.fstat(descriptor).st_mode):
         os.close(descriptor)
-        raise BundleError(f"{folder} needs {name} as a regular file")
+        raise damaged(folder, f"needs {name} as a regular file")
     # Unbuffered, what is read goes where it belongs without a stop on the way.
     return os.fdopen(descriptor, "rb", buffering=0)

@@ -27,6 +27,7 @@ class State(Enum):
     INSIDE = "inside"
     HOLDS = "holds"
     SKIPPED = "skipped"
+    BLOCKED = "not run"
     LACKING = "lacking"
     OUTSIDE = "OUTSIDE"
     FAILED = "FAILED"

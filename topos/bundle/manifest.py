@@ -13,6 +13,7 @@ from topos.errors import BundleError
 from topos.payload import ELEMENTS, TensorType
 
 __all__ = [
+    "AGAIN",
     "FORMAT",
     "MANIFEST",
     "MOST_CALLS",
@@ -38,6 +39,9 @@ DIGEST: Final = re.compile(r"[0-9a-f]{64}")
 MOST_AXES: Final = 64
 MOST_BYTES: Final = 1 << 62
 MOST_CALLS: Final = 10_000
+
+AGAIN: Final = "; export again"
+"""How what is said of a damaged bundle ends."""
 
 
 class Port(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -139,7 +143,7 @@ def decoded(data: bytes) -> Manifest:
             )
         manifest = msgspec.json.decode(data, type=Manifest)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-        raise BundleError(f"{MANIFEST} cannot be read: {error}") from None
+        raise BundleError(f"{MANIFEST} cannot be read: {error}{AGAIN}") from None
     _demand_consistent(manifest)
     return manifest
 
@@ -157,7 +161,7 @@ def demand_name(name: str | None) -> None:
 
 def _demand(holds: bool, reason: str) -> None:
     if not holds:
-        raise BundleError(f"{MANIFEST} {reason}")
+        raise BundleError(f"{MANIFEST} {reason}{AGAIN}")
 
 
 def _demand_consistent(manifest: Manifest) -> None:
@@ -203,9 +207,10 @@ def _demand_program(program: ProgramEntry, batched: bool) -> None:
         fits = math.isfinite(result.envelope) and result.envelope >= 0
         _demand(fits, f"needs an envelope of {result.name} in {name}, got {result.envelope}")
     calls = [*(each for each in program.arguments if not each.resident), *program.results]
+    rows = "1 row" if program.rows == 1 else f"{program.rows} rows"
     for port in calls if batched else ():
         fits = port.shape[:1] == (program.rows,)
-        _demand(fits, f"needs {program.rows} rows in {name}, got {port}")
+        _demand(fits, f"needs {rows} in {name}, got {port}")
 
 
 def _demand_port(port: Port, program: str) -> None:

@@ -41,9 +41,9 @@ class Measurement:
 
     @property
     def rows_per_second(self) -> float | None:
-        """How many rows came back in a second; a call of a program without rows counts as one."""
+        """How many rows came back in a second; None also where calls have no rows to count."""
         calls = self.calls_per_second
-        return calls if calls is None else calls * (1 if self.rows is None else self.rows)
+        return None if calls is None or self.rows is None else calls * self.rows
 
     def percentile(self, percent: float) -> float | None:
         """Returns the smallest measured latency that `percent` of the calls do not exceed.

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Final
 
 from topos.bundle.folder import read_manifest
-from topos.bundle.manifest import MANIFEST, decoded
+from topos.bundle.manifest import AGAIN, MANIFEST, decoded
 from topos.bundle.swap import prefix_of, remains_of, swap
 from topos.errors import BundleError
 
@@ -83,7 +83,8 @@ def _demand_replaceable(target: Path) -> None:
     try:
         manifest = decoded(read_manifest(target))
     except BundleError as error:
-        raise BundleError(f"an export replaces bundles only: {error}") from None
+        reason = str(error).removesuffix(AGAIN)
+        raise BundleError(f"an export replaces bundles only: {reason}") from None
     known = {MANIFEST, *(file.name for file in manifest.files())}
     for each in sorted(target.iterdir()):
         if each.name not in known:

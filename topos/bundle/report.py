@@ -6,7 +6,7 @@ import math
 from typing import Any, NamedTuple
 
 from topos.bundle.bundle import Bundle
-from topos.bundle.judgement import Verdict
+from topos.bundle.judgement import State, Verdict
 
 __all__ = ["Check"]
 
@@ -28,7 +28,7 @@ class Check(NamedTuple):
         """Returns one line on how it ended."""
         wrong = sum(not each.state.passes for each in self.verdicts)
         if wrong:
-            return f"{wrong} of {len(self.verdicts)} do not hold"
+            return f"{wrong} of {len(self.verdicts)} do not hold{self._blocked()}"
         ran = ", ".join(self._ran())
         return f"holds on {ran}" if ran else "nobody ran the sample"
 
@@ -52,6 +52,12 @@ class Check(NamedTuple):
         own = self.bundle
         head = f"{own.name} {own.version}: every file as its digest says"
         return "\n".join([head, *lines, self.summary()])
+
+    def _blocked(self) -> str:
+        """Returns how many the faults kept from running, where there are any."""
+        count = sum(each.state is State.BLOCKED for each in self.verdicts)
+        verb = "was" if count == 1 else "were"
+        return f", and {count} {verb} not run for that" if count else ""
 
     def _ran(self) -> list[str]:
         judges = (each.judge for each in self.verdicts if each.deviation is not None)

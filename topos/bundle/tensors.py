@@ -10,9 +10,8 @@ import msgspec
 import numpy as np
 import numpy.typing as npt
 
-from topos.bundle.folder import VerifiedFile, opened
+from topos.bundle.folder import VerifiedFile, damaged, opened
 from topos.bundle.manifest import File, Port
-from topos.errors import BundleError
 
 __all__ = ["ALIGNMENT", "demand_tensors", "read_tensors"]
 
@@ -67,13 +66,13 @@ def _header(folder: Path, file: File, content: VerifiedFile) -> dict[str, Entry]
     """Returns the entries of a header, in the order of their bytes."""
     length = int.from_bytes(content.bytes(8), "little")
     if length > min(MOST_HEADER, content.left):
-        raise BundleError(f"{folder} has a {file.name} whose header of {length} bytes is no header")
+        raise damaged(folder, f"has a {file.name} whose header of {length} bytes is no header")
     try:
         raw = msgspec.json.decode(content.bytes(length), type=dict[str, msgspec.Raw])
         raw.pop("__metadata__", None)
         entries = {name: msgspec.json.decode(own, type=Entry) for name, own in raw.items()}
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-        raise BundleError(f"{folder} has a {file.name} whose header is none: {error}") from None
+        raise damaged(folder, f"has a {file.name} whose header is none: {error}") from None
     return dict(sorted(entries.items(), key=lambda each: each[1].data_offsets))
 
 
@@ -85,18 +84,18 @@ def _demand_wanted(
     for name in (*ports, *entries):
         if name not in entries or name not in ports:
             kind = "no" if name in ports else "an unexpected"
-            raise BundleError(f"{folder} has a {file.name} with {kind} {name!r}")
+            raise damaged(folder, f"has a {file.name} with {kind} {name!r}")
     end = 0
     for name, entry in entries.items():
         port, start = ports[name], end
         if (entry.dtype, entry.shape) != (CODES[port.element], port.shape):
             got = f"{entry.dtype}{list(entry.shape)}"
-            raise BundleError(f"{folder} needs {port} in {file.name}, got {got}")
+            raise damaged(folder, f"needs {port} in {file.name}, got {got}")
         end = start + port.nbytes
         if entry.data_offsets != (start, end):
-            raise BundleError(f"{folder} has a {file.name} whose {name!r} is not where it belongs")
+            raise damaged(folder, f"has a {file.name} whose {name!r} is not where it belongs")
     if end != length:
-        raise BundleError(f"{folder} has a {file.name} with {length - end} bytes of no tensor")
+        raise damaged(folder, f"has a {file.name} with {length - end} bytes of no tensor")
 
 
 def _places(wanted: Iterable[Port]) -> tuple[Array, dict[str, Array]]:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import io
 import os
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
 from itertools import pairwise
 from pathlib import Path
 from typing import Any, Final
@@ -12,7 +13,8 @@ from typing import Any, Final
 import numpy as np
 
 from topos.bundle.measurement import Measurement
-from topos.cli._figures import digits
+from topos.cli._figures import digits, unit_of
+from topos.cli._shared import naming
 from topos.errors import ArgumentError, UnavailableError
 
 __all__ = ["require", "write"]
@@ -26,18 +28,23 @@ FAINT: Final = "#d9d9d9"
 def require(path: str) -> None:
     """Raises `ArgumentError` where the file is no PNG by its name.
 
-    Raises `UnavailableError` where matplotlib is missing, or the folder of the picture is.
+    Raises `UnavailableError` where matplotlib is missing, or the picture cannot be written there.
     """
     if Path(path).suffix.lower() != ".png":
         raise ArgumentError(f"--png needs a file whose name ends with .png, got {path!r}")
     folder = Path(path).absolute().parent
-    if not folder.is_dir():
-        raise UnavailableError(f"a picture needs a folder to lie in, and {folder} is none")
+    if not os.path.isdir(folder):
+        raise UnavailableError(f"--png needs a folder for the picture, and {folder} is none")
+    if os.path.isdir(path):
+        raise UnavailableError(f"--png needs a file for the picture, and {path} is a folder")
     try:
         import matplotlib  # noqa: F401  # only whether it is there
     except ImportError as error:
         needs = "a picture needs matplotlib: pip install 'topos-compiler[serve]'"
         raise UnavailableError(needs) from error
+    # Only the system knows where files may be made, and to measure may take an hour.
+    with naming(f"--png {path}"), _partial(Path(path)) as partial:
+        partial.touch()
 
 
 def write(path: str, title: str, found: Sequence[Measurement]) -> None:
@@ -50,13 +57,20 @@ def write(path: str, title: str, found: Sequence[Measurement]) -> None:
     _figure(title, [each for each in found if len(each.latencies)]).savefig(
         buffer, format="png", dpi=144, metadata={"Software": None}
     )
-    target = Path(path)
+    with _partial(Path(path)) as partial:
+        partial.write_bytes(buffer.getvalue())
+        partial.replace(path)
+
+
+@contextmanager
+def _partial(target: Path) -> Iterator[Path]:
+    """Gives the place beside a file where it is written first, empty again afterwards."""
     partial = target.with_name(f".{target.name}.{os.getpid()}")
     try:
-        partial.write_bytes(buffer.getvalue())
-        partial.replace(target)
+        yield partial
     finally:
-        partial.unlink(missing_ok=True)
+        with suppress(OSError):
+            partial.unlink(missing_ok=True)
 
 
 def _figure(title: str, found: Sequence[Measurement]) -> Any:
@@ -70,8 +84,9 @@ def _figure(title: str, found: Sequence[Measurement]) -> Any:
     cases = sorted(found, key=lambda each: each.rows or 0)
     if not cases:
         latency.text(0.5, 0.5, "nothing was measured", ha="center", transform=latency.transAxes)
+    unit, scale = unit_of(_typical(cases))
     for place, each in enumerate(cases):
-        _draw_latency(latency, place, each, colours[each.runtime])
+        _draw_latency(latency, place, each, colours[each.runtime], scale)
         _draw_throughput(throughput, place, each, colours[each.runtime])
     for place, (before, after) in enumerate(pairwise(cases)):
         if _case(before) != _case(after):
@@ -80,13 +95,20 @@ def _figure(title: str, found: Sequence[Measurement]) -> Any:
     labels = [f"{_case(each)}  {each.runtime}" for each in cases]
     latency.set_yticks(range(len(cases)), labels)
     latency.set_ylim(len(cases) - 0.4, -0.6)
-    _label(latency, "ms a call: line least to most, bar p10 to p90, dot p50, stroke p99")
-    _label(throughput, "rows a second")
+    _label(latency, f"{unit} a call: line least to most, bar p10 to p90, dot p50, stroke p99")
+    has_rows = any(each.rows is not None for each in cases)
+    _label(throughput, "rows a second" if has_rows else "calls a second")
     return figure
 
 
 def _cycle() -> list[str]:
     return [*COLOURS] * 4
+
+
+def _typical(cases: Sequence[Measurement]) -> float:
+    """Returns the middle one of the median latencies, in seconds."""
+    halves = sorted(each.percentile(50) or 0.0 for each in cases)
+    return halves[len(halves) // 2] if halves else 0.0
 
 
 def _case(found: Measurement) -> str:
@@ -95,9 +117,9 @@ def _case(found: Measurement) -> str:
     return "1 row" if found.rows == 1 else f"{found.rows:,} rows"
 
 
-def _draw_latency(axes: Any, place: int, found: Measurement, colour: str) -> None:
+def _draw_latency(axes: Any, place: int, found: Measurement, colour: str, scale: float) -> None:
     least, low, half, high, tail, most = (
-        float(each) * 1e3
+        float(each) * scale
         for each in np.percentile(found.latencies, (0, 10, 50, 90, 99, 100), method="inverted_cdf")
     )
     axes.plot([least, most], [place, place], color=colour, linewidth=1, alpha=0.6)
@@ -112,7 +134,7 @@ def _draw_latency(axes: Any, place: int, found: Measurement, colour: str) -> Non
 
 
 def _draw_throughput(axes: Any, place: int, found: Measurement, colour: str) -> None:
-    rate = found.rows_per_second or 0.0
+    rate = found.rows_per_second or found.calls_per_second or 0.0
     # A bar has no honest length where the axis has no zero.
     axes.plot([rate], [place], color=colour, marker="o", markersize=7)
     axes.annotate(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-__all__ = ["digits", "duration", "rate", "size"]
+__all__ = ["digits", "duration", "rate", "size", "unit_of"]
 
 NONE: Final = "-"
 
@@ -13,11 +13,16 @@ def duration(seconds: float | None) -> str:
     """Returns a duration in seconds, milliseconds or microseconds."""
     if seconds is None:
         return NONE
-    for unit in ("s", "ms"):
-        if seconds >= 1:
-            return f"{digits(seconds)} {unit}"
-        seconds *= 1000
-    return f"{digits(seconds)} us"
+    unit, scale = unit_of(seconds)
+    return f"{digits(seconds * scale)} {unit}"
+
+
+def unit_of(seconds: float) -> tuple[str, float]:
+    """Returns the unit that suits a duration, and how many of it make a second."""
+    for unit, scale in (("s", 1.0), ("ms", 1e3)):
+        if seconds * scale >= 1:
+            return unit, scale
+    return "µs", 1e6
 
 
 def rate(number: float | None) -> str:

@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 import errno
+import os
 import sys
 from argparse import ArgumentParser
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Final
 
 from topos import runtimes
 from topos.engine import Numerics
 from topos.errors import ArgumentError, ToposError, UnavailableError
-from topos.runtimes._command import DONE, FAILED, UNUSABLE, complain, describe
+from topos.runtimes._command import DONE, FAILED, UNUSABLE, complain, describe, untextual
 
 __all__ = ["EXIT", "add_bundle_arguments", "naming", "of_file", "table"]
 
+SHOWN: Final = 4
 EXIT = """\
 exit status: 0 done; 1 the module is refused or its run failed; 2 wrong usage, an unreadable file,
 or something that this installation lacks; 130 interrupted.
@@ -35,11 +38,14 @@ def of_file(path: str, action: Callable[[str], None]) -> int:
     except ToposError as error:
         return _fail(describe(path, error), FAILED)
     except UnicodeDecodeError as error:
-        return _fail(f"{path}: a module needs UTF-8 text: {error}", FAILED)
+        return _fail(untextual(path, error), FAILED)
     return DONE
 
 
 def _text(path: str) -> str:
+    # What the system has against a path is told below, where it is opened.
+    if path != "-" and os.path.isdir(path):
+        raise UnavailableError(f"{path}: a module is a file, and this is a folder{_held(path)}")
     with naming(path):
         if path != "-":
             return Path(path).read_text(encoding="utf-8-sig")
@@ -47,6 +53,13 @@ def _text(path: str) -> str:
         if sys.stdin is None:
             raise OSError(errno.EBADF, "standard input is closed")
         return sys.stdin.read()
+
+
+def _held(folder: str) -> str:
+    """Returns the modules that could be meant in a folder, such as that of a bundle."""
+    found = sorted(map(str, Path(folder).glob("*.mlir")))
+    shown = ", ".join(found[:SHOWN]) + (", ..." if len(found) > SHOWN else "")
+    return f" that holds {shown}" if found else ""
 
 
 @contextmanager

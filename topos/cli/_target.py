@@ -10,13 +10,13 @@ import sys
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from types import ModuleType
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from topos import bundle
 from topos.engine import Plan
 from topos.errors import ArgumentError
 
-__all__ = ["exportable"]
+__all__ = ["Exportable", "exportable"]
 
 FORMS: Final = "MODULE:NAME or FILE.py:NAME"
 RETURNS: Final = (
@@ -24,8 +24,15 @@ RETURNS: Final = (
 )
 
 
-def exportable(target: str) -> dict[str, Any]:
-    """Returns what a target names as arguments of `topos.bundle.export` without the path.
+class Exportable(NamedTuple):
+    """Arguments of `topos.bundle.export` without the path, and whether a dict named them."""
+
+    arguments: dict[str, Any]
+    named: bool
+
+
+def exportable(target: str) -> Exportable:
+    """Returns what a target names, to be exported.
 
     Raises `ArgumentError` where the target names nothing, or something that cannot be exported.
     What the user's own code raises passes.
@@ -44,7 +51,7 @@ def exportable(target: str) -> dict[str, Any]:
         raise ArgumentError(f"{place} has no {name!r}; {has}") from None
     if callable(found) and not isinstance(found, Plan):
         found = _called(target, found)
-    return _arguments(target, found)
+    return Exportable(_arguments(target, found), isinstance(found, Mapping))
 
 
 def _from_name(name: str) -> ModuleType:

@@ -125,8 +125,9 @@ def _programs(bundle: Bundle, rows: int | None) -> Sequence[Program]:
     programs = [each for each in bundle.programs if rows is None or each.rows == rows]
     if not programs:
         there = ", ".join(str(each.rows) for each in bundle.programs if each.rows is not None)
+        wanted = "1 row" if rows == 1 else f"{rows} rows"
         raise BundleError(
-            f"{bundle.path} has no program of {rows} rows, but of {there or 'no rows at all'}"
+            f"{bundle.path} has no program of {wanted}, but of {there or 'no rows at all'}"
         )
     return programs
 
@@ -143,8 +144,10 @@ def _measure(chosen: Namespace, bundle: Bundle, measured: Sequence[Trial]) -> in
     found = [each.measurement() for each in measured]
     print(_json(chosen, bundle, found) if chosen.json else _text(chosen, bundle, found))
     if chosen.png is not None:
-        with naming(chosen.png):
+        with naming(f"--png {chosen.png}"):
             picture.write(chosen.png, _title(chosen, bundle), found)
+        # Standard output may be JSON, which takes no line beside it.
+        complain(f"picture written to {chosen.png}")
     if status == DONE and any(each.failure is not None for each in found):
         return FAILED
     return status

@@ -6,10 +6,10 @@ import traceback
 from argparse import ArgumentParser, Namespace
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Final
+from typing import Final
 
 from topos import bundle
-from topos.cli._target import exportable
+from topos.cli._target import Exportable, exportable
 from topos.errors import ArgumentError, FeedError, ToposError, UnavailableError
 from topos.runtimes._command import DONE, FAILED, UNUSABLE, complain
 
@@ -69,7 +69,7 @@ def run(chosen: Namespace) -> int:
     except (ToposError, OSError) as error:
         return _unusable(chosen, error)
     try:
-        arguments = exportable(chosen.target)
+        found = exportable(chosen.target)
     except (ArgumentError, UnavailableError) as error:
         return _fail(str(error), UNUSABLE)
     # The user's own code may raise anything, and the place in it is what helps.
@@ -77,10 +77,11 @@ def run(chosen: Namespace) -> int:
         error.__traceback__ = _own(error.__traceback__)
         traceback.print_exception(error)
         return _fail(f"{chosen.target} failed", FAILED)
-    return _export(chosen, arguments)
+    return _export(chosen, found)
 
 
-def _export(chosen: Namespace, arguments: dict[str, Any]) -> int:
+def _export(chosen: Namespace, found: Exportable) -> int:
+    arguments = dict(found.arguments)
     for name in ("name", "batched", "compatibility", "seed"):
         if getattr(chosen, name) is not None:
             arguments[name] = getattr(chosen, name)
@@ -89,7 +90,9 @@ def _export(chosen: Namespace, arguments: dict[str, Any]) -> int:
     except (ArgumentError, UnavailableError, OSError) as error:
         return _unusable(chosen, error)
     except FeedError as error:
-        return _fail(f"{chosen.target}: {error}\n{GIVEN}", FAILED)
+        # Whoever gave a dict already knows of it.
+        form = "" if found.named else f"\n{GIVEN}"
+        return _fail(f"{chosen.target}: {error}{form}", FAILED)
     except ToposError as error:
         return _fail(f"{chosen.target}: {error}", FAILED)
     print(_summary(chosen.bundle, written))
@@ -125,7 +128,8 @@ def _own(trace: TracebackType | None) -> TracebackType | None:
 
 def _summary(path: str, written: bundle.Bundle) -> str:
     rows = [str(program.rows) for program in written.programs if program.rows is not None]
-    batches = f", {' or '.join(rows)} rows a call" if rows else ""
+    unit = "row" if rows == ["1"] else "rows"
+    batches = f", {' or '.join(rows)} {unit} a call" if rows else ""
     inputs, results = (", ".join(map(str, ports)) for ports in (written.inputs, written.results))
     return f"{path}: {written.name} {written.version}{batches}\n({inputs}) -> ({results})"
 

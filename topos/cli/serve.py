@@ -203,9 +203,12 @@ def _token(path: str | None) -> str | None:
         return os.environ.get("TOPOS_TOKEN")
     try:
         with naming(path):
-            return Path(path).read_text(encoding="utf-8").strip()
+            token = Path(path).read_text(encoding="utf-8").strip()
     except UnicodeDecodeError as error:
         raise ArgumentError(f"{path}: a token needs UTF-8 text") from error
+    if not token:
+        raise ArgumentError(f"{path}: a token needs one character or more, and the file is empty")
+    return token
 
 
 @contextmanager
@@ -215,7 +218,7 @@ def _log(path: str) -> Iterator[BinaryIO | None]:
     elif path == "-":
         yield _unbuffered(sys.stderr)
     else:
-        with naming(path):
+        with naming(f"--access-log {path}"):
             file = open(path, "ab", buffering=0)  # noqa: SIM115 - what follows is not about this file.
         with file:
             yield file

@@ -118,8 +118,8 @@ def _rows(ports: tuple[ModelPort, ...], arrays: list[Array]) -> int:
     rows, first = len(arrays[0]), ports[0].name
     for port, array in zip(ports[1:], arrays[1:], strict=True):
         if len(array) != rows:
-            got = f"got {len(array)}"
-            raise RequestError(port.name, f"needs {rows} rows as {first} has, {got}")
+            needs = f"needs as many rows as {first} has, which are {rows}, got {len(array)}"
+            raise RequestError(port.name, needs)
     if not rows:
         raise RequestError(first, "needs one row at least, got none")
     return rows

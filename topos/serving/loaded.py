@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from pathlib import Path
 from typing import Any, Final
 
@@ -36,30 +37,17 @@ class LoadedModel:
 
         Raises `BundleError` where the bundle is not what its manifest says, our verifier refuses a
         module or a result lies outside its envelope, and what the runtime raises for a text that
-        it refuses.
+        it refuses. Each names the bundle by its path.
         """
         bundle = Bundle.load(Path(origin.path))
-        # A runtime would call whatever a text names: first our verifier has to know all of it.
-        for program in bundle.programs:
-            demand_runnable(program)
-        runtime = runtimes.load(origin.runtime)
-        placed = {name: runtime.place(array) for name, array in bundle.weights().items()}
-        executables = []
-        for program in bundle.programs:
-            executable = runtime.compile(
-                program.text,
-                numerics=origin.numerics,
-                options=origin.options,
-                cache=None if origin.cache is None else Path(origin.cache),
-            )
-            resident = {
-                position: placed[argument.name]
-                for position, argument in enumerate(program.arguments)
-                if argument.resident
-            }
-            executables.append(executable.bind(resident))
-            _require_sample(program, executables[-1], origin.runtime)
-        return cls(_description(bundle), executables)
+        try:
+            return cls(_description(bundle), _executables(bundle, origin))
+        except ToposError as error:
+            error.args = (_told(error, bundle.path),)
+            raise
+        except Exception as error:
+            kind = refusal(error)
+            raise type(kind)(_told(kind, bundle.path)) from error
 
     def run(self, program: int, arena: Arena) -> None:
         """Runs the program at that position on its inputs in `arena`, and puts its results there.
@@ -86,6 +74,44 @@ def refusal(error: Exception) -> ToposError:
         return error
     kind = UnavailableError if isinstance(error, OSError | MemoryError) else BundleError
     return kind(f"the bundle cannot be loaded: {type(error).__name__}: {brief(error)}")
+
+
+def _told(error: ToposError, path: Path) -> str:
+    """Returns what `error` says, told of the bundle at `path`, and the command that says more."""
+    reason = str(error)
+    if str(path) not in reason:
+        reason = f"{path}: {reason}"
+    # What a machine lacks is no fault that a check of the bundle would show.
+    if isinstance(error, UnavailableError):
+        return reason
+    # The caret of a refused text stays under its column.
+    between = "\n" if "\n" in reason else "; "
+    return f"{reason}{between}topos check {shlex.quote(str(path))} shows all"
+
+
+def _executables(bundle: Bundle, origin: Origin) -> list[Executable]:
+    """Returns every program compiled, its weights placed, once its sample was reproduced."""
+    # A runtime would call whatever a text names: first our verifier has to know all of it.
+    for program in bundle.programs:
+        demand_runnable(program)
+    runtime = runtimes.load(origin.runtime)
+    placed = {name: runtime.place(array) for name, array in bundle.weights().items()}
+    executables = []
+    for program in bundle.programs:
+        executable = runtime.compile(
+            program.text,
+            numerics=origin.numerics,
+            options=origin.options,
+            cache=None if origin.cache is None else Path(origin.cache),
+        )
+        resident = {
+            position: placed[argument.name]
+            for position, argument in enumerate(program.arguments)
+            if argument.resident
+        }
+        executables.append(executable.bind(resident))
+        _require_sample(program, executables[-1], origin.runtime)
+    return executables
 
 
 def _require_sample(program: Program, executable: Executable, runtime: str) -> None:

@@ -61,7 +61,7 @@ def read_inputs(
             reason = f"needs {most_rows} rows at most, got {shown(shape[0])}"
             raise TooLargeError(f"{field}.shape", reason)
         if model.batched and rows not in (0, shape[0]):
-            reason = f"has {shape[0]} rows, the inputs before it have {rows}"
+            reason = f"has {shape[0]} for rows, the inputs before it have {rows}"
             raise RequestError(f"{field}.shape", reason)
         rows = shape[0] if model.batched else 1
         arrays[sent.name], size = _tensor(sent, binary[offset:], shape, port.dtype, field)

@@ -9,6 +9,7 @@ from typing import Final
 from prometheus_client import CollectorRegistry, Counter, Histogram, generate_latest
 from prometheus_client.metrics_core import GaugeMetricFamily, Metric
 from prometheus_client.registry import Collector
+from prometheus_client.samples import Sample
 
 from topos.serving.http.exchange import Exchange
 from topos.serving.status import ModelStatus
@@ -48,6 +49,22 @@ class Standing(Collector):
         yield from (queue, ready)
         for name, (meaning, value) in self._totals().items():
             yield GaugeMetricFamily(name, meaning, value=value)
+
+
+class _Present(Collector):
+    """What a registry has, without the time at which each series began.
+
+    The client's own switch for these gauges is one for the whole process.
+    """
+
+    def __init__(self, registry: CollectorRegistry) -> None:
+        self._registry = registry
+
+    def collect(self) -> Iterator[Metric]:
+        """Yields each metric."""
+        for metric in self._registry.collect():
+            metric.samples = [each for each in metric.samples if not _is_beginning(metric, each)]
+            yield metric
 
 
 class Metrics:
@@ -96,7 +113,7 @@ class Metrics:
 
     def text(self) -> bytes:
         """Returns everything in Prometheus' text format."""
-        return generate_latest(self.registry)
+        return generate_latest(_Present(self.registry))
 
     def request_finished(self, model: str, outcome: str, rows: int, seconds: float) -> None:
         """Counts nothing: the request is counted where it is answered."""
@@ -121,3 +138,7 @@ class Metrics:
     def reload_finished(self, model: str, version: str, reason: str) -> None:
         """Counts a reload, refused where there is a reason."""
         self._reloads.labels(model, "refused" if reason else "done").inc()
+
+
+def _is_beginning(metric: Metric, sample: Sample) -> bool:
+    return sample.name == f"{metric.name}_created"

@@ -21,7 +21,9 @@ class Token:
 
     def __init__(self, text: str | None) -> None:
         if text is not None and not _BEARER.fullmatch(text):
-            raise ArgumentError("the token needs letters, digits and . _ ~ + / - only, then any =")
+            got = "" if text else ", got an empty one"
+            needs = "the token needs letters, digits and . _ ~ + / - only, then any ="
+            raise ArgumentError(f"{needs}{got}")
         self._expected = None if text is None else text.encode("ascii")
 
     def __repr__(self) -> str:

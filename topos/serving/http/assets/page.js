@@ -62,13 +62,13 @@ function card(model) {
   const { counters } = model;
   const state = element("span", { class: `pill ${model.ready ? "good" : "bad"}` }, model.ready ? "ready" : "not ready");
   const head = element("div", { class: "row" }, element("h3", {}, model.name), state, element("span", { class: "grow" }), element("code", { class: "quiet" }, model.version));
-  const calls = Object.entries(counters.calls).map(([rows, count]) => `${whole.format(count)} of ${rows}`);
+  const calls = Object.entries(counters.calls).map(([rows, count]) => `${whole.format(count)} of ${counted(Number(rows), "row")}`);
   const about = [
     ["runtime", model.runtime],
     ["batch sizes", model.rows.length ? model.rows.join(", ") : "one call at a time"],
     ["weights", size(model.weights)],
     ["requests", outcomes(counters.outcomes)],
-    ["batches", calls.length ? `${calls.join(", ")} rows, ${whole.format(counters.padding)} rows of padding` : "none yet"],
+    ["batches", calls.length ? `${calls.join(", ")}, ${counted(counters.padding, "row")} of padding` : "none yet"],
     ["queue", whole.format(model.waiting)],
   ];
   if (counters.restarts) about.push(["restarts", whole.format(counters.restarts)]);
