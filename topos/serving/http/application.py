@@ -104,8 +104,7 @@ class Application:
             status, size = await self._answered(scope, receive, send, exchange)
         finally:
             self.in_flight -= 1
-        seconds = time.perf_counter() - start
-        self._afterwards.add(self._record, exchange, status, size, seconds)
+        self._record_soon(exchange, start, status, size)
 
     def take(
         self,
@@ -152,14 +151,17 @@ class Application:
             reply(found.status, _headers(found, exchange.identifier), found.body)
         finally:
             self.in_flight -= 1
-        seconds = time.perf_counter() - start
-        self._afterwards.add(self._record, exchange, found.status, len(found.body), seconds)
+        self._record_soon(exchange, start, found.status, len(found.body))
 
     def _exchange(self, method: str, fields: Headers, whole: bool) -> Exchange:
         headers = dict(fields)
         sent = headers.get(b"x-request-id")
         identifier = sent if sent and sane(sent) else next(self._identifiers)
         return Exchange(method, identifier, headers, whole)
+
+    def _record_soon(self, exchange: Exchange, start: float, status: int, size: int) -> None:
+        seconds = time.perf_counter() - start
+        self._afterwards.add(self._record, exchange, status, size, seconds)
 
     def _record(self, exchange: Exchange, status: int, size: int, seconds: float) -> None:
         self._metrics.record(exchange, status, seconds)
