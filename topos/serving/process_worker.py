@@ -144,7 +144,7 @@ class ProcessWorker(Worker):
     def _lose(self) -> None:
         """Ends this worker once it is known how its process ended."""
         # The end of the stream is read again by whoever submits a call meanwhile.
-        if self._is_lost:
+        if self._is_lost or self.ended.done():
             return
         self._is_lost = True
         self._loop.remove_reader(self._child.socket.fileno())
