@@ -82,6 +82,24 @@ def test_a_head_behind_other_requests_is_counted_by_itself(server: Server) -> No
                 answered += b"HTTP/1.1 200 " in stream.readline()
 
 
+@pytest.mark.parametrize("before", [b"\r\n", request("GET", "/v2/health/live")])
+@pytest.mark.parametrize(("size", "status"), [(7_900, 200), (8_100, 431)])
+def test_a_head_that_begins_behind_something_has_its_limit(
+    server: Server, before: bytes, size: int, status: int
+) -> None:
+    head = request("GET", "/v2/health/live", headers={"long": "y" * (size - 80)})
+    with connected(server) as connection:
+        connection.sendall(before)
+        if before != b"\r\n":
+            assert reply(connection).status == 200
+        for part in (before + head[:-1], head[-1:]):
+            time.sleep(0.05)
+            connection.sendall(part)
+        if before != b"\r\n":
+            assert reply(connection).status == 200
+        assert reply(connection).status == status
+
+
 def test_a_head_behind_a_long_body_is_counted_by_itself(server: Server) -> None:
     body, sent = infer(np.ones((700, 6), np.float32)), request("GET", "/v2/health/live")
     head = request("POST", INFER, body)[: -len(body)]

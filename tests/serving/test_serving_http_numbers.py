@@ -97,8 +97,9 @@ def test_a_double_is_rounded_once_to_bfloat16() -> None:
 
 @pytest.mark.parametrize("dtype", [np.float16, np.float32, np.float64, bf16.dtype])
 def test_a_whole_zero_keeps_its_sign(dtype: Any) -> None:
-    array = read("[-0, 0, -0.5, -0e1, -0.0]", dtype, 5)
-    assert np.signbit(array.astype(np.float64)).tolist() == [True, False, True, True, True]
+    array = read("[-0, 0, -0.5, -0e1, -0.0, 1e-0, -0E-0]", dtype, 7).astype(np.float64)
+    assert np.signbit(array).tolist() == [True, False, True, True, True, False, True]
+    assert array[5] == 1
 
 
 def test_blanks_before_the_first_row_make_no_difference() -> None:

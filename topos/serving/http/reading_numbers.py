@@ -25,7 +25,7 @@ Array = npt.NDArray[Any]
 _Special = Literal["NaN", "Infinity", "-Infinity"]
 _FLOATS: Final = ("f", "V")
 _NESTED: Final = re.compile(rb"\[[ \t\r\n]*\[")
-_WHOLE_ZERO: Final = re.compile(rb"-0(?![.eE\d])")
+_WHOLE_ZERO: Final = re.compile(rb"(?<![eE])-0(?![.eE\d])")
 
 
 def read_numbers(
