@@ -9,21 +9,10 @@ from typing import Any
 import numpy as np
 import pytest
 
+from tests.engine.plan_networks import two_branches
 from tests.exact import same_runs
 from topos import Network, Numerics, Plan, Symbol, Tape, Tensor, f32, i32
 from topos.engine.liveness import closure, releases, retained
-
-
-def two_branches() -> tuple[Network, dict[str, Symbol]]:
-    tape = Tape()
-    w = tape.parameter([1.0, 2.0], name="w")
-    x = tape.input(shape=(2,), name="x")
-    unused = tape.input(shape=(5,), name="unused")
-    hidden = (w * x).named("hidden")
-    far = unused.exp().sum().named("far")
-    near = hidden.tanh().sum().named("near")
-    names = {"hidden": hidden.symbol, "far": far.symbol, "near": near.symbol}
-    return tape.into_network(), names
 
 
 def chain(length: int) -> tuple[Network, Symbol]:

@@ -8,20 +8,9 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 import pytest
 
+from tests.engine.plan_networks import two_branches
 from tests.exact import holds, same, same_runs
-from topos import Network, Run, Symbol, Tape, Tensor, f32
-
-
-def two_branches() -> tuple[Network, dict[str, Symbol]]:
-    tape = Tape()
-    w = tape.parameter([1.0, 2.0], name="w")
-    x = tape.input(shape=(2,), name="x")
-    unused = tape.input(shape=(5,), name="unused")
-    hidden = (w * x).named("hidden")
-    far = unused.exp().sum().named("far")
-    near = hidden.tanh().sum().named("near")
-    names = {"hidden": hidden.symbol, "far": far.symbol, "near": near.symbol}
-    return tape.into_network(), names
+from topos import Run, Tape, Tensor, f32
 
 
 def test_runs_repeat_to_the_bit_in_one_thread_and_in_eight() -> None:

@@ -8,14 +8,14 @@ import os
 import signal
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
-from tests.serving.serving_bundles import FEATURES, exported_mlp, truth
+from tests.serving.serving_bundles import FEATURES, truth
 from topos.bundle import Program
 from topos.errors import ArgumentError, BundleError, CrashError, UnavailableError
 from topos.serving import DrainingError, RequestError, Session, Settings
@@ -25,19 +25,6 @@ from topos.serving.process_worker import ProcessWorker
 from topos.serving.worker_main import _refused
 
 X = np.arange(2 * FEATURES, dtype=np.float32).reshape(2, FEATURES)
-
-
-@pytest.fixture(scope="module")
-def bundle(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    path = tmp_path_factory.mktemp("bundles") / "mlp"
-    exported_mlp(path, rows=(1, 4))
-    return path
-
-
-@pytest.fixture(scope="module")
-def session(bundle: Path) -> Iterator[Session]:
-    with Session(bundle, runtime="interpreter") as session:
-        yield session
 
 
 class Lazy:

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
-from tests.serving.serving_bundles import FEATURES, exported_mlp, truth
+from tests.serving.serving_bundles import FEATURES, truth
 from topos.errors import ArgumentError
 from topos.serving import DeadlineError, RequestError, Session, Settings
 from topos.serving.loaded import LoadedModel
@@ -18,19 +17,6 @@ from topos.serving.origins import origins_of
 from topos.serving.seconds import patience, shown
 
 X = np.arange(2 * FEATURES, dtype=np.float32).reshape(2, FEATURES)
-
-
-@pytest.fixture(scope="module")
-def bundle(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    path = tmp_path_factory.mktemp("bundles") / "mlp"
-    exported_mlp(path, rows=(1, 4))
-    return path
-
-
-@pytest.fixture(scope="module")
-def session(bundle: Path) -> Iterator[Session]:
-    with Session(bundle, runtime="interpreter") as session:
-        yield session
 
 
 @pytest.mark.parametrize(

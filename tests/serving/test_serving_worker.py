@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 from tests.serving import strange_worker
-from tests.serving.serving_bundles import FEATURES, exported_mlp, truth
+from tests.serving.serving_bundles import FEATURES, truth
 from tests.serving.serving_gate import eventually
 from topos.errors import CrashError
 from topos.serving import (
@@ -45,13 +45,6 @@ class Reasons:
 REASONS = Reasons()
 # Longer than anything takes on a machine that does much else.
 SECONDS = 60.0
-
-
-@pytest.fixture(scope="module")
-def bundle(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    path = tmp_path_factory.mktemp("bundles") / "mlp"
-    exported_mlp(path, rows=(1, 4))
-    return path
 
 
 @pytest.fixture(scope="module")

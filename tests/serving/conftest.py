@@ -1,0 +1,24 @@
+"""What tests of sessions share: a small bundle, and a session that serves it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.serving.serving_bundles import exported_mlp
+from topos.serving import Session
+
+
+@pytest.fixture(scope="module")
+def bundle(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("bundles") / "mlp"
+    exported_mlp(path, rows=(1, 4))
+    return path
+
+
+@pytest.fixture(scope="module")
+def session(bundle: Path) -> Iterator[Session]:
+    with Session(bundle, runtime="interpreter") as session:
+        yield session
