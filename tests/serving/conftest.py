@@ -1,4 +1,4 @@
-"""What tests of sessions share: a small bundle, and a session that serves it."""
+"""What tests of sessions share: a small bundle, a folder of two, and a session that serves one."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.serving.serving_bundles import exported_mlp
+from tests.serving.serving_bundles import exported_mlp, exported_total
 from topos.serving import Session
 
 
@@ -15,6 +15,14 @@ from topos.serving import Session
 def bundle(tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("bundles") / "mlp"
     exported_mlp(path, rows=(1, 4))
+    return path
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("bundles")
+    exported_mlp(path / "mlp")
+    exported_total(path / "total")
     return path
 
 

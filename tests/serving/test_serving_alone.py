@@ -12,21 +12,12 @@ from typing import Any
 import pytest
 
 from tests.serving import strange_worker
-from tests.serving.serving_bundles import exported_mlp, exported_total
 from tests.serving.serving_gate import answered, asked, drawn, served
 from topos.serving import DeadlineError, Session, WorkerError, process_worker, standby
 from topos.serving.arena import Arena
 from topos.serving.loaded import LoadedModel
 from topos.serving.pace import Pace
 from topos.serving.standby import Patience, received_soon
-
-
-@pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    path = tmp_path_factory.mktemp("bundles")
-    exported_mlp(path / "mlp")
-    exported_total(path / "total")
-    return path
 
 
 class Places:

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tests.serving.serving_bundles import FEATURES, exported_mlp, exported_total
+from tests.serving.serving_bundles import FEATURES
 from tests.serving.serving_gate import Gate, answered, asked, drawn, eventually, gated, served
 from topos.serving import (
     Session,
@@ -18,14 +18,6 @@ from topos.serving import (
 )
 from topos.serving.batcher import Batcher
 from topos.serving.request import Request
-
-
-@pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    path = tmp_path_factory.mktemp("bundles")
-    exported_mlp(path / "mlp")
-    exported_total(path / "total")
-    return path
 
 
 @pytest.fixture

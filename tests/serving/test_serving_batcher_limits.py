@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tests.serving.serving_bundles import FEATURES, exported_mlp, exported_total
+from tests.serving.serving_bundles import FEATURES
 from tests.serving.serving_gate import Gate, answered, asked, drawn, eventually, gated, served
 from topos.serving import (
     BusyError,
@@ -23,14 +23,6 @@ from topos.serving import (
     TooLargeError,
 )
 from topos.serving.background import BackgroundLoop
-
-
-@pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    path = tmp_path_factory.mktemp("bundles")
-    exported_mlp(path / "mlp")
-    exported_total(path / "total")
-    return path
 
 
 @pytest.fixture

@@ -31,18 +31,16 @@ class JoinedTransport(asyncio.Transport):
             return
         if self._head:
             head, self._head = self._head, b""
-            # A copy of a large body would take longer than the kernel's second call.
-            if len(data) > 2**16:
-                self._transport.write(head)
-            else:
-                data = head + data
-        self._transport.write(data)
+            self.write_whole(head, data)
+        else:
+            self._transport.write(data)
 
-    def write_whole(self, head: bytes, body: bytes) -> None:
+    def write_whole(self, head: bytes, body: bytes | bytearray | memoryview) -> None:
         """Sends what is held, then an answer, if the client is still there."""
         self.flush()
         if self.is_closing():
             return
+        # A copy of a large body would take longer than the kernel's second call.
         if len(body) > 2**16:
             self._transport.write(head)
             self._transport.write(body)
