@@ -134,18 +134,18 @@ def ask(server: Server, path: str, body: bytes | None = None, **headers: str) ->
 
 
 def reply(connection: socket.socket) -> Reply:
-    """The next answer on a connection."""
+    """The next answer on a connection, and nothing of one that came together with it."""
     received = b""
-    while b"\r\n\r\n" not in received:
-        chunk = connection.recv(65536)
-        if not chunk:
+    while not received.endswith(b"\r\n\r\n"):
+        byte = connection.recv(1)
+        if not byte:
             raise ConnectionError(f"the server closed the connection after {received!r}")
-        received += chunk
-    head, _, body = received.partition(b"\r\n\r\n")
-    first, *lines = head.decode("latin-1").split("\r\n")
+        received += byte
+    first, *lines = received.removesuffix(b"\r\n\r\n").decode("latin-1").split("\r\n")
     headers = {name.lower(): value.strip() for name, _, value in (x.partition(":") for x in lines)}
-    while len(body) < int(headers["content-length"]):
-        chunk = connection.recv(65536)
+    body = b""
+    while (left := int(headers["content-length"]) - len(body)) > 0:
+        chunk = connection.recv(min(left, 65536))
         assert chunk
         body += chunk
     return Reply(int(first.split(" ")[1]), headers, body)

@@ -47,15 +47,20 @@ def server(bundles: list[Path]) -> Iterator[Server]:
         yield server
 
 
-def lines(server: Server, count: int) -> list[dict[str, Any]]:
-    """The last lines of the access log, once there are that many with this server."""
+def logged(server: Server, *identifiers: str) -> dict[str, dict[str, Any]]:
+    """The lines of the access log by identifier, once those of all these requests are there."""
     end = time.monotonic() + SECONDS
     while time.monotonic() < end:
-        found = server.log.getvalue().splitlines()
-        if len(found) >= count:
-            return [json.loads(line) for line in found]
+        found = {each["request_id"]: each for each in map(json.loads, _lines(server))}
+        if found.keys() >= set(identifiers):
+            return found
         time.sleep(0.05)
     raise AssertionError("the log lacks lines")
+
+
+def _lines(server: Server) -> list[bytes]:
+    """The lines of the log that are whole."""
+    return server.log.getvalue().split(b"\n")[:-1]
 
 
 def test_a_json_answer_has_the_results_in_the_fewest_digits(server: Server) -> None:
@@ -180,11 +185,10 @@ def test_a_sane_identifier_is_kept_and_another_replaced(server: Server) -> None:
 
 
 def test_the_log_has_a_line_for_each_request(server: Server) -> None:
-    before = len(server.log.getvalue().splitlines())
     ask(server, INFER, infer(ROWS), x_request_id="one")
     ask(server, "/v2/models/mlp/ready", x_request_id="two")
     ask(server, "/%0a%22secret%22", x_request_id="three")
-    found = {each["request_id"]: each for each in lines(server, before + 3)}
+    found = logged(server, "one", "two", "three")
     assert found["one"]["path"] == "/v2/models/{model}/infer"
     assert (found["one"]["model"], found["one"]["rows"], found["one"]["status"]) == ("mlp", 2, 200)
     assert found["one"]["milliseconds"] > 0
