@@ -1,0 +1,80 @@
+"""What the foreign runtimes get wrong: made right or refused by their adapters, and wrong bare."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.project.paths import ROOT
+from tests.runtimes.test_samples import require
+from topos import runtimes
+from topos.errors import ToposError
+
+SPECIFICATION = importlib.util.spec_from_file_location("faults", ROOT / "tools/faults.py")
+assert SPECIFICATION is not None
+assert SPECIFICATION.loader is not None
+TOOL: Any = importlib.util.module_from_spec(SPECIFICATION)
+SPECIFICATION.loader.exec_module(TOOL)
+
+GUIDE = ROOT / "docs" / "guides" / "runtimes.md"
+PACKAGES = {"iree": "iree-base-compiler", "reference": "jaxlib", "xla": "jaxlib"}
+FAULTS = {
+    f"{runtime}-{name}": (runtime, fault)
+    for runtime in TOOL.RUNTIMES
+    for name, fault in TOOL.faults(runtime).items()
+}
+
+
+def test_the_guide_has_the_table(tmp_path: Path) -> None:
+    assert TOOL.main(["--check", str(GUIDE)]) == 0
+    page = tmp_path / "page.md"
+    page.write_text(GUIDE.read_text(encoding="utf-8").replace("| `xla` | ", "| `alx` | "))
+    assert TOOL.main(["--check", str(page)]) == 1
+
+
+@pytest.mark.parametrize("name", FAULTS)
+def test_a_module_is_right_through_the_adapter_or_refused(name: str) -> None:
+    runtime, fault = FAULTS[name]
+    require(runtime)
+    for numerics in fault.numerics:
+        if fault.refused or fault.isolated:
+            with pytest.raises(ToposError) as raised:
+                run(runtime, fault, numerics)
+            told = f"{type(raised.value).__name__}: {raised.value}"
+            assert told.startswith(fault.refused or "CrashError: ")
+        else:
+            run(runtime, fault, numerics)
+
+
+@pytest.mark.parametrize("name", [name for name in FAULTS if FAULTS[name][1].results is not None])
+def test_the_interpreter_gives_the_right_results(name: str) -> None:
+    run("interpreter", FAULTS[name][1], "exact")
+
+
+@pytest.mark.parametrize("runtime", TOOL.RUNTIMES)
+def test_the_bare_runtime_still_gets_them_wrong(runtime: str) -> None:
+    require(runtime)
+    if not hasattr(os, "fork"):
+        pytest.skip("the modules run in forks")
+    outcomes = TOOL.raw(runtime)
+    called = f"{PACKAGES[runtime]} {version(PACKAGES[runtime])}"
+    needless = [
+        f"{called} no longer needs {name}: delete the entry and what the adapter does for it"
+        for name, fault in TOOL.faults(runtime).items()
+        if not TOOL.is_needed(fault, outcomes[name])
+    ]
+    assert not needless, "\n".join(needless)
+
+
+def run(runtime: str, fault: Any, numerics: str) -> None:
+    options = {"isolated": True} if fault.isolated and runtime != "interpreter" else None
+    executable = runtimes.load(runtime).compile(fault.module, numerics=numerics, options=options)
+    results = executable(*TOOL.arrays(fault.arguments, executable.signature.arguments))
+    right = TOOL.arrays(fault.results, executable.signature.results)
+    assert [each.tolist() for each in results] == [each.tolist() for each in right]
+    assert [each.tobytes() for each in results] == [each.tobytes() for each in right]
