@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, ClassVar, NamedTuple
+from typing import TYPE_CHECKING, Any, ClassVar, Final, NamedTuple
 
 import numpy.typing as npt
 
@@ -21,6 +21,10 @@ from topos.runtimes._signature import (
     require_count,
     require_results,
 )
+from topos.runtimes._timing import Timing, together
+
+if TYPE_CHECKING:
+    from topos.runtimes._isolated import IsolatedRuntime
 
 __all__ = [
     "ArrayType",
@@ -33,10 +37,18 @@ __all__ = [
     "Placed",
     "Runtime",
     "Status",
+    "Timing",
+    "isolated",
     "requested",
+    "seconds_of",
 ]
 
 Array = npt.NDArray[Any]
+
+
+ISOLATED: Final = "isolated"
+TIMEOUT: Final = "timeout"
+LONGEST_SECONDS: Final = 1e6
 
 
 class ExecutableMemory(NamedTuple):
@@ -106,6 +118,13 @@ class Executable(ABC):
         """
         return Loop(self, carried, state)
 
+    def timed(self, arguments: Sequence[Array], seconds: float, threads: int = 1) -> Timing:
+        """Returns how long each call took, made from `threads` threads until `seconds` are over.
+
+        Every thread calls at least once. An isolated executable is called inside its worker.
+        """
+        return together(lambda: self(*arguments), seconds, threads)
+
     def memory(self) -> ExecutableMemory | None:
         """Returns the bytes that a call needs, or None where the runtime cannot tell."""
         return None
@@ -152,9 +171,13 @@ class BoundExecutable(Executable):
 
 
 class Runtime(ABC):
-    """An adapter that compiles StableHLO text; `name` is its file's name."""
+    """An adapter that compiles StableHLO text; `name` is its file's name.
+
+    `worker` is the same runtime in a worker process, or None for one that no module can end.
+    """
 
     name: ClassVar[str]
+    worker: IsolatedRuntime | None = None
 
     @abstractmethod
     def status(self) -> Status:
@@ -215,3 +238,21 @@ def requested(text: str, options: Mapping[str, Any] | None) -> dict[str, Any]:
     if not isinstance(options, Mapping) or not all(isinstance(name, str) for name in options):
         raise ArgumentError(f"options need a mapping of names to values, got {options!r}")
     return dict(options)
+
+
+def isolated(options: dict[str, Any]) -> bool:
+    """Takes `isolated` out of `options`; raises `CompileError` where it is no truth value."""
+    chosen = options.pop(ISOLATED, False)
+    if not isinstance(chosen, bool):
+        raise CompileError(f"{ISOLATED} needs True or False, got {chosen!r}")
+    return chosen
+
+
+def seconds_of(options: dict[str, Any], default: float) -> float:
+    """Takes `timeout` out of `options`; raises `CompileError` where it is no number of seconds."""
+    seconds = options.pop(TIMEOUT, default)
+    if not isinstance(seconds, int | float) or not 0 < seconds <= LONGEST_SECONDS:
+        raise CompileError(
+            f"timeout needs a number of seconds up to {LONGEST_SECONDS:g}, got {seconds!r}"
+        )
+    return float(seconds)

@@ -20,10 +20,11 @@ from topos.runtimes._iree_bounds import keep_inside
 from topos.runtimes._iree_device import DEVICES, device_of
 from topos.runtimes._iree_executable import NAME, Binary, IreeExecutable, restored
 from topos.runtimes._iree_process import STATISTICS, compiled
+from topos.runtimes._isolated import IsolatedRuntime
 from topos.runtimes._mlir import bytecode, parse, signature, unalias
 from topos.runtimes._packages import imported, installed
 from topos.runtimes._placed import Placed, placed_on_host
-from topos.runtimes._runtime import Runtime, Status, requested
+from topos.runtimes._runtime import Executable, Runtime, Status, isolated, requested, seconds_of
 
 __all__ = ["RUNTIME", "Iree"]
 
@@ -36,9 +37,9 @@ OUTPUTS: Final = frozenset({"o", "output", STATISTICS})
 # A name with anything else in it, such as `=`, would be another flag than the one it reads as.
 FLAG: Final = re.compile(r"[A-Za-z][A-Za-z0-9_.-]*")
 DEVICE: Final = "device"
-TIMEOUT: Final = "timeout"
 DEFAULT_SECONDS: Final = 600.0
-LONGEST_SECONDS: Final = 1e6
+# What the compiler may take is told to it, and the worker waits so much longer.
+SLACK_SECONDS: Final = 5.0
 # Of what is done to a module before IREE sees it: one more with every change to that.
 REVISION: Final = 1
 
@@ -52,6 +53,10 @@ class Iree(Runtime):
     """
 
     name = NAME
+    worker: IsolatedRuntime
+
+    def __init__(self) -> None:
+        self.worker = IsolatedRuntime(self, __name__, DEFAULT_SECONDS, SLACK_SECONDS)
 
     def status(self) -> Status:
         """Returns whether IREE's compiler and runtime are installed, with their versions."""
@@ -64,20 +69,23 @@ class Iree(Runtime):
         numerics: Numerics | str = Numerics.FAST,
         options: Mapping[str, Any] | None = None,
         cache: Path | None = None,
-    ) -> IreeExecutable:
+    ) -> Executable:
         """Returns `text` compiled; `options` are flags of iree-compile, named without dashes.
 
-        Two options are no flags: `device` is `local-sync`, which runs a call in the calling
-        thread and is the default, or `local-task`, which runs it on a thread a core; `timeout` is
+        Three options are no flags. `device` is `local-sync`, which runs a call in the calling
+        thread and is the default, or `local-task`, which runs it on a thread a core. `timeout` is
         the seconds that the compiler may take before it is stopped with `CrashError`, 600 where
-        absent. Indices of gathers and slices are clamped and scatters drop what lies outside, as
-        StableHLO says, in whatever text. A flag that names a file is cached by that name.
+        absent. With `isolated` the module runs in a worker process, where `timeout` holds for a
+        call, too. Indices of gathers and slices are clamped and scatters drop what lies outside,
+        as StableHLO says, in whatever text. A flag that names a file is cached by that name.
         Raises `ParseError`, `VerifyError` or `CompileError` with the diagnostic, and
         `UnsupportedError` for an operation that IREE names as one it does not take.
         """
         chosen = requested(text, options)
+        if isolated(chosen):
+            return self.worker.compile(text, numerics=numerics, options=chosen, cache=cache)
         device_name = _device_name(chosen.pop(DEVICE, None))
-        seconds = _seconds(chosen.pop(TIMEOUT, DEFAULT_SECONDS))
+        seconds = seconds_of(chosen, DEFAULT_SECONDS)
         flags = _flags(numerics, chosen)
         kept, versions = cache_at(cache), self._versions()
         if kept is None:
@@ -94,15 +102,21 @@ class Iree(Runtime):
 
     def place(self, array: npt.ArrayLike, *, options: Mapping[str, Any] | None = None) -> Placed:
         """Returns `array` held by the device of the option `device`, as `Runtime` says."""
-        device_name = _only_device(options)
+        chosen = requested("", options)
+        if isolated(chosen):
+            return self.worker.place(array, options=chosen)
+        device_name = _only_device(chosen)
         self._versions()
         return device_of(device_name).placed(placed_on_host(array).held)
 
     def deserialize(
         self, data: bytes | bytearray | memoryview, *, options: Mapping[str, Any] | None = None
-    ) -> IreeExecutable:
+    ) -> Executable:
         """Returns what `IreeExecutable.serialize` gave, on the device of the option `device`."""
-        device_name = _only_device(options)
+        chosen = requested("", options)
+        if isolated(chosen):
+            return self.worker.deserialize(data, options=chosen)
+        device_name = _only_device(chosen)
         return IreeExecutable.on(device_name, restored(data, self._versions()))
 
     def _versions(self) -> str:
@@ -145,20 +159,11 @@ def _device_name(name: object) -> str:
     return name
 
 
-def _only_device(options: Mapping[str, Any] | None) -> str:
-    chosen = requested("", options)
+def _only_device(chosen: dict[str, Any]) -> str:
     name = chosen.pop(DEVICE, None)
     if chosen:
         raise CompileError(f"iree has the option {DEVICE} here, got {min(chosen)!r}")
     return _device_name(name)
-
-
-def _seconds(seconds: object) -> float:
-    if not isinstance(seconds, int | float) or not 0 < seconds <= LONGEST_SECONDS:
-        raise CompileError(
-            f"timeout needs a number of seconds up to {LONGEST_SECONDS:g}, got {seconds!r}"
-        )
-    return float(seconds)
 
 
 def _exact_target() -> tuple[str, ...]:

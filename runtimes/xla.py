@@ -11,9 +11,10 @@ import numpy.typing as npt
 from topos.engine import Numerics
 from topos.errors import CompileError
 from topos.runtimes._compile_cache import cache_at
+from topos.runtimes._isolated import IsolatedRuntime
 from topos.runtimes._packages import imported, installed
 from topos.runtimes._placed import Placed, placed_on_host
-from topos.runtimes._runtime import Runtime, Status, requested
+from topos.runtimes._runtime import Executable, Runtime, Status, isolated, requested
 from topos.runtimes._xla_build import NAME, Recipe, built, restored
 from topos.runtimes._xla_device import DEVICE, device_of
 from topos.runtimes._xla_executable import XlaExecutable, placed_on
@@ -21,6 +22,8 @@ from topos.runtimes._xla_module import bindings, flags_of
 
 __all__ = ["RUNTIME", "Xla"]
 
+# What a request to the worker may take.
+DEFAULT_SECONDS: Final = 600.0
 PACKAGES: Final = {"jax": "jax", "jaxlib": "jaxlib"}
 
 
@@ -32,6 +35,10 @@ class Xla(Runtime):
     """
 
     name = NAME
+    worker: IsolatedRuntime
+
+    def __init__(self) -> None:
+        self.worker = IsolatedRuntime(self, __name__, DEFAULT_SECONDS)
 
     def status(self) -> Status:
         """Returns whether jax and jaxlib are installed, with their versions."""
@@ -44,9 +51,11 @@ class Xla(Runtime):
         numerics: Numerics | str = Numerics.FAST,
         options: Mapping[str, Any] | None = None,
         cache: Path | None = None,
-    ) -> XlaExecutable:
+    ) -> Executable:
         """Returns `text` compiled; `options` are XLA's compiler options by name, and `device`.
 
+        With `isolated` the module runs in a worker process, and `timeout` is the seconds that
+        compiling or a call may take there, 600 where absent.
         `device` names a PJRT platform, and maybe a number, as in `cpu`, `cuda:1` or `tpu`; it is
         jax's default device where absent. Raises `ParseError`, `VerifyError`, `UnsupportedError`
         or `CompileError` with the diagnostic; an option that XLA does not know is a
@@ -54,6 +63,8 @@ class Xla(Runtime):
         process that started XLA here, where only what is compiled already is called.
         """
         chosen = requested(text, options)
+        if isolated(chosen):
+            return self.worker.compile(text, numerics=numerics, options=chosen, cache=cache)
         device_name = chosen.pop(DEVICE, None)
         flags, kept = flags_of(numerics, chosen), cache_at(cache)
         recipe = Recipe(text, flags, self._device(device_name), kept)
@@ -61,14 +72,20 @@ class Xla(Runtime):
 
     def place(self, array: npt.ArrayLike, *, options: Mapping[str, Any] | None = None) -> Placed:
         """Returns `array` held by the device of the option `device`, as `Runtime` says."""
-        device = self._device(_only_device(options))
+        chosen = requested("", options)
+        if isolated(chosen):
+            return self.worker.place(array, options=chosen)
+        device = self._device(_only_device(chosen))
         return placed_on(device, placed_on_host(array).held)
 
     def deserialize(
         self, data: bytes | bytearray | memoryview, *, options: Mapping[str, Any] | None = None
-    ) -> XlaExecutable:
+    ) -> Executable:
         """Returns what `XlaExecutable.serialize` gave, on the device of the option `device`."""
-        device = self._device(_only_device(options))
+        chosen = requested("", options)
+        if isolated(chosen):
+            return self.worker.deserialize(data, options=chosen)
+        device = self._device(_only_device(chosen))
         return XlaExecutable(restored(data, device), None)
 
     def _device(self, name: object) -> Any:
@@ -78,8 +95,7 @@ class Xla(Runtime):
         return device_of(name)
 
 
-def _only_device(options: Mapping[str, Any] | None) -> object:
-    chosen = requested("", options)
+def _only_device(chosen: dict[str, Any]) -> object:
     name = chosen.pop(DEVICE, None)
     if chosen:
         raise CompileError(f"xla has the option device here, got {min(chosen)!r}")

@@ -11,6 +11,7 @@ import numpy.typing as npt
 import pytest
 
 from tests.runtimes.texts import SUM
+from tests.runtimes.workers import process_of
 from topos.errors import (
     ArgumentError,
     CompileError,
@@ -63,8 +64,7 @@ def runtime() -> Reference:
 
 
 def worker_of(runtime: Reference) -> int:
-    assert runtime._worker is not None
-    return runtime._worker._process.pid
+    return process_of(runtime).pid
 
 
 def test_subnormal_numbers_are_kept(runtime: Reference) -> None:

@@ -15,6 +15,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from tests.runtimes.workers import process_of
 from topos.errors import CrashError
 from topos.runtimes.reference import Reference
 
@@ -75,13 +76,12 @@ def running(pid: int) -> bool:
 
 
 def worker_of(runtime: Reference) -> int:
-    assert runtime._worker is not None
-    return runtime._worker._process.pid
+    return process_of(runtime).pid
 
 
 def test_a_crash_is_told_and_the_runtime_goes_on(runtime: Reference) -> None:
     total, quotient = runtime.compile(SUM), runtime.compile(QUOTIENT)
-    with pytest.raises(CrashError, match="died of SIGFPE"):
+    with pytest.raises(CrashError, match="died of SIGFPE while it ran a module without a name"):
         quotient(np.array(1, np.int32), np.array(0, np.int32))
     assert total(ONES, ONES)[0].tolist() == [2.0] * 4
     assert quotient(np.array(7, np.int32), np.array(2, np.int32))[0].tolist() == 3
@@ -107,6 +107,7 @@ def test_modules_that_are_gone_leave_nothing_in_the_worker(runtime: Reference) -
 FORKING = f"""
 import os, threading, time
 import numpy as np
+from tests.runtimes.workers import process_of
 from topos.errors import CrashError
 from topos.runtimes.reference import Reference
 runtime, ones = Reference(), np.ones(4, np.float32)
@@ -116,7 +117,7 @@ def work():
     except CrashError: pass
 thread = threading.Thread(target=work)
 thread.start()
-while not runtime._lock.locked(): time.sleep(0.01)
+while not runtime.worker._isolation._lock.locked(): time.sleep(0.01)
 time.sleep(0.2)
 child = os.fork()
 if not child:
@@ -128,7 +129,7 @@ while not done and time.monotonic() < deadline:
     done, status = os.waitpid(child, os.WNOHANG)
 if not done: os.kill(child, 9)
 assert thread.is_alive()
-runtime._worker._process.kill()
+runtime.worker._isolation._worker._process.kill()
 thread.join()
 assert done and status == 0, (done, status)
 """
@@ -163,9 +164,9 @@ def test_an_interrupt_ends_the_worker_and_leaves_the_runtime_usable(runtime: Ref
 
 def test_a_worker_that_died_while_idle_is_replaced(runtime: Reference) -> None:
     total = runtime.compile(SUM)
-    assert runtime._worker is not None
-    os.kill(worker_of(runtime), signal.SIGKILL)
-    while runtime._worker.alive:
+    process = process_of(runtime)
+    os.kill(process.pid, signal.SIGKILL)
+    while process.alive:
         time.sleep(0.01)
     assert total(ONES, ONES)[0].tolist() == [2.0] * 4
 
@@ -186,7 +187,7 @@ import numpy as np
 from topos.runtimes.reference import Reference
 runtime = Reference()
 executable = runtime.compile({SUM!r})
-print(runtime._worker._process.pid, flush=True)
+print(runtime.worker._isolation._worker.pid, flush=True)
 """
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -15,40 +16,45 @@ from typing import IO, Any, Final
 
 from topos.errors import CrashError, UnavailableError
 from topos.runtimes._archive import Array
+from topos.runtimes._compile_cache import VARIABLE
 from topos.runtimes._frames import FrameError, receive, send, skip
 
 __all__ = ["WorkerProcess"]
 
 Answer = tuple[dict[str, Any], list[Array]]
 
-WORKER: Final = "topos.runtimes._reference_worker"
+WORKER: Final = "topos.runtimes._worker"
 STARTUP_SECONDS: Final = 120.0
 ENDING_SECONDS: Final = 0.2
 LAST_LINES: Final = 8
+# A frame of a stack that a C++ library prints as it ends its process.
+STACK_FRAME: Final = re.compile(r"\s*@ +0x[0-9a-f]+ ")
 LONGEST_BANNER: Final = 2**16
 
 
 class WorkerProcess:
-    """A running worker; `alive` turns false for ever once it died or was ended.
+    """A worker of one runtime; `alive` turns false for ever once it died or was ended.
 
-    One caller at a time: the adapter holds a lock. Whatever interrupts a request, a timeout or
-    an exception such as KeyboardInterrupt, ends the process, whose answer would come too late.
+    It starts while its owner goes on, who waits for it in the first request. One caller at a
+    time: the owner holds a lock. Whatever interrupts a request, a timeout or an exception such as
+    KeyboardInterrupt, ends the process, whose answer would come too late.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, runtime: str, adapter: str) -> None:
+        self._runtime = runtime
         # Open for as long as the process: `_end` closes it.
-        self._said, self._process = _started()
+        self._said, self._process = _started(runtime, adapter)
         self._expired = threading.Event()
         # A process forked from this one holds the same pipes and must leave them alone.
         self._owner = os.getpid()
+        self._greeted = False
         # Called when this object goes, and when Python exits.
         self.end = weakref.finalize(self, _end, self._process, self._said, self._owner)
-        greeting, _ = self._exchange(None, STARTUP_SECONDS)
-        if greeting != {"ready": True}:
-            self.end()
-            raise UnavailableError(
-                f"the reference runtime cannot be imported by its worker: {greeting.get('error')}"
-            )
+
+    @property
+    def pid(self) -> int:
+        """The number of the process."""
+        return self._process.pid
 
     @property
     def alive(self) -> bool:
@@ -57,16 +63,34 @@ class WorkerProcess:
             return False
         return self._process.poll() is None
 
-    def ask(self, header: dict[str, Any], arrays: Sequence[Array], seconds: float) -> Answer:
-        """Returns the worker's answer, or raises `CrashError` where it died or ran too long."""
-        return self._exchange((header, arrays), seconds)
+    def ask(
+        self, header: dict[str, Any], arrays: Sequence[Array], seconds: float, doing: str
+    ) -> Answer:
+        """Returns the worker's answer, or raises `CrashError` where it died or ran too long.
+
+        `doing` tells in the error what the worker was asked to do.
+        """
+        if not self._greeted:
+            self._greet()
+        return self._exchange((header, arrays), seconds, doing)
+
+    def _greet(self) -> None:
+        greeting, _ = self._exchange(None, STARTUP_SECONDS, "started")
+        if greeting != {"ready": True}:
+            self.end()
+            raise UnavailableError(
+                f"the {self._runtime} runtime cannot be imported by its worker: "
+                f"{greeting.get('error')}"
+            )
+        self._greeted = True
 
     def _exchange(
-        self, request: tuple[dict[str, Any], Sequence[Array]] | None, seconds: float
+        self, request: tuple[dict[str, Any], Sequence[Array]] | None, seconds: float, doing: str
     ) -> Answer:
         requests, answers = self._process.stdin, self._process.stdout
         assert requests is not None
         assert answers is not None
+        before = 0 if request is None else os.fstat(self._said.fileno()).st_size
         timer = threading.Timer(seconds, self._expire)
         timer.daemon = True
         try:
@@ -76,10 +100,9 @@ class WorkerProcess:
                 return skip(answers, LONGEST_BANNER)
             send(requests, *request)
             return receive(answers)
-        except (BrokenPipeError, EOFError):
-            raise CrashError(self._last_words(seconds)) from None
-        except FrameError as error:
-            raise CrashError(self._last_words(seconds, error)) from None
+        except (BrokenPipeError, EOFError, FrameError) as error:
+            strange = error if isinstance(error, FrameError) else None
+            raise CrashError(self._last_words(seconds, doing, before, strange)) from None
         except BaseException:
             self.end()
             raise
@@ -90,12 +113,14 @@ class WorkerProcess:
         self._expired.set()
         self._process.kill()
 
-    def _last_words(self, seconds: float, strange: FrameError | None = None) -> str:
+    def _last_words(
+        self, seconds: float, doing: str, before: int, strange: FrameError | None
+    ) -> str:
         stopped = strange is not None and self._still_runs()
         if stopped:
             self._process.kill()
         status = self._process.wait()
-        lines = self._last_lines()
+        lines = self._last_lines(before)
         self.end()
         if self._expired.is_set():
             cause = f"was stopped after {seconds:g} seconds"
@@ -106,7 +131,7 @@ class WorkerProcess:
         else:
             cause = f"ended with status {status}"
         reason = f": {strange}" if strange else ""
-        return "\n".join([f"the reference interpreter {cause}{reason}", *lines])
+        return "\n".join([f"the {self._runtime} runtime {cause} while it {doing}{reason}", *lines])
 
     def _still_runs(self) -> bool:
         # A worker that ended with its stream has a moment to be seen so.
@@ -115,32 +140,34 @@ class WorkerProcess:
             return False
         return True
 
-    def _last_lines(self) -> list[str]:
-        self._said.seek(0)
+    def _last_lines(self, before: int) -> list[str]:
+        """Returns what was said last since the file was `before` bytes long."""
+        self._said.seek(before)
         text = self._said.read().decode(errors="replace")
-        return [line for line in text.splitlines() if line.strip()][-LAST_LINES:]
+        told = (line for line in text.splitlines() if line.strip())
+        return [line for line in told if not STACK_FRAME.match(line)][-LAST_LINES:]
 
 
-def _started() -> tuple[IO[bytes], subprocess.Popen[bytes]]:
+def _started(runtime: str, adapter: str) -> tuple[IO[bytes], subprocess.Popen[bytes]]:
     """Returns the file that takes the worker's standard error, and the worker."""
     if not sys.executable:
-        raise UnavailableError("the reference runtime needs sys.executable, got none")
+        raise UnavailableError(f"the {runtime} runtime needs sys.executable, got none")
     try:
         said = tempfile.TemporaryFile()  # noqa: SIM115
         try:
             return said, subprocess.Popen(
-                [sys.executable, "-P", "-m", WORKER],
+                [sys.executable, "-P", "-m", WORKER, adapter],
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=said,
-                env={**os.environ, "PYTHONPATH": _import_path()},
+                env=_environment(),
             )
         except BaseException:
             said.close()
             raise
     # No folder for temporary files, no such program, too few file descriptors or processes.
     except OSError as error:
-        raise UnavailableError(f"the reference runtime cannot start its worker: {error}") from error
+        raise UnavailableError(f"the {runtime} runtime cannot start its worker: {error}") from error
 
 
 def _end(process: subprocess.Popen[bytes], said: IO[bytes], owner: int) -> None:
@@ -156,8 +183,13 @@ def _end(process: subprocess.Popen[bytes], said: IO[bytes], owner: int) -> None:
     said.close()
 
 
-def _import_path() -> str:
-    """Returns this process's import path, so that the worker finds the same topos."""
+def _environment() -> dict[str, str]:
+    """Returns this process's environment, with its import path: the worker finds the same topos.
+
+    A request names its compile cache itself.
+    """
     # Python itself passes over whatever is no string here.
     folders = [folder for folder in sys.path if isinstance(folder, str)]
-    return os.pathsep.join(map(os.path.abspath, folders))
+    path = os.pathsep.join(map(os.path.abspath, folders))
+    own = {name: value for name, value in os.environ.items() if name != VARIABLE}
+    return own | {"PYTHONPATH": path}
