@@ -28,10 +28,14 @@ func.func @main(%a: tensor<3xf32>, %b: tensor<3xf32>, %c: tensor<f32>)
 TWO, HALF = np.full(3, 2.0, np.float32), np.float32(0.5)
 
 
-@pytest.fixture(scope="module", params=runtimes.names())
+@pytest.fixture(scope="module", params=[*runtimes.names(), "xla isolated", "iree isolated"])
 def counted(request: pytest.FixtureRequest) -> tuple[Runtime, Executable]:
-    require(request.param)
-    runtime = runtimes.load(request.param)
+    name, _, isolated = request.param.partition(" ")
+    require(name)
+    runtime = runtimes.load(name)
+    if isolated:
+        assert runtime.worker is not None
+        runtime = runtime.worker
     return runtime, runtime.compile(COUNTED)
 
 

@@ -83,8 +83,6 @@ def test_an_entry_with_a_forged_header_is_a_miss(tmp_path: Path, name: str, kind
         ("interpreter", {}),
         ("interpreter", {"numerics": "loose", "max_steps": ""}),
         ("interpreter", {"numerics": "exact", "max_steps": "many"}),
-        ("reference", {}),
-        ("reference", {"timeout": "soon"}),
     ],
 )
 def test_an_origin_without_what_it_needs_is_refused(

@@ -1,0 +1,159 @@
+"""Isolated modules: what ends a worker is told as an error, and the next module runs."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pytest
+
+from tests.runtimes.test_contract import THREE, Answer
+from tests.runtimes.test_samples import require
+from tests.runtimes.texts import SUM
+from tests.runtimes.workers import process_of
+from topos.engine import Numerics
+from topos.errors import ArgumentError, CompileError, CrashError, VerifyError
+from topos.runtimes import Executable, Runtime, Status, load
+from topos.runtimes._worker import Worker
+
+ISOLATED = {"isolated": True}
+ONES = np.ones(4, np.float32)
+# XLA ends its process where it folds this.
+ZERO_DIVISOR = """
+module @quotient {
+  func.func @main() -> tensor<i32> {
+    %0 = stablehlo.constant dense<3> : tensor<i32>
+    %1 = stablehlo.subtract %0, %0 : tensor<i32>
+    %2 = stablehlo.divide %0, %1 : tensor<i32>
+    return %2 : tensor<i32>
+  }
+}
+"""
+ENDLESS = """
+module @endless {
+  func.func @main(%a: tensor<i32>) -> tensor<i32> {
+    %0 = stablehlo.constant dense<1> : tensor<i32>
+    %1 = stablehlo.while(%i = %a) : tensor<i32>
+    cond {
+      %2 = stablehlo.compare GE, %i, %0 : (tensor<i32>, tensor<i32>) -> tensor<i1>
+      stablehlo.return %2 : tensor<i1>
+    } do {
+      %2 = stablehlo.multiply %i, %a : tensor<i32>
+      stablehlo.return %2 : tensor<i32>
+    }
+    return %1 : tensor<i32>
+  }
+}
+"""
+
+
+def test_a_death_is_told_and_the_next_module_runs() -> None:
+    require("xla")
+    xla = load("xla")
+    bound = xla.compile(SUM, options=ISOLATED).bind({0: xla.place(ONES * 3, options=ISOLATED)})
+    message = r"^the xla runtime died of SIG\w+ while it (compiled|ran) the module @quotient"
+    with pytest.raises(CrashError, match=message):
+        xla.compile(ZERO_DIVISOR, options=ISOLATED)()
+    # What was bound is bound again in the new worker.
+    assert bound(ONES)[0].tolist() == [4.0] * 4
+    process_of(xla)._process.kill()
+    process_of(xla)._process.wait()
+    assert bound.timed([ONES], 0.0, 2).latencies.shape == (2,)
+
+
+@pytest.mark.parametrize("name", ["xla", "iree"])
+def test_a_module_that_does_not_end_is_stopped(name: str) -> None:
+    require(name)
+    runtime = load(name)
+    endless = runtime.compile(ENDLESS, options={**ISOLATED, "timeout": 5})
+    endless.terms = endless.terms._replace(seconds=0.2)  # type: ignore[attr-defined]  # No wait.
+    message = (
+        rf"^the {name} runtime was stopped after 0\.2 seconds while it ran the module @endless"
+    )
+    with pytest.raises(CrashError, match=message):
+        endless(np.array(1, np.int32))
+
+
+@pytest.mark.parametrize("name", ["xla", "iree"])
+def test_a_refusal_comes_out_of_the_worker_as_it_is(name: str) -> None:
+    require(name)
+    runtime = load(name)
+    with pytest.raises(VerifyError) as told:
+        runtime.compile(SUM.replace("-> tensor<4xf32> {", "-> tensor<5xf32> {"), options=ISOLATED)
+    assert (told.value.line, told.value.column) == (4, 3)
+    with pytest.raises(CompileError, match=r"^isolated needs True or False, got 1$"):
+        runtime.compile(SUM, options={"isolated": 1})
+    with pytest.raises(CompileError, match=r"^timeout needs a number of seconds up to 1e\+06"):
+        runtime.compile(SUM, options={**ISOLATED, "timeout": 0})
+    with pytest.raises(CompileError, match="nope"):
+        runtime.compile(SUM, options={**ISOLATED, "nope": 1})
+    with pytest.raises(ArgumentError, match=r"^options of an isolated module need numbers, texts"):
+        runtime.compile(SUM, options={**ISOLATED, "nope": object()})
+
+
+def test_the_reference_is_isolated_alone() -> None:
+    require("reference")
+    assert load("reference").compile(SUM, options=ISOLATED)(ONES, ONES)[0].tolist() == [2.0] * 4
+    with pytest.raises(CompileError, match=r"^the reference runtime runs isolated alone"):
+        load("reference").compile(SUM, options={"isolated": False})
+
+
+ALONE = f"""
+import sys
+from topos.runtimes import load
+load("xla").compile({SUM!r}, options={{"isolated": True}})
+assert not {{"jax", "jaxlib"}} & {{*sys.modules}}
+"""
+
+
+def test_the_packages_are_loaded_by_the_worker_alone() -> None:
+    require("xla")
+    subprocess.run([sys.executable, "-c", ALONE], check=True, timeout=60)
+
+
+class Raising(Runtime):
+    """A runtime that raises what no adapter should."""
+
+    name = "raising"
+
+    def status(self) -> Status:
+        return Status(True, "")
+
+    def compile(
+        self,
+        text: str,
+        *,
+        numerics: Numerics | str = Numerics.FAST,
+        options: Mapping[str, Any] | None = None,
+        cache: Path | None = None,
+    ) -> Executable:
+        if text == "compile":
+            raise TypeError("no such element")
+        return Raised(THREE)
+
+
+class Raised(Answer):
+    def execute(self, arguments: list[npt.NDArray[Any]]) -> tuple[npt.NDArray[Any], ...]:
+        raise KeyError("nope")
+
+
+def test_an_exception_of_another_package_is_told_by_its_class() -> None:
+    worker = Worker(Raising())
+    common: dict[str, Any] = {"key": 1, "dropped": [], "seconds": 60.0, "numerics": "fast"}
+    request = {**common, "do": "compile", "options": {}, "cache": None}
+
+    def text(word: str) -> list[npt.NDArray[Any]]:
+        return [np.frombuffer(word.encode(), np.uint8)]
+
+    reason = "raising failed at the module: TypeError: no such element"
+    wanted: dict[str, Any] = {"error": "CompileError", "details": [reason]}
+    assert worker.answer(request, text("compile")) == (wanted, [])
+    assert "error" not in worker.answer(request, text("run"))[0]
+    reason = "raising failed at the module: KeyError: 'nope'"
+    wanted = {"error": "ExecutionError", "details": [reason]}
+    assert worker.answer({**common, "do": "run"}, [THREE]) == (wanted, [])
