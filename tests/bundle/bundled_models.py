@@ -112,3 +112,11 @@ def rewritten(folder: Path, change: Callable[[Manifest], Manifest] = lambda own:
     (folder / MANIFEST).write_bytes(
         encoded(msgspec.structs.replace(manifest, programs=programs, weights=weights))
     )
+
+
+def altered(folder: Path, name: str, old: str, new: str) -> None:
+    """Changes a text, and the manifest with it, so that every digest fits."""
+    text = (folder / name).read_text()
+    assert old in text
+    (folder / name).write_text(text.replace(old, new, 1))
+    rewritten(folder)

@@ -4,19 +4,16 @@ from __future__ import annotations
 
 import json
 import math
-import shlex
 import shutil
-import sys
 from pathlib import Path
 
 import msgspec
 import pytest
 from safetensors.numpy import load_file, save_file
 
-from tests.bundle.bundled_models import mlp, rewritten
-from tests.project.paths import ROOT
+from tests.bundle.bundled_models import altered, mlp, rewritten
 from topos import Tape, f64, runtimes
-from topos.bundle import Bundle, Check, check, evaluator_verdicts, export, validator_verdicts
+from topos.bundle import Bundle, Check, check, export
 from topos.bundle.judgement import State
 from topos.bundle.manifest import Manifest
 from topos.errors import BundleError, UnavailableError
@@ -39,14 +36,6 @@ def folder(exported: Path, tmp_path: Path) -> Path:
 
 def states(found: Check, judge: str) -> list[State]:
     return [each.state for each in found.verdicts if each.judge == judge]
-
-
-def altered(folder: Path, name: str, old: str, new: str) -> None:
-    """Changes a text, and the manifest with it, so that every digest fits."""
-    text = (folder / name).read_text()
-    assert old in text
-    (folder / name).write_text(text.replace(old, new, 1))
-    rewritten(folder)
 
 
 def test_every_ready_runtime_is_inside(exported: Path) -> None:
@@ -194,32 +183,20 @@ def test_a_document_is_json_even_of_what_is_infinitely_wrong(folder: Path) -> No
     assert (told[0]["state"], told[0]["deviation"]) == ("outside", None)
 
 
-def tool(name: str) -> str:
-    return shlex.join([sys.executable, str(ROOT / "tools" / name)])
-
-
-def test_commands_judge_as_runtimes_do(folder: Path, tmp_path: Path) -> None:
-    evaluator = f"{tool('eval_stablehlo.py')} --runtime interpreter"
-    bundle = Bundle.load(folder)
-    verdicts = evaluator_verdicts(evaluator, bundle, tmp_path)
-    assert [each.state for each in verdicts] == [State.BITS] * 2
-    altered(folder, "rows4.mlir", "stablehlo.maximum", "stablehlo.minimum")
-    verdicts = evaluator_verdicts(evaluator, Bundle.load(folder), tmp_path)
-    assert [each.state for each in verdicts] == [State.BITS, State.OUTSIDE]
-
-
-def test_a_validator_judges_by_its_status(folder: Path, tmp_path: Path) -> None:
-    validator = f"{shlex.quote(sys.executable)} -m topos validate"
-    altered(folder, "rows4.mlir", "stablehlo.maximum", "stablehlo.maximal")
-    good, bad = validator_verdicts(validator, Bundle.load(folder), tmp_path)
-    assert (good.state, bad.state) == (State.HOLDS, State.FAILED)
-    assert "stablehlo.maximal" in bad.reason
-
-
-def test_a_command_that_is_none_fails_and_says_so(exported: Path, tmp_path: Path) -> None:
-    bundle = Bundle.load(exported)
-    (verdict, _) = validator_verdicts("no-such-command", bundle, tmp_path)
-    assert verdict.state is State.FAILED
-    assert "no-such-command cannot be run" in verdict.reason
-    (verdict, _) = evaluator_verdicts("true", bundle, tmp_path)
-    assert "true answered no results" in verdict.reason
+def test_what_lies_beside_a_bundle_is_listed_and_no_fault(folder: Path) -> None:
+    assert Bundle.load(folder).unlisted() == ()
+    assert "folder" not in str(check(folder, [HERE]))
+    (folder / "__MACOSX").mkdir()
+    for name in (".gitattributes", "weights.safetensors~"):
+        (folder / name).write_text("")
+    found = check(folder, [HERE])
+    assert found.passed
+    (verdict,) = [each for each in found.verdicts if each.judge == "folder"]
+    assert verdict.state is State.UNLISTED
+    assert verdict.reason.startswith("'.gitattributes', '__MACOSX', 'weights.safetensors~': not in")
+    for name in ("a", "b"):
+        (folder / name).write_text("")
+    assert "'__MACOSX', 'a', 'b', ...: not in manifest.json" in str(check(folder, [HERE]))
+    shutil.rmtree(folder)
+    with pytest.raises(BundleError, match="cannot be listed: No such file"):
+        found.bundle.unlisted()

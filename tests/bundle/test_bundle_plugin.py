@@ -24,7 +24,7 @@ def plan(rows=2):
 
 """
 # Blocked by its name, in case it is also installed as an entry point.
-PLUGIN = ("-p", "no:topos", "-p", "topos.bundle.pytest_plugin", "-p", "no:cacheprovider")
+PLUGIN = ("-rs", "-p", "no:topos", "-p", "topos.bundle.pytest_plugin", "-p", "no:cacheprovider")
 
 
 @pytest.fixture(autouse=True)
@@ -110,13 +110,25 @@ def test_missing(bundle_conforms, tmp_path):
 
 def test_sample(stablehlo_conforms):
     stablehlo_conforms(plan(), samples=[{"z": 1.0}])
+
+def test_no_runtime(stablehlo_conforms):
+    stablehlo_conforms(plan(), runtimes=["tpu"])
+
+@pytest.mark.parametrize("runtimes", ["xla", ["interpreter", "xla"]])
+def test_runtime_that_is_not_installed(runtimes, stablehlo_conforms, monkeypatch):
+    from topos.runtimes import Status, load
+    away = Status(False, "xla is away")
+    monkeypatch.setattr(type(load("xla")), "status", lambda self: away)
+    stablehlo_conforms(plan(), runtimes=runtimes)
 """,
     )
-    done.assert_outcomes(failed=2)
+    done.assert_outcomes(failed=3, skipped=2)
     done.stdout.fnmatch_lines(
         [
             "the bundle cannot be checked: BundleError: a bundle is a folder, and *",
             "the plan cannot be exported: FeedError: a sample names 'z', and the inputs of*",
+            "the bundle cannot be checked: UnavailableError: no runtime is called 'tpu'*",
+            "SKIPPED* xla is away",
         ]
     )
     done.stdout.no_fnmatch_line("*.py:[0-9]*:*Error*")

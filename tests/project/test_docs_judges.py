@@ -13,7 +13,7 @@ import pytest
 
 from tests.project.paths import ROOT
 from topos import Tape, bf16
-from topos.bundle import Bundle, evaluator_verdicts, export, validator_verdicts
+from topos.bundle import Bundle, check, evaluator_verdicts, export, validator_verdicts
 from topos.engine import Plan
 
 for package in ("msgspec", "safetensors", "jaxlib"):
@@ -51,9 +51,9 @@ def test_the_validators_of_the_guide_accept_a_module_and_refuse_another(
     found = commands("VALIDATOR")
     assert len(found) == 2
     for command in found:
-        assert [each.state.name for each in validator_verdicts(command, bundle, tmp_path)] == [
-            "HOLDS"
-        ]
+        assert [
+            each.state.name for each in validator_verdicts(command, check(bundle, []), tmp_path)
+        ] == ["HOLDS"]
         done = subprocess.run([*shlex.split(command), broken], capture_output=True, check=False)
         assert done.returncode == 1
 
@@ -62,7 +62,7 @@ def test_the_evaluator_of_the_guide_exchanges_the_arrays_that_it_says(
     bundle: Bundle, tmp_path: Path
 ) -> None:
     (command,) = commands("EVALUATOR")
-    (verdict,) = evaluator_verdicts(command, bundle, tmp_path)
+    (verdict,) = evaluator_verdicts(command, check(bundle, ["interpreter"]), tmp_path)
     assert verdict.state.passes
     module, arguments, results = (tmp_path / name for name in ("m.mlir", "a.npz", "r.npz"))
     module.write_text(bundle.programs[0].text, encoding="utf-8")

@@ -10,7 +10,7 @@ from typing import Any, Final, NamedTuple, Self
 
 import numpy.typing as npt
 
-from topos.bundle.folder import damaged, read, verify
+from topos.bundle.folder import damaged, read, unlisted, verify
 from topos.bundle.manifest import (
     Argument,
     Manifest,
@@ -149,6 +149,16 @@ class Bundle:
         multiple of 64 bytes. Every call reads again: the caller owns what it returns.
         """
         return read_tensors(self._folder, self._manifest.weights, _resident(self._manifest))
+
+    def unlisted(self) -> tuple[str, ...]:
+        """Returns the names in the folder that are no file of the bundle: nobody reads those.
+
+        Raises `BundleError` where the folder is gone.
+        """
+        try:
+            return tuple(unlisted(self._folder, self._manifest))
+        except OSError as error:
+            raise BundleError(f"{self._folder} cannot be listed: {error.strerror}") from error
 
     def _per_call(self, ports: tuple[Port, ...]) -> tuple[Port, ...]:
         first = 1 if self.batched else 0

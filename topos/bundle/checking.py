@@ -11,7 +11,8 @@ import numpy.typing as npt
 
 from topos import runtimes
 from topos.bundle.bundle import Bundle, Call, Program
-from topos.bundle.judgement import State, Verdict, judged
+from topos.bundle.judgement import State, Verdict, blocked, judged
+from topos.bundle.manifest import MANIFEST
 from topos.bundle.modules import module_verdicts
 from topos.bundle.report import Check
 from topos.engine import Numerics
@@ -25,6 +26,8 @@ Array = npt.NDArray[Any]
 # The reference interpreter does 1.5 million operations a second; what takes it longer than ten
 # seconds runs only where it is asked for by name.
 PATIENCE: Final = 15_000_000
+# How many names of files a verdict has room for.
+SHOWN: Final = 4
 
 
 def check(
@@ -35,6 +38,8 @@ def check(
 ) -> Check:
     """Returns what becomes of a bundle: of its files, its modules, and its sample on runtimes.
 
+    What else lies in the folder is listed, and is no fault.
+
     Our verifier reads each module, and jaxlib's does where it is installed; the artifact has to
     hold the same module. Then the sample runs on the runtimes called `names`, or on every one
     that is ready; of the latter, one that lacks an operation is told and is no fault. No runtime
@@ -44,23 +49,29 @@ def check(
     """
     chosen, arithmetic = _ready(names), Numerics.of(numerics)
     loaded = bundle if isinstance(bundle, Bundle) else Bundle.load(bundle)
-    verdicts: list[Verdict] = []
-    refused: set[str] = set()
+    verdicts = _folder_verdicts(loaded)
     for program in loaded.programs:
-        ours, *others = module_verdicts(program, loaded.compatibility)
-        verdicts += [ours, *others]
-        refused |= set() if ours.state.passes else {program.name}
+        verdicts += module_verdicts(program, loaded.compatibility)
+    verified = Check(loaded, tuple(verdicts))
     weights = loaded.weights()
     for runtime in chosen:
         placed = {name: runtime.place(array) for name, array in weights.items()}
         for program in loaded.programs:
-            if program.name in refused:
-                reason = "refused by the verifier"
-                blocked = Verdict(runtime.name, program.name, "", State.BLOCKED, reason=reason)
-                verdicts.append(blocked)
+            if verified.refused(program):
+                verdicts.append(blocked(runtime.name, program))
             else:
                 verdicts += _verdicts(runtime, program, placed, arithmetic, names is not None)
     return Check(loaded, tuple(verdicts))
+
+
+def _folder_verdicts(bundle: Bundle) -> list[Verdict]:
+    """Returns a verdict on what the folder holds beside the bundle, where it holds anything."""
+    names = bundle.unlisted()
+    if not names:
+        return []
+    shown = ", ".join(map(ascii, names[:SHOWN])) + (", ..." if len(names) > SHOWN else "")
+    reason = f"{shown}: not in {MANIFEST}, so never read, and an export does not replace the folder"
+    return [Verdict("folder", "", "", State.UNLISTED, reason=reason)]
 
 
 def _ready(names: str | Sequence[str] | None) -> list[Runtime]:

@@ -1,19 +1,25 @@
-"""External judges: commands of any make that verify or run the modules of a bundle."""
+"""External judges: commands of any make that verify or run the modules of a checked bundle.
+
+A program that our own verifier refused goes to none of them.
+"""
 
 from __future__ import annotations
 
+import os
 import shlex
+import shutil
 import subprocess
 from collections.abc import Mapping, Sequence
 from functools import partial
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import numpy.typing as npt
 
-from topos.bundle.bundle import Bundle, Call, Program
-from topos.bundle.judgement import State, Verdict, judged
-from topos.errors import ExecutionError
+from topos.bundle.bundle import Call, Program
+from topos.bundle.judgement import State, Verdict, blocked, judged
+from topos.bundle.report import Check
+from topos.errors import ArgumentError, ExecutionError
 from topos.runtimes import ArrayType
 from topos.runtimes._archive import load, save
 
@@ -24,64 +30,126 @@ Array = npt.NDArray[Any]
 LONGEST_SECONDS: Final = 600
 
 
-def validator_verdicts(command: str, bundle: Bundle, folder: Path) -> list[Verdict]:
+def validator_verdicts(command: str, check: Check, folder: Path) -> list[Verdict]:
     """Returns whether a command accepts the modules: it is called with the path of a text.
 
-    A status of zero accepts. `folder` takes the texts.
+    A status of zero accepts. `folder` takes the texts. Raises `ArgumentError` for a text that is
+    no command.
     """
-    return [_validated(command, program, folder) for program in bundle.programs]
-
-
-def evaluator_verdicts(command: str, bundle: Bundle, folder: Path) -> list[Verdict]:
-    """Returns what the samples are by a command: `COMMAND MODULE ARGS.npz RESULTS.npz ...`.
-
-    It gets such a triple for each call. The arguments are `arg0`, `arg1`, ..., the results
-    `result0`, ...; elements that numpy does not know are stored as their bits. `folder` takes the
-    files.
-    """
-    weights = bundle.weights()
+    words = _words(command)
     return [
-        verdict
-        for program in bundle.programs
-        for verdict in judged(
-            "evaluator", program, partial(_answers, command, program, weights, folder)
-        )
+        blocked("validator", program)
+        if check.refused(program)
+        else _validated(words, program, folder)
+        for program in check.bundle.programs
     ]
 
 
-def _validated(command: str, program: Program, folder: Path) -> Verdict:
+def evaluator_verdicts(command: str, check: Check, folder: Path) -> list[Verdict]:
+    """Returns what the samples are by a command: `COMMAND MODULE ARGS.npz RESULTS.npz ...`.
+
+    It is called once, with such a triple for each call of each program. The arguments are `arg0`,
+    `arg1`, ..., the results `result0`, ...; elements that numpy does not know are stored as their
+    bits. `folder` takes the files. Raises `ArgumentError` for a text that is no command.
+    """
+    words, weights = _words(command), check.bundle.weights()
+    programs = check.bundle.programs
+    asked = {
+        program.name: _asked(program, weights, folder)
+        for program in programs
+        if not check.refused(program)
+    }
+    # Most of an evaluator's time is its start, so one process takes the modules of all programs.
+    done = _called(words, [path for each in asked.values() for path in each.paths], len(asked))
+    verdicts = []
+    for program in programs:
+        if program.name in asked:
+            answers = partial(_answers, program, asked, done)
+            verdicts += judged("evaluator", program, answers)
+        else:
+            verdicts.append(blocked("evaluator", program))
+    return verdicts
+
+
+class _Asked(NamedTuple):
+    """What a command is asked of one program: a module, and the archives of each call."""
+
+    module: Path
+    arguments: tuple[Path, ...]
+    results: tuple[Path, ...]
+
+    @property
+    def paths(self) -> list[Path]:
+        """The triples, one after the other."""
+        pairs = zip(self.arguments, self.results, strict=True)
+        return [path for pair in pairs for path in (self.module, *pair)]
+
+    @property
+    def is_answered(self) -> bool:
+        """Whether every call has results."""
+        return all(path.is_file() for path in self.results)
+
+
+class _Done(NamedTuple):
+    """How a command ended: its name, what it said, and what is wrong where it failed."""
+
+    command: str
+    said: tuple[str, ...] = ()
+    failure: str = ""
+    notes: str = ""
+
+    def reason(self, module: Path) -> str:
+        """Returns what is wrong with a module: the line that names it, or else the first."""
+        about = [line for line in self.said if str(module) in line]
+        line = (about or [*self.said, "it said nothing"])[0]
+        return f"{self.failure}: {line}{self.notes}"
+
+
+def _words(command: str) -> list[str]:
     try:
-        _called([*shlex.split(command), str(_text(program, folder))])
-    except ExecutionError as error:
-        return Verdict("validator", program.name, "", State.FAILED, reason=str(error))
-    return Verdict("validator", program.name, "", State.HOLDS)
+        words = shlex.split(command)
+    except ValueError as error:
+        raise ArgumentError(f"a judge needs a command, got {command!r}: {error}") from None
+    if not words:
+        raise ArgumentError(f"a judge needs a command, got {command!r}")
+    return words
+
+
+def _validated(words: Sequence[str], program: Program, folder: Path) -> Verdict:
+    module = _text(program, folder)
+    done = _called(words, [module], 1)
+    state = State.FAILED if done.failure else State.HOLDS
+    reason = done.reason(module) if done.failure else ""
+    return Verdict("validator", program.name, "", state, reason=reason)
+
+
+def _asked(program: Program, weights: Mapping[str, Array], folder: Path) -> _Asked:
+    """Writes a module and the arguments of its sample's calls."""
+    module, calls = _text(program, folder), program.sample()
+    arguments, results = (
+        tuple(module.with_suffix(f".{place}.{kind}.npz") for place in range(len(calls)))
+        for kind in ("args", "results")
+    )
+    for path, call in zip(arguments, calls, strict=True):
+        every = {**weights, **call.inputs}
+        save(path, [every[port.name] for port in program.arguments], "arg")
+    for path in results:
+        path.unlink(missing_ok=True)
+    return _Asked(module, arguments, results)
 
 
 def _answers(
-    command: str,
-    program: Program,
-    weights: Mapping[str, Array],
-    folder: Path,
-    calls: Sequence[Call],
+    program: Program, asked: Mapping[str, _Asked], done: _Done, calls: Sequence[Call]
 ) -> list[list[Array]]:
-    module, words, answered = _text(program, folder), shlex.split(command), []
-    for place, call in enumerate(calls):
-        ends = (f".{place}.args.npz", f".{place}.results.npz")
-        arguments, results = (module.with_suffix(end) for end in ends)
-        every = {**weights, **call.inputs}
-        save(arguments, [every[port.name] for port in program.arguments], "arg")
-        results.unlink(missing_ok=True)
-        answered.append(results)
-        words += map(str, (module, arguments, results))
-    _called(words)
+    own = asked[program.name]
+    # One module's failure is no other's, unless nothing tells whose it is.
+    if not own.is_answered or all(each.is_answered for each in asked.values()):
+        if done.failure:
+            raise ExecutionError(done.reason(own.module))
+        if not own.is_answered:
+            raise ExecutionError(f"{done.command} answered no results")
     types = [ArrayType(port.shape, port.dtype) for port in program.results]
-    return [_loaded(words[0], results, types) for results in answered]
-
-
-def _loaded(command: str, results: Path, types: Sequence[ArrayType]) -> list[Array]:
-    if not results.is_file():
-        raise ExecutionError(f"{command} answered no results")
-    return load(results, types, "result")
+    return [load(path, types, "result") for path in own.results]
 
 
 def _text(program: Program, folder: Path) -> Path:
@@ -90,14 +158,42 @@ def _text(program: Program, folder: Path) -> Path:
     return path
 
 
-def _called(words: Sequence[str]) -> None:
-    """Runs a command; raises `ExecutionError` with the end of what it says where it fails."""
+def _called(words: Sequence[str], paths: Sequence[Path], programs: int) -> _Done:
+    """Runs a command on paths, of so many programs; where there are none it is not started."""
+    name = words[0]
+    if not programs:
+        return _Done(name)
     try:
         done = subprocess.run(
-            words, capture_output=True, text=True, check=False, timeout=LONGEST_SECONDS
+            [*words, *map(str, paths)],
+            capture_output=True,
+            text=True,
+            errors="replace",
+            check=False,
+            timeout=LONGEST_SECONDS * programs,
         )
     except (OSError, subprocess.TimeoutExpired) as error:
-        raise ExecutionError(f"{words[0]} cannot be run: {error}") from error
-    if done.returncode:
-        said = (done.stderr or done.stdout).strip().splitlines() or ["it said nothing"]
-        raise ExecutionError(f"{words[0]} ended with {done.returncode}: {said[0]}")
+        return _Done(name, (_unstarted(name, error),), f"{name} cannot be run")
+    if not done.returncode:
+        return _Done(name)
+    said = (done.stderr or done.stdout).strip().splitlines()
+    notes = "".join(f"; {_missing(word)}" for word in words[1:] if _is_missing(word))
+    return _Done(name, tuple(said), f"{name} ended with {done.returncode}", notes)
+
+
+def _unstarted(name: str, error: Exception) -> str:
+    if os.sep not in name and shutil.which(name) is None:
+        return "no command of this name is on PATH"
+    return _missing(name) if _is_missing(name) else getattr(error, "strerror", "") or str(error)
+
+
+def _is_missing(word: str) -> bool:
+    """Returns whether a word of a command is a path at which nothing is."""
+    looks = (os.sep in word or word.endswith(".py")) and len(word.split()) == 1
+    return looks and not word.startswith("-") and not os.path.exists(word)
+
+
+def _missing(word: str) -> str:
+    if os.path.isabs(word):
+        return f"there is no {word}"
+    return f"there is no {word} in {Path.cwd()}: name it by its whole path"

@@ -12,10 +12,19 @@ from io import FileIO
 from pathlib import Path
 from typing import Final
 
-from topos.bundle.manifest import AGAIN, MANIFEST, File
+from topos.bundle.manifest import AGAIN, MANIFEST, File, Manifest
 from topos.errors import BundleError
 
-__all__ = ["VerifiedFile", "damaged", "entry_of", "opened", "read", "read_manifest", "verify"]
+__all__ = [
+    "VerifiedFile",
+    "damaged",
+    "entry_of",
+    "opened",
+    "read",
+    "read_manifest",
+    "unlisted",
+    "verify",
+]
 
 CHUNK: Final = 1 << 20
 MOST_MANIFEST: Final = 1 << 24
@@ -117,6 +126,12 @@ def _instead(path: Path) -> str:
     if os.path.lexists(path.parent / MANIFEST):
         return f", but a file in the bundle {path.parent}"
     return ", but a file"
+
+
+def unlisted(folder: Path, manifest: Manifest) -> list[str]:
+    """Returns the names in a folder that are neither its manifest nor in that, in order."""
+    known = {MANIFEST, *(file.name for file in manifest.files())}
+    return sorted(name for name in os.listdir(folder) if name not in known)
 
 
 def entry_of(folder: Path, name: str) -> File:

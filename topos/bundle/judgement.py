@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from enum import Enum
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple
 
 import numpy.typing as npt
 
@@ -13,11 +13,15 @@ from topos.bundle.envelope import deviation
 from topos.errors import ToposError, UnsupportedError
 from topos.runtimes.grade import same_bits
 
-__all__ = ["Answers", "State", "Verdict", "brief", "judged"]
+__all__ = ["VERIFIER", "Answers", "State", "Verdict", "blocked", "brief", "judged"]
 
 Array = npt.NDArray[Any]
 Answers = Callable[[Sequence[Call]], Sequence[Sequence[Array]]]
 """What a judge answers to each call of a sample, in the order of the results."""
+
+
+VERIFIER: Final = "topos"
+"""The judge that every program has to pass before any other gets it."""
 
 
 class State(Enum):
@@ -26,6 +30,7 @@ class State(Enum):
     BITS = "bits equal"
     INSIDE = "inside"
     HOLDS = "holds"
+    UNLISTED = "unlisted"
     SKIPPED = "skipped"
     BLOCKED = "not run"
     LACKING = "lacking"
@@ -52,6 +57,12 @@ class Verdict(NamedTuple):
     deviation: float | None = None
     envelope: float | None = None
     reason: str = ""
+
+
+def blocked(judge: str, program: Program) -> Verdict:
+    """Returns the verdict of a judge that is not given a program."""
+    reason = "refused by the verifier"
+    return Verdict(judge, program.name, "", State.BLOCKED, reason=reason)
 
 
 def judged(judge: str, program: Program, answers: Answers) -> list[Verdict]:

@@ -9,7 +9,7 @@ from topos import runtimes
 from topos.bundle import portable
 from topos.bundle.artifact import demand_same
 from topos.bundle.bundle import Program
-from topos.bundle.judgement import State, Verdict, brief
+from topos.bundle.judgement import VERIFIER, State, Verdict, brief
 from topos.errors import BundleError, ToposError, UnsupportedError
 from topos.runtimes import ArrayType
 from topos.runtimes._stablehlo.custom_calls import kernel_of
@@ -39,7 +39,7 @@ def module_verdicts(program: Program, version: str) -> list[Verdict]:
     The first is whether it may be run at all. `version` is the StableHLO version of the artifact.
     The last two need jaxlib.
     """
-    verdicts = [_verdict("topos", program, partial(_demand_signature, program))]
+    verdicts = [_verdict(VERIFIER, program, partial(_demand_signature, program))]
     if not portable.is_ready():
         reason = "reading an artifact needs jaxlib"
         return [*verdicts, Verdict("artifact", program.name, "", State.SKIPPED, reason=reason)]

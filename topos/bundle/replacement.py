@@ -16,8 +16,8 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Final
 
-from topos.bundle.folder import read_manifest
-from topos.bundle.manifest import AGAIN, MANIFEST, decoded
+from topos.bundle.folder import read_manifest, unlisted
+from topos.bundle.manifest import AGAIN, decoded
 from topos.bundle.swap import prefix_of, remains_of, swap
 from topos.errors import BundleError
 
@@ -85,12 +85,9 @@ def _demand_replaceable(target: Path) -> None:
     except BundleError as error:
         reason = str(error).removesuffix(AGAIN)
         raise BundleError(f"an export replaces bundles only: {reason}") from None
-    known = {MANIFEST, *(file.name for file in manifest.files())}
+    for name in unlisted(target, manifest):
+        raise BundleError(f"an export replaces bundles only: {target} holds {name} besides")
     for each in sorted(target.iterdir()):
-        if each.name not in known:
-            raise BundleError(
-                f"an export replaces bundles only: {target} holds {each.name} besides"
-            )
         if not stat.S_ISREG(each.lstat().st_mode):
             raise BundleError(
                 f"an export replaces bundles only: {target} holds {each.name}, which is no file"

@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 from typing import Any, NamedTuple
 
-from topos.bundle.bundle import Bundle
-from topos.bundle.judgement import State, Verdict
+from topos.bundle.bundle import Bundle, Program
+from topos.bundle.judgement import VERIFIER, State, Verdict
 
 __all__ = ["Check"]
 
@@ -23,6 +23,11 @@ class Check(NamedTuple):
     def passed(self) -> bool:
         """Whether nothing is wrong, and somebody ran the sample."""
         return bool(self._ran()) and all(each.state.passes for each in self.verdicts)
+
+    def refused(self, program: Program) -> bool:
+        """Returns whether our verifier refused a program, which then goes to no other judge."""
+        own = (each for each in self.verdicts if each.judge == VERIFIER)
+        return any(each.program == program.name and not each.state.passes for each in own)
 
     def summary(self) -> str:
         """Returns one line on how it ended."""

@@ -1,0 +1,125 @@
+"""External judges of a bundle: what they are given, how they start, what their fault is."""
+
+from __future__ import annotations
+
+import shlex
+import shutil
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.bundle.bundled_models import altered, mlp
+from tests.project.paths import ROOT
+from topos.bundle import check, evaluator_verdicts, export, validator_verdicts
+from topos.bundle.judgement import State
+from topos.errors import ArgumentError
+
+
+@pytest.fixture(scope="module")
+def exported(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("exported") / "model"
+    export(folder, [mlp(1), mlp(4)], batched=True)
+    return folder
+
+
+@pytest.fixture
+def folder(exported: Path, tmp_path: Path) -> Path:
+    return Path(shutil.copytree(exported, tmp_path / "model"))
+
+
+def tool(name: str) -> str:
+    return shlex.join([sys.executable, str(ROOT / "tools" / name)])
+
+
+RECORDING = """
+import sys
+from pathlib import Path
+
+with open(Path(__file__).with_name("asked"), "a") as file:
+    print(*(Path(each).name for each in sys.argv[1:]), file=file)
+"""
+
+
+def recorder(folder: Path) -> str:
+    """Returns a command that accepts everything and writes down what it was given."""
+    (folder / "judge.py").write_text(RECORDING)
+    return shlex.join([sys.executable, str(folder / "judge.py")])
+
+
+def test_commands_judge_as_runtimes_do(exported: Path, folder: Path, tmp_path: Path) -> None:
+    evaluator = f"{tool('eval_stablehlo.py')} --runtime interpreter"
+    altered(folder, "rows4.mlir", "stablehlo.maximum", "stablehlo.minimum")
+    verdicts = evaluator_verdicts(evaluator, check(folder, []), tmp_path)
+    assert [each.state for each in verdicts] == [State.BITS, State.OUTSIDE]
+    # One that ends half way is at fault for what it left out, and for nothing else.
+    half = f'{evaluator} "${{@:1:6}}"; echo first; echo "$7: no time"; exit 3'
+    verdicts = evaluator_verdicts(
+        shlex.join(["bash", "-c", half, "half"]), check(exported, []), tmp_path
+    )
+    assert [each.state for each in verdicts] == [State.BITS, State.FAILED]
+    assert verdicts[1].reason.startswith("bash ended with 3: ")
+    assert verdicts[1].reason.endswith("rows4.mlir: no time")
+
+
+def test_an_evaluator_starts_once_for_the_modules_of_all_programs(
+    exported: Path, tmp_path: Path
+) -> None:
+    evaluator_verdicts(recorder(tmp_path), check(exported, []), tmp_path)
+    (asked,) = (tmp_path / "asked").read_text().splitlines()
+    assert asked.split()[::3] == ["rows1.mlir"] * 2 + ["rows4.mlir"] * 2
+
+
+def test_no_command_is_given_what_our_verifier_refuses(folder: Path, tmp_path: Path) -> None:
+    altered(folder, "rows1.mlir", "stablehlo.maximum", "stablehlo.maximal")
+    found, judge = check(folder, []), recorder(tmp_path)
+    for verdicts in (validator_verdicts, evaluator_verdicts):
+        first, second = verdicts(judge, found, tmp_path)
+        assert (first.state, first.reason) == (State.BLOCKED, "refused by the verifier")
+        assert second.state is not State.BLOCKED
+    assert "rows1" not in (tmp_path / "asked").read_text()
+    (tmp_path / "asked").unlink()
+    altered(folder, "rows4.mlir", "stablehlo.maximum", "stablehlo.maximal")
+    for verdicts in (validator_verdicts, evaluator_verdicts):
+        assert {each.state for each in verdicts(judge, check(folder, []), tmp_path)} == {
+            State.BLOCKED
+        }
+    assert not (tmp_path / "asked").exists()
+
+
+def test_a_validator_judges_by_its_status(exported: Path, tmp_path: Path) -> None:
+    judge = "import sys; sys.exit('no rows' if 'rows4' in sys.argv[1] else 0)"
+    validator = shlex.join([sys.executable, "-c", judge])
+    good, bad = validator_verdicts(validator, check(exported, []), tmp_path)
+    assert (good.state, bad.state) == (State.HOLDS, State.FAILED)
+    assert bad.reason.endswith("ended with 1: no rows")
+
+
+@pytest.mark.parametrize(
+    ("command", "reason"),
+    [
+        ("no-such-command", "no-such-command cannot be run: no command of this name is on PATH"),
+        ("./judge.py", "./judge.py cannot be run: there is no ./judge.py in {}: name it by its"),
+        ("/nowhere/judge", "/nowhere/judge cannot be run: there is no /nowhere/judge"),
+        ("{} tools/judge.py", "; there is no tools/judge.py in {}: name it by its whole path"),
+        ("{} judge.py", "; there is no judge.py in {}: name it by its whole path"),
+    ],
+)
+def test_a_command_that_is_not_found_says_where_it_was_looked_for(
+    command: str, reason: str, exported: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    found = check(exported, [])
+    monkeypatch.chdir(tmp_path)
+    for verdicts in (validator_verdicts, evaluator_verdicts):
+        verdict, _ = verdicts(command.format(shlex.quote(sys.executable)), found, tmp_path)
+        assert verdict.state is State.FAILED
+        assert reason.format(tmp_path) in verdict.reason
+
+
+def test_a_command_that_is_none_or_answers_nothing_says_so(exported: Path, tmp_path: Path) -> None:
+    found = check(exported, [])
+    verdict, _ = evaluator_verdicts("true", found, tmp_path)
+    assert "true answered no results" in verdict.reason
+    for command in (" ", "judge 'open"):
+        with pytest.raises(ArgumentError, match="a judge needs a command, got "):
+            validator_verdicts(command, found, tmp_path)
