@@ -19,9 +19,11 @@ Array = npt.NDArray[Any]
 FEATURES = 6
 
 
-def exported_mlp(path: Path, rows: Sequence[int] = (1, 4, 8), scale: float = 1.0) -> Bundle:
+def exported_mlp(
+    path: Path, rows: Sequence[int] = (1, 4, 8), scale: float = 1.0, name: str | None = "mlp"
+) -> Bundle:
     """A layer and a rectifier over rows of `x`; the result `scores` is `truth(x, scale)`."""
-    return export(path, [_mlp(count, scale) for count in rows], batched=True, name="mlp")
+    return export(path, [_mlp(count, scale) for count in rows], batched=True, name=name)
 
 
 def exported_pair(path: Path) -> Bundle:

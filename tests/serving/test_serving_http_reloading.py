@@ -15,11 +15,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tests.serving.serving_bundles import exported_mlp
+from tests.serving.serving_bundles import exported_mlp, truth
 from topos.errors import UnavailableError
 from topos.serving import Session, Settings
 from topos.serving.http import reloading
-from topos.serving.http.reloading import Reloading
+from topos.serving.http.examples import Examples
+from topos.serving.http.reloading import Reloading, watched_folders
 
 
 def test_a_watch_that_fails_is_told_once_and_tried_again(
@@ -113,8 +114,8 @@ def test_a_reload_that_lacked_something_is_tried_again_without_a_change(tmp_path
     tried = 0
 
     class Short:
-        def model(self, name: str) -> Any:
-            return type("Model", (), {"version": "another"})
+        def models(self) -> list[Any]:
+            return [type("Model", (), {"name": name, "version": "?"}) for name in ("mlp", "gone")]
 
         async def reload_async(self, name: str) -> Any:
             nonlocal tried
@@ -129,3 +130,61 @@ def test_a_reload_that_lacked_something_is_tried_again_without_a_change(tmp_path
     shutil.rmtree(tmp_path / "mlp")
     asyncio.run(watching.reload_changed(False))
     assert tried == 2
+
+
+@pytest.fixture
+def checkouts(tmp_path: Path) -> Path:
+    """`own/scorer` leads over two links to a bundle of `checkouts/1`: the layout of git-sync."""
+    for number in (1, 2, 3):
+        path = tmp_path / "checkouts" / str(number) / "a"
+        exported_mlp(path, rows=(1,), scale=number, name=None)
+    (tmp_path / "current").symlink_to(tmp_path / "checkouts" / "1")
+    (tmp_path / "own").mkdir()
+    (tmp_path / "own" / "scorer").symlink_to("../current/a")
+    return tmp_path
+
+
+def test_a_link_that_leads_elsewhere_is_a_reload_under_the_name_of_the_path(
+    checkouts: Path,
+) -> None:
+    given, rows = checkouts / "own" / "scorer", np.ones((1, 6), np.float32)
+    steps = {"current": "checkouts/2", "own/scorer": "../checkouts/3/a"}
+    told: list[str] = []
+
+    async def watched() -> None:
+        async with Session(given, runtime="interpreter") as session:
+            examples = Examples([given])
+            for number, (link, target) in enumerate(steps.items(), start=2):
+                (checkouts / "new").symlink_to(target)
+                (checkouts / "new").rename(checkouts / link)
+                await Reloading(session, [given], told.append).reload_changed(True)
+                results = await session.infer_async("scorer", {"x": rows})
+                assert results["scores"].tobytes() == truth(rows, number).tobytes()
+                assert examples.weights(session.model("scorer")) == 6 * 3 * 4
+
+    asyncio.run(watched())
+    assert [line.partition(", ")[0] for line in told] == ["scorer is loaded again"] * 2
+
+
+def test_the_folder_of_every_link_on_the_path_is_watched(checkouts: Path) -> None:
+    assert watched_folders(checkouts / "own" / ".." / "own" / "scorer") == {
+        *(checkouts / "own" / ".." / "own" / "scorer", checkouts / "own" / ".." / "own"),
+        *(checkouts / "own", checkouts, checkouts / "checkouts" / "1"),
+        checkouts / "checkouts" / "1" / "a",
+    }
+    (checkouts / "loop").symlink_to("loop")
+    assert checkouts in watched_folders(checkouts / "loop" / "scorer")
+
+
+def test_a_bundle_of_another_name_is_a_refused_reload(tmp_path: Path) -> None:
+    told: list[str] = []
+
+    async def watched() -> None:
+        exported_mlp(tmp_path / "mlp", rows=(1,))
+        async with Session(tmp_path / "mlp", runtime="interpreter") as session:
+            exported_mlp(tmp_path / "mlp", rows=(1,), name="other")
+            await Reloading(session, [tmp_path / "mlp"], told.append).reload_changed(True)
+
+    asyncio.run(watched())
+    needs = "a reload of mlp needs a bundle of that name, got other"
+    assert told == [f"mlp serves on as it was: {needs}"]

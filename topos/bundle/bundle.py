@@ -12,6 +12,7 @@ import numpy.typing as npt
 
 from topos.bundle.folder import damaged, read, unlisted, verify
 from topos.bundle.manifest import (
+    MANIFEST,
     Argument,
     Manifest,
     Port,
@@ -19,7 +20,7 @@ from topos.bundle.manifest import (
     Result,
     decoded,
 )
-from topos.bundle.place import place_of
+from topos.bundle.place import Place, place_of
 from topos.bundle.swap import present_manifest
 from topos.bundle.tensors import demand_tensors, read_tensors
 from topos.errors import BundleError
@@ -91,10 +92,10 @@ class Bundle:
     since then raises `BundleError`.
     """
 
-    def __init__(self, path: Path, manifest: Manifest, version: str) -> None:
-        self._manifest, self._folder = manifest, path
-        self.path: Path = path
-        self.name: str = path.name if manifest.name is None else manifest.name
+    def __init__(self, place: Place, manifest: Manifest, version: str) -> None:
+        self._manifest, self._folder = manifest, place.folder
+        self.path: Path = place.folder
+        self.name: str = place.name if manifest.name is None else manifest.name
         self.version: str = version
         self.topos: str = manifest.topos
         self.compatibility: str = manifest.compatibility
@@ -107,19 +108,21 @@ class Bundle:
     def load(cls, path: str | os.PathLike[str]) -> Self:
         """Returns the bundle at `path`.
 
-        Every file is held against the manifest's lengths, digests and types. Raises `BundleError`
-        with what is missing, altered, or does not fit; nothing outside the folder is read.
+        Links on the path are followed once: all files are those of one folder, though a link may
+        lead elsewhere meanwhile. A bundle that its manifest does not name has the name of `path`
+        as it was given. Every file is held against the manifest's lengths, digests and types.
+        Raises `BundleError` with what is missing, altered, or does not fit; nothing outside the
+        folder is read.
         """
         for _ in range(ATTEMPTS):
-            folder = place_of(path, "a bundle")
-            text = present_manifest(folder)
+            place, text = _present(path)
             try:
-                return cls(folder, _verified(folder, text), _version(text))
+                return cls(place, _verified(place.folder, text), _version(text))
             except BundleError:
                 # One that was replaced on the way was never seen whole, and the new one may be.
-                if present_manifest(folder) == text:
+                if _present(path) == (place, text):
                     raise
-        raise BundleError(f"{folder} is replaced faster than it can be read")
+        raise BundleError(f"{place.folder} is replaced faster than it can be read")
 
     @classmethod
     def glance(cls, path: str | os.PathLike[str]) -> Self:
@@ -128,9 +131,8 @@ class Bundle:
         They are verified where they are asked for. Raises `BundleError` where the manifest is
         missing or does not fit.
         """
-        folder = place_of(path, "a bundle")
-        text = present_manifest(folder)
-        return cls(folder, _decoded(folder, text), _version(text))
+        place, text = _present(path)
+        return cls(place, _decoded(place.folder, text), _version(text))
 
     @property
     def inputs(self) -> tuple[Port, ...]:
@@ -169,6 +171,30 @@ class Bundle:
         unit = "row" if rows == ["1"] else "rows"
         batches = f", {'/'.join(rows)} {unit}" if rows else ""
         return f"Bundle({self.name} {self.version}{batches})"
+
+
+def _present(path: str | os.PathLike[str]) -> tuple[Place, bytes]:
+    """Returns where a bundle stands, and the bytes of its manifest."""
+    for _ in range(ATTEMPTS):
+        place = _standing(path)
+        try:
+            return place, present_manifest(place.folder)
+        except BundleError:
+            # The folder that a link led to may be gone as soon as the link leads elsewhere.
+            if _standing(path) == place:
+                raise
+    raise BundleError(f"the links of {path} change faster than the bundle can be read")
+
+
+def _standing(path: str | os.PathLike[str]) -> Place:
+    """Returns the place of a bundle.
+
+    A folder whose manifest is a link into a folder below it stands for that folder. Kubernetes
+    lays its volumes out so, to replace all files of a ConfigMap at once.
+    """
+    place = place_of(path, "a bundle")
+    manifest = Path(os.path.realpath(place.folder / MANIFEST))
+    return place._replace(folder=manifest.parent) if place.folder in manifest.parents else place
 
 
 def _version(text: bytes) -> str:

@@ -69,7 +69,7 @@ def export(
     """
     demand_options(samples, batched, name)
     sequence = plans_of(plans, batched)
-    target = place_of(path, "an export")
+    target = place_of(path, "an export").folder
     readers = version_of(compatibility)
     # The oracle takes its time, which is lost where nothing can be written afterwards.
     demand_place(target)
@@ -84,7 +84,7 @@ def export(
     with replacing(target) as folder:
         _write(folder, oracles, batched, name, readers)
         _demand_readable(folder)
-    return Bundle.load(target)
+    return Bundle.load(path)
 
 
 def _demand_readable(folder: Path) -> None:

@@ -4,14 +4,22 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
+from typing import NamedTuple
 
 from topos.errors import ArgumentError
 
-__all__ = ["place_of"]
+__all__ = ["Place", "place_of"]
 
 
-def place_of(path: str | os.PathLike[str], operation: str) -> Path:
-    """Returns the folder that `path` leads to, links followed, whether it is there or not.
+class Place(NamedTuple):
+    """The folder that a path leads to, links followed, and the name that the path gives it."""
+
+    folder: Path
+    name: str
+
+
+def place_of(path: str | os.PathLike[str], operation: str) -> Place:
+    """Returns the place of `path`, whether anything exists there or not.
 
     Raises `ArgumentError`, which names the operation, where it is no path that can be.
     """
@@ -24,9 +32,11 @@ def place_of(path: str | os.PathLike[str], operation: str) -> Path:
     if not text or "\0" in text:
         raise _refused(operation, ascii(text))
     try:
-        return Path(os.path.realpath(text))
+        folder = Path(os.path.realpath(text))
     except UnicodeEncodeError:
         raise _refused(operation, ascii(text)) from None
+    given = Path(text).name
+    return Place(folder, folder.name if given in ("", "..") else given)
 
 
 def _refused(operation: str, got: str) -> ArgumentError:

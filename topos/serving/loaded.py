@@ -39,15 +39,15 @@ class LoadedModel:
         module or a result lies outside its envelope, and what the runtime raises for a text that
         it refuses. Each names the bundle by its path.
         """
-        bundle = Bundle.load(Path(origin.path))
+        bundle = Bundle.load(origin.path)
         try:
             return cls(_description(bundle), _executables(bundle, origin))
         except ToposError as error:
-            error.args = (_told(error, bundle.path),)
+            error.args = (_told(error, origin.path),)
             raise
         except Exception as error:
             kind = refusal(error)
-            raise type(kind)(_told(kind, bundle.path)) from error
+            raise type(kind)(_told(kind, origin.path)) from error
 
     def run(self, program: int, arena: Arena) -> None:
         """Runs the program at that position on its inputs in `arena`, and puts its results there.
@@ -76,17 +76,17 @@ def refusal(error: Exception) -> ToposError:
     return kind(f"the bundle cannot be loaded: {type(error).__name__}: {brief(error)}")
 
 
-def _told(error: ToposError, path: Path) -> str:
+def _told(error: ToposError, path: str) -> str:
     """Returns what `error` says, told of the bundle at `path`, and the command that says more."""
     reason = str(error)
-    if str(path) not in reason:
+    if path not in reason:
         reason = f"{path}: {reason}"
     # What a machine lacks is no fault that a check of the bundle would show.
     if isinstance(error, UnavailableError):
         return reason
     # The caret of a refused text stays under its column.
     between = "\n" if "\n" in reason else "; "
-    return f"{reason}{between}topos check {shlex.quote(str(path))} shows all"
+    return f"{reason}{between}topos check {shlex.quote(path)} shows all"
 
 
 def _executables(bundle: Bundle, origin: Origin) -> list[Executable]:

@@ -53,7 +53,8 @@ def _absolute(name: str, path: Folder) -> str:
     text = os.fspath(path) if isinstance(path, str | os.PathLike) else None
     if not isinstance(text, str) or "\0" in text:
         raise ArgumentError(f"{name} needs the path of a folder, got {shown(path)}")
-    return os.path.abspath(text)
+    # Not `abspath`, which takes `link/..` for the folder that holds the link.
+    return os.path.join(os.getcwd(), text)
 
 
 def _options(options: Mapping[str, Any] | None) -> dict[str, Any]:

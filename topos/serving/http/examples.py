@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import os
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from pathlib import Path
@@ -64,7 +63,8 @@ class Examples:
     """
 
     def __init__(self, paths: Iterable[Path]) -> None:
-        self._paths = tuple(Path(os.path.realpath(path)) for path in paths)
+        # Links on them are followed anew each time: they may lead to another version.
+        self._paths = tuple(Path(path).absolute() for path in paths)
         self._bundles: dict[str, Bundle] = {}
         self._samples: dict[str, _Sample] = {}
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import Any
 
 from watchfiles import awatch
 
@@ -12,12 +13,14 @@ from topos.bundle import Bundle
 from topos.errors import ToposError, UnavailableError
 from topos.serving.session import Session
 
-__all__ = ["Reloading"]
+__all__ = ["Reloading", "watched_folders"]
 
 Announce = Callable[[str], None]
 
 _PAUSE_SECONDS = 2.0
 _MOMENT_SECONDS = 0.1
+# As many as Linux follows.
+_LINKS = 40
 
 
 class Reloading:
@@ -53,9 +56,11 @@ class Reloading:
     async def _watch_once(self) -> None:
         # A bundle is replaced as a whole, and a watch stays with the folder that it was put on:
         # the parents are watched too, and everything anew after each change.
-        folders = {*self._paths, *(path.parent for path in self._paths)}
+        folders = {folder for path in self._paths for folder in watched_folders(path)}
         watched = [folder for folder in folders if folder.is_dir()]
-        async for changes in awatch(*watched, recursive=False, yield_on_timeout=True, debounce=200):
+        # Without its own filter, which passes over what lies below a folder like `.git`.
+        options: dict[str, Any] = {"watch_filter": None, "yield_on_timeout": True}
+        async for changes in awatch(*watched, recursive=False, debounce=200, **options):
             await self.reload_changed(bool(changes))
             if changes:
                 return
@@ -65,17 +70,15 @@ class Reloading:
 
         One that was refused is tried again only where `again` says that files have changed.
         """
-        for path in self._paths:
+        for path, model in zip(self._paths, self._session.models(), strict=True):
             try:
-                bundle = Bundle.glance(path)
-                name, version = bundle.name, bundle.version
-                served = self._session.model(name).version
+                version = Bundle.glance(path).version
             except (ToposError, OSError):
                 # A bundle may be on its way; the next change tells.
                 continue
-            if version == served or (not again and self._refused.get(path) == version):
+            if version == model.version or (not again and self._refused.get(path) == version):
                 continue
-            error = await self._reload(name)
+            error = await self._reload(model.name)
             if error is None:
                 self._refused.pop(path, None)
             elif isinstance(error, ToposError) and not isinstance(error, UnavailableError):
@@ -90,6 +93,26 @@ class Reloading:
             return error
         self._announce(f"{name} is loaded again, version {model.version}")
         return None
+
+
+def watched_folders(path: Path) -> set[Path]:
+    """Returns the folders in which a change may put another bundle at `path`.
+
+    They are the bundle's own, its parent, and that of every link on the way there: of those on
+    the path itself, and of those that a link leads through.
+    """
+    found, left = {path, path.parent}, [*reversed(path.parts)]
+    place, links = Path(), 0
+    while left:
+        step = place / left.pop()
+        if step.is_symlink() and links < _LINKS:
+            links += 1
+            found.add(place)
+            left += reversed(step.readlink().parts)
+        else:
+            # What is before `..` has no links any more.
+            place = place.parent if step.name == ".." else step
+    return found | {place, place.parent}
 
 
 def _told(error: Exception) -> str:
