@@ -7,6 +7,8 @@ import shutil
 import socket
 import subprocess
 import sys
+from argparse import ArgumentParser
+from dataclasses import fields
 from pathlib import Path
 
 import pytest
@@ -15,6 +17,9 @@ from tests.bundle.bundled_models import rewritten
 from tests.serving.serving_bundles import exported_mlp
 from tests.serving.serving_http import SECONDS
 from topos.cli import main
+from topos.cli._limits import LIMITS, SETTINGS, add_limits, limits_of, settings_of
+from topos.serving import Settings
+from topos.serving.http import Limits
 
 Captured = pytest.CaptureFixture[str]
 
@@ -144,6 +149,35 @@ def test_a_name_that_is_another_path_is_refused(bundle: Path, capsys: Captured) 
     assert "letters, digits, dots, dashes and underscores" in line
 
 
+def test_every_limit_has_a_flag_whose_default_is_its_own() -> None:
+    parser = ArgumentParser()
+    add_limits(parser)
+    chosen = parser.parse_args([])
+    assert settings_of(chosen) == Settings(isolation="process")
+    assert limits_of(chosen) == Limits()
+    numbers = {limit.flag: n for n, limit in enumerate((*SETTINGS, *LIMITS), start=900)}
+    texts = [str(each) for pair in numbers.items() for each in pair]
+    chosen = parser.parse_args([*texts, "--max-buffered", "2000", "--isolation", "thread"])
+    for limits, table in ((settings_of(chosen), SETTINGS), (limits_of(chosen), LIMITS)):
+        for limit in table:
+            assert getattr(limits, limit.field) == numbers[limit.flag]
+    unset = {field.name for field in fields(Settings)} - {limit.field for limit in SETTINGS}
+    assert unset == {"isolation", "batching", "backoff", "max_backoff"}
+    unset = {field.name for field in fields(Limits)} - {limit.field for limit in LIMITS}
+    assert unset == {"body_bytes", "buffered_bytes"}
+
+
+def test_the_longest_body_can_be_held(bundle: Path, capsys: Captured) -> None:
+    parser = ArgumentParser()
+    add_limits(parser)
+    for size in (2**20, 2**30):
+        limits = limits_of(parser.parse_args(["--max-body", str(size)]))
+        assert limits.buffered_bytes == max(2**29, 2 * size)
+    status, line = refused(capsys, bundle, "--max-body", 2**20, "--max-buffered", 2**20)
+    needs = f"--max-buffered needs {2**21} or more, twice --max-body, got {2**20}\n"
+    assert (status, line) == (2, needs)
+
+
 def test_help_tells_what_there_is(capsys: Captured) -> None:
     with pytest.raises(SystemExit) as ended:
         main(["serve", "--help"])
@@ -161,6 +195,10 @@ def test_help_tells_what_there_is(capsys: Captured) -> None:
         ["--port", "-1"],
         ["--deadline", "nan"],
         ["--max-body", "0"],
+        *([flag, "0"] for flag in ("--call-time", "--start-time", "--keep-alive", "--drain")),
+        *([flag, "1e9"] for flag in ("--head-time", "--linger", "--max-deadline")),
+        ["--attempts", "0"],
+        ["--max-head", "-1"],
         ["--queue", "1.5"],
         ["--token", "on.the.command.line"],
         ["--runtime", "none"],

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from topos import Plan, Tape, bf16, relu
+from topos import Element, Plan, Tape, bf16, relu
 from topos.bundle import Bundle, export
 
 __all__ = ["FEATURES", "exported_mlp", "exported_pair", "exported_total", "truth"]
@@ -26,15 +26,15 @@ def exported_mlp(
     return export(path, [_mlp(count, scale) for count in rows], batched=True, name=name)
 
 
-def exported_pair(path: Path) -> Bundle:
-    """Two bfloat16 results of two bfloat16 inputs, rows in front."""
+def exported_pair(path: Path, element: Element = bf16) -> Bundle:
+    """Two results of two inputs, rows in front, in bfloat16 or another element."""
     plans = []
     for rows in (2, 4):
-        tape = Tape(element=bf16)
+        tape = Tape(element=element)
         x, y = (tape.input(np.zeros((rows, 3)).tolist(), name=name) for name in ("x", "y"))
         total, product = (x + y).named("total"), (x * y).named("product")
         plans.append(tape.into_network().entry([total.symbol, product.symbol]).lower())
-    return export(path, plans, batched=True, name="pair")
+    return export(path, plans, batched=True, name=path.name)
 
 
 def exported_total(path: Path) -> Bundle:

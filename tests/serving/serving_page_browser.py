@@ -16,7 +16,7 @@ pytest.importorskip("playwright.sync_api", reason="the page is tested with playw
 from playwright.sync_api import expect, sync_playwright
 
 if TYPE_CHECKING:
-    from playwright.sync_api import Browser, ConsoleMessage, Page
+    from playwright.sync_api import Browser, ConsoleMessage, Page, Route
 
 __all__ = ["Opened", "browsing", "expect", "image", "opening", "ready", "scores", "sent"]
 
@@ -43,7 +43,8 @@ def browsing() -> Iterator[Browser]:
 def opening(browser: Browser, address: str) -> Iterator[Opened]:
     """Yields what opens the page; at the end nothing was on the console but refusals.
 
-    Nor did anything ask for another server. `stopped=True` lets the test move the page's clock.
+    Nor did anything ask for another server. `stopped=True` lets the test move the page's clock;
+    `prefix` is that of a proxy which strips it and shows nothing else.
     """
     contexts, complaints, foreign = [], list[str](), list[str]()
 
@@ -52,8 +53,20 @@ def opening(browser: Browser, address: str) -> Iterator[Opened]:
         if message.type in ("error", "warning") and "Failed to load resource" not in message.text:
             complaints.append(message.text)
 
-    def open_page(url: str = address, *, stopped: bool = False, **options: Any) -> Page:
+    def open_page(
+        url: str = address, *, stopped: bool = False, prefix: str = "", **options: Any
+    ) -> Page:
         context = browser.new_context(**options)
+
+        def strip(route: Route) -> None:
+            path = route.request.url.removeprefix(address)
+            if path.startswith(prefix):
+                route.continue_(url=f"{address}/{path.removeprefix(prefix).removeprefix('/')}")
+            else:
+                route.abort()
+
+        if prefix:
+            context.route(f"{address}/**", strip)
         context.set_default_timeout(15000)
         contexts.append(context)
         shown = context.new_page()

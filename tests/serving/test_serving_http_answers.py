@@ -31,6 +31,7 @@ from topos.serving.http.request import Inference
 
 ROWS = np.arange(12, dtype=np.float32).reshape(2, 6) % 5 - 2
 INFER = "/v2/models/mlp/infer"
+HEADER = "Inference-Header-Content-Length"
 
 
 @pytest.fixture(scope="module")
@@ -117,7 +118,7 @@ def test_an_answer_is_compressed_for_who_asks_for_that_alone(server: Server) -> 
     ("path", "body", "status", "reason"),
     [
         ("/nothing", None, 404, "path: "),
-        ("/v2/models/mlp/infer/", b"{}", 404, "path: "),
+        ("/v2/models/mlp/infer//", b"{}", 404, "path: "),
         ("/v2/models/mlp/versions/1/2/infer", b"{}", 404, "path: "),
         ("/v2/models/%2e%2e%2fetc/infer", b"{}", 404, "path: "),
         ("/v2/models/nope/infer", b"{}", 404, "no model is called 'nope'; there are mlp, total"),
@@ -131,6 +132,7 @@ def test_an_answer_is_compressed_for_who_asks_for_that_alone(server: Server) -> 
         ("/v2/repository/models/mlp/load", b"", 403, "load: needs a server that was started with"),
         ("/v2/repository/index", b"[]", 400, "body: expected object, got array"),
         ("/v2/repository/index", b'{"ready": 1}', 400, "ready: expected bool, got int"),
+        ("/v2/repository/index", b"null", 400, "body: expected object, got null"),
         ("/example.json?model=mlp&number=x", None, 400, "number: needs a whole number"),
         ("/example.json?model=other", None, 404, "no model is called 'other'"),
     ],
@@ -150,9 +152,18 @@ def test_a_refusal_says_why(
         ({"x_request_timeout": "0"}, 400, "X-Request-Timeout: "),
         ({"x_request_timeout": "nan"}, 400, "X-Request-Timeout: "),
         ({"x_request_timeout": "1e-9"}, 400, "X-Request-Timeout: "),
-        ({"inference_header_content_length": "-3"}, 400, "Inference-Header-Content-Length: needs"),
-        ({"inference_header_content_length": "x"}, 400, "Inference-Header-Content-Length: needs"),
-        ({"inference_header_content_length": "9" * 12}, 400, "Inference-Header-Content-Length: is"),
+        *(
+            ({"inference_header_content_length": text}, 400, f"{HEADER}: {reason}")
+            for text, reason in {
+                "-3": "needs a number of bytes, got '-3'",
+                "x": "needs a number of bytes, got 'x'",
+                "1.5": "needs a number of bytes, got '1.5'",
+                "": "needs a number of bytes, got ''",
+                f"40\r\n{HEADER}: 40": "needs a number of bytes, got '40, 40'",
+                "9" * 13: "needs a number of bytes, got '9999999999999'",
+                "9" * 12: "is 999999999999, the body has ",
+            }.items()
+        ),
         ({"content_encoding": "br"}, 415, "Content-Encoding: needs gzip, deflate or identity"),
         ({"x_request_timeout": "0.000000001"}, 504, "mlp had no answer within the deadline"),
     ],
@@ -162,6 +173,23 @@ def test_a_header_at_fault_is_named(
 ) -> None:
     answer = ask(server, INFER, infer(ROWS), **headers)
     assert (answer.status, answer.error.startswith(reason)) == (status, True), answer.error
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        *("/v2", "/v2/health/live", "/v2/health/ready", "/metrics", "/status.json"),
+        *("/v2/models/mlp", "/v2/models/mlp/config", "/v2/models/stats", "/v2/repository/index"),
+        INFER,
+    ],
+)
+def test_a_slash_behind_a_path_makes_no_difference(server: Server, path: str) -> None:
+    body = infer(ROWS) if path == INFER else b"" if "repository" in path else None
+    plain, slashed = ask(server, path, body), ask(server, f"{path}/", body)
+    assert plain.status == slashed.status == 200
+    assert plain.headers["content-type"] == slashed.headers["content-type"]
+    if not path.endswith(("metrics", "json", "stats")):
+        assert plain.body == slashed.body
 
 
 def test_a_deadline_may_be_a_parameter(server: Server) -> None:
@@ -218,8 +246,9 @@ def test_metrics_count_what_happened(server: Server) -> None:
 
 
 def test_the_index_can_leave_out_what_is_not_ready(server: Server) -> None:
-    answer = ask(server, "/v2/repository/index", b'{"ready": true}')
-    assert [each["name"] for each in json.loads(answer.body)] == ["mlp", "total"]
+    for body in (b'{"ready": true}', b'{"ready": null, "parameters": null}'):
+        answer = ask(server, "/v2/repository/index", body)
+        assert [each["name"] for each in json.loads(answer.body)] == ["mlp", "total"]
 
 
 def test_a_draining_server_is_alive_and_not_ready(server: Server) -> None:

@@ -21,7 +21,7 @@ from topos.serving.http.refusals import (
     OverloadedError,
 )
 
-LIMITS = Limits(body_bytes=1000, buffered_bytes=1500, body_seconds=0.05)
+LIMITS = Limits(body_bytes=1000, buffered_bytes=2000, body_seconds=0.05)
 
 
 def chunks(*parts: bytes, gone: bool = False) -> Any:
@@ -66,12 +66,42 @@ def test_an_undeclared_length_beyond_the_limit_is_refused() -> None:
         read(chunks(bytes(1001)))
 
 
-@pytest.mark.parametrize("coding", ["gzip", "x-gzip", "deflate", "GZIP"])
-def test_a_compressed_body_is_decompressed(coding: str) -> None:
-    packed = zlib.compress(b"some" * 200) if coding == "deflate" else gzip.compress(b"some" * 200)
+SOME = b"some" * 200
+ONE, EMPTY = gzip.compress(SOME, mtime=0), gzip.compress(b"", mtime=0)
+FORMS: list[tuple[str, bytes, bytes]] = [
+    *((coding, ONE, SOME) for coding in ("gzip", "x-gzip", "GZIP", " gzip\t", "identity, gzip,")),
+    ("gzip", gzip.compress(SOME[:200]) + EMPTY + gzip.compress(SOME[200:]) + EMPTY, SOME),
+    ("gzip", EMPTY, b""),
+    ("deflate", zlib.compress(SOME), SOME),
+    ("deflate", zlib.compress(SOME, wbits=-15), SOME),
+    ("deflate", zlib.compress(b"", wbits=-15), b""),
+    *((coding, SOME, SOME) for coding in ("identity", "", "identity, identity", "Identity")),
+]
+
+
+@pytest.mark.parametrize(("coding", "packed", "body"), FORMS)
+def test_a_compressed_body_is_decompressed(coding: str, packed: bytes, body: bytes) -> None:
     for size in (1, 7, len(packed)):
         parts = [packed[at : at + size] for at in range(0, len(packed), size)]
-        assert read(chunks(*parts), content_encoding=coding) == b"some" * 200
+        assert read(chunks(*parts), content_encoding=coding) == body
+
+
+def test_a_body_of_many_members_is_read_and_one_of_nothing_else_is_refused() -> None:
+    bodies, count = Bodies(Limits(body_bytes=2**21)), 2**16
+    part = gzip.compress(b"x" * 20, mtime=0)
+    assert len(read(chunks(part * 5_000), bodies, content_encoding="gzip")) == 100_000
+    with pytest.raises(RequestError, match=r"^body: has more than 65536 members$"):
+        read(chunks(EMPTY * (count + 1)), bodies, content_encoding="gzip")
+
+
+@pytest.mark.parametrize("window", [31, 15, -15])
+def test_what_is_larger_than_a_step_is_decompressed_whole(window: int) -> None:
+    # Sizes at which the last step is full, and a repetition reaches over its end.
+    for size in (2**20 - 1, 2**20, 2**20 + 100, 2**21):
+        packed = zlib.compress(bytes(size), wbits=window)
+        coding = "gzip" if window == 31 else "deflate"
+        bodies = Bodies(Limits(body_bytes=2**22))
+        assert read(chunks(packed), bodies, content_encoding=coding) == bytes(size)
 
 
 def test_a_bomb_is_refused_at_the_limit() -> None:
@@ -96,7 +126,11 @@ def test_a_bomb_is_refused_at_the_limit() -> None:
         (b"no gzip", "body: does not decompress: "),
         (gzip.compress(b"cut", mtime=0)[:-3], "body: does not decompress: it ends too early"),
         (b"", "body: does not decompress: it ends too early"),
-        (gzip.compress(b"one", mtime=0) + b"more", "body: has bytes after the compressed data"),
+        (ONE + b"more", "body: has bytes after the compressed data"),
+        (ONE + b"\x1f", "body: has bytes after the compressed data"),
+        (ONE + b"\x1f\x8bmore", "body: does not decompress: Error -3"),
+        (ONE + EMPTY[:-1], "body: does not decompress: it ends too early"),
+        (ONE[:-8] + bytes(8), "body: does not decompress: Error -3"),
     ],
 )
 def test_damaged_compression_is_refused(body: bytes, reason: str) -> None:
@@ -105,10 +139,18 @@ def test_damaged_compression_is_refused(body: bytes, reason: str) -> None:
     assert str(caught.value).startswith(reason)
 
 
-@pytest.mark.parametrize("coding", ["br", "gzip, deflate", "\u00fc"])
+@pytest.mark.parametrize("coding", ["br", "gzip, deflate", "gzip, gzip", "\u00fc"])
 def test_an_unknown_coding_is_refused(coding: str) -> None:
     with pytest.raises(EncodingError, match=r"^Content-Encoding: needs gzip, deflate or identity"):
         read(chunks(b"x"), content_encoding=coding)
+
+
+def test_bytes_behind_a_deflated_body_are_refused() -> None:
+    for window in (15, -15):
+        packed = zlib.compress(SOME, wbits=window)
+        for more in (b"x", packed):
+            with pytest.raises(RequestError, match=r"^body: has bytes after the compressed data$"):
+                read(chunks(packed + more), content_encoding="deflate")
 
 
 def test_a_slow_body_is_refused() -> None:
@@ -127,9 +169,10 @@ def test_a_client_that_leaves_is_told_apart() -> None:
 
 def test_bodies_held_at_once_are_bounded_together() -> None:
     bodies = Bodies(LIMITS)
-    with Body(bodies, {}) as first:
-        asyncio.run(first.read(chunks(bytes(900))))
-        assert bodies.held == 900
+    with Body(bodies, {}) as first, Body(bodies, {}) as second:
+        for each, size in ((first, 900), (second, 500)):
+            asyncio.run(each.read(chunks(bytes(size))))
+        assert bodies.held == 1400
         with pytest.raises(OverloadedError):
             read(chunks(bytes(601)), bodies)
         assert len(read(chunks(bytes(600)), bodies)) == 600

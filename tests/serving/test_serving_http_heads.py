@@ -165,6 +165,14 @@ def test_a_head_beyond_the_limit_is_refused(server: Server) -> None:
             "Content-Length",
         ),
         (b"POST / HTTP/1.1\r\ntransfer-encoding: gzip\r\n\r\n", "Transfer-Encoding"),
+        (b"POST / HTTP/1.1\r\ntransfer-encoding: xchunked\r\n\r\n", "Transfer-Encoding"),
+        (b"POST / HTTP/1.1\r\ntransfer-encoding: chunked, gzip\r\n\r\n", "Transfer-Encoding"),
+        (b"GET / HTTP/1.1\r\n\r\n", "Host"),
+        (b"GET /v2/health/live HTTP/1.1\r\na: b\r\n\r\n", "Host"),
+        (b"GET / HTTP/1.1\r\nhost: a\r\nhost: a\r\n\r\n", "Host"),
+        (b"GET / HTTP/1.0\r\nhost: a\r\nHost: b\r\n\r\n", "Host"),
+        (b"GET / HTTP/1.1\r\nhost: a, b\r\n\r\n", "Host"),
+        (b"GET / HTTP/1.1\r\nhost: a/b\r\n\r\n", "Host"),
         (b"POST / HTTP/1.1\r\ntransfer-encoding: chunked\r\n\r\nxyz\r\n", "body"),
         (b"GET / HTTP/1.1\r\nname with space: x\r\n\r\n", "headers"),
         (b"GET / HTTP/9.9\r\n\r\n", "request"),
@@ -176,6 +184,35 @@ def test_what_is_no_http_is_refused_with_the_part_at_fault(
 ) -> None:
     answer = exchanged(server.port, sent)
     assert (answer.status, answer.error.partition(": ")[0]) == (400, named)
+
+
+@pytest.mark.parametrize(
+    ("coding", "version", "status"),
+    [
+        ("gzip, chunked", "1.1", 501),
+        ("chunked, chunked", "1.1", 400),
+        ("gzip\r\ntransfer-encoding: chunked", "1.1", 501),
+        ("chunked\r\ntransfer-encoding: identity", "1.1", 400),
+        ("identity", "1.1", 400),
+        ("\tchunked;a=b", "1.1", 400),
+        ("chunked", "1.0", 501),
+        (" Chunked ", "1.1", 200),
+    ],
+)
+@pytest.mark.parametrize("path", [INFER, "/v2/repository/index"])
+def test_a_body_of_an_unknown_transfer_coding_hides_no_request(
+    server: Server, path: str, coding: str, version: str, status: int
+) -> None:
+    body = infer(ROWS)
+    head = f"POST {path} HTTP/{version}\r\nhost: a\r\ntransfer-encoding: {coding}\r\n\r\n"
+    sent = head.encode() + b"%x\r\n%b\r\n0\r\n\r\n" % (len(body), body)
+    with connected(server) as connection:
+        connection.sendall(sent + request("GET", "/v2/health/live"))
+        answer = reply(connection)
+        assert answer.status == status
+        if status != 200:
+            assert answer.error.startswith("Transfer-Encoding: ")
+            assert closed(connection)
 
 
 def test_connections_beyond_the_limit_are_refused(server: Server) -> None:

@@ -139,7 +139,7 @@ def test_a_request_that_is_worked_on_outlives_a_head_that_stalls(server: Server)
         assert reply(connection).status == 200
         # The time of a head starts with the answer to what comes before it.
         time.sleep(0.5 * LIMITS.head_seconds)
-        connection.sendall(b"/health/live HTTP/1.1\r\n\r\nGET /v2")
+        connection.sendall(b"/health/live HTTP/1.1\r\nhost: x\r\n\r\nGET /v2")
         assert statuses(connection, 2) == [200, 408]
         assert closed(connection)
 

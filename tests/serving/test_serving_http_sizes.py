@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import socket
 import time
@@ -19,7 +20,7 @@ from topos.serving.http.request import read_inference
 
 ROWS = np.arange(12, dtype=np.float32).reshape(2, 6) % 5 - 2
 INFER = "/v2/models/mlp/infer"
-LIMITS = Limits(body_seconds=5, buffered_bytes=2**21)
+LIMITS = Limits(body_seconds=5, body_bytes=2**20, buffered_bytes=2**21)
 # The most that Python makes an integer of.
 LONGEST = "9" * 4299
 PORT = ModelPort("x", (6,), np.dtype(np.float32))
@@ -130,10 +131,11 @@ def test_answers_that_nobody_reads_are_held_against_the_limit(server: Server) ->
             with suppress(BlockingIOError):
                 left = left[deaf.send(left) :]
             time.sleep(0.005)
-        # All that is left of the limit, and then some.
-        large = infer(ROWS, padding="x" * (LIMITS.buffered_bytes - 2**16))
-        assert ask(server, INFER, large).status == 503
+        # Compressed and decompressed, all that is left of the limit, and then some.
+        text = infer(ROWS, padding="x" * (LIMITS.body_bytes - 2**15 - len(infer(ROWS))))
+        large = gzip.compress(text, compresslevel=0)
+        assert ask(server, INFER, large, content_encoding="gzip").status == 503
     while bodies.held:
         assert time.monotonic() < end
         time.sleep(0.02)
-    assert ask(server, INFER, large).status == 200
+    assert ask(server, INFER, large, content_encoding="gzip").status == 200

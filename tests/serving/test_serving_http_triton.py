@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import json
+import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import httpx
 import numpy as np
 import pytest
 import tritonclient.http as triton
 
 from tests.serving.serving_bundles import exported_mlp, exported_pair, exported_total, truth
 from tests.serving.serving_http import Server, running
-from topos import bf16
+from topos import bf16, f32
 
 TOKEN = "correct-horse"
 ROWS = (np.arange(30, dtype=np.float32).reshape(5, 6) - 11) / 8
@@ -24,7 +27,9 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     exported_mlp(folder / "mlp", rows=(1, 4))
     exported_pair(folder / "pair")
     exported_total(folder / "total")
-    with running([folder / "mlp", folder / "pair", folder / "total"], token=TOKEN) as server:
+    exported_pair(folder / "singles", f32)
+    bundles = [folder / name for name in ("mlp", "pair", "total", "singles")]
+    with running(bundles, token=TOKEN) as server:
         yield server
 
 
@@ -69,6 +74,7 @@ def test_configuration_and_index(client: Any) -> None:
         ("mlp", "READY"),
         ("pair", "READY"),
         ("total", "READY"),
+        ("singles", "READY"),
     ]
 
 
@@ -81,6 +87,34 @@ def test_an_inference_in_each_form(client: Any, sent: bool, got: bool | None) ->
     assert answer.as_numpy("scores").tobytes() == truth(ROWS).tobytes()
     assert answer.get_response()["id"] == "mine"
     assert ("parameters" in answer.get_output("scores")) is (got is not False)
+
+
+def test_numbers_that_json_lacks_go_both_ways(client: Any, server: Server, tmp_path: Path) -> None:
+    nan, infinity = float("nan"), float("inf")
+    x = np.array([[[nan, 1, 2], [infinity, -infinity, -0.0]]], np.float32).reshape(2, 3)
+    y = np.ones((2, 3), np.float32)
+    outputs = [triton.InferRequestedOutput("product", binary_data=False)]
+    inputs = [tensor(name, array, "FP32", False) for name, array in (("x", x), ("y", y))]
+    answer = client.infer("singles", inputs, outputs=outputs)
+    assert answer.as_numpy("product").tobytes() == x.tobytes()
+    # What httpx refuses to write, the json of Python does, and other clients of it.
+    texts = [
+        {"name": name, "shape": [2, 3], "datatype": "FP32", "data": array.tolist()}
+        for name, array in (("x", x), ("y", y))
+    ]
+    text = json.dumps({"inputs": texts, "outputs": [{"name": "product"}], "id": None})
+    assert "[[NaN, 1.0" in text
+    url, headers = (
+        f"http://{server.url}/v2/models/singles/infer",
+        {"Authorization": f"Bearer {TOKEN}"},
+    )
+    posted = httpx.post(url, content=text, headers=headers).json()
+    curl = ["curl", "-s", "-H", f"Authorization: Bearer {TOKEN}", url, "-d", "@-"]
+    curled = subprocess.run(curl, input=text, capture_output=True, text=True, check=True)
+    for found in (posted, json.loads(curled.stdout)):
+        (output,) = found["outputs"]
+        assert output["data"] == ["NaN", 1, 2, "Infinity", "-Infinity", 0]
+        assert np.array(output["data"], np.float32).reshape(2, 3).tobytes() == x.tobytes()
 
 
 @pytest.mark.parametrize("coding", ["gzip", "deflate"])
@@ -139,7 +173,7 @@ def test_statistics_count_rows_and_calls(client: Any) -> None:
         == 1 + (before["inference_stats"]["success"]["count"])
     )
     assert after["last_inference"] > 0
-    assert len(client.get_inference_statistics()["model_stats"]) == 3
+    assert len(client.get_inference_statistics()["model_stats"]) == 4
 
 
 def test_a_model_is_loaded_again(client: Any, server: Server) -> None:

@@ -87,6 +87,18 @@ def test_one_row_is_no_several(browser: Browser, folder: Path) -> None:
         expect(card).to_contain_text(re.compile("1 of 1 row, 0 rows of padding"))
 
 
+@pytest.mark.parametrize("end", ["", "/"])
+def test_the_page_works_behind_a_proxy_that_strips_a_prefix(
+    opened: Opened, address: str, end: str
+) -> None:
+    page = ready(opened(f"{address}/our/models{end}", prefix="/our/models"))
+    sent(page)
+    expect(page.locator("#answer .pill")).to_have_text("200 OK")
+    expect(page.locator("#shell")).to_contain_text(f"curl -s {address}/our/models/v2/models/")
+    links = page.locator("footer a").evaluate_all("links => links.map((link) => link.href)")
+    assert links == [f"{address}/our/models/{each}" for each in ("v2", "metrics")]
+
+
 def test_text_of_the_server_is_never_markup(opened: Opened) -> None:
     page = ready(opened())
     expect(page.get_by_text(MARKUP).first).to_be_visible()

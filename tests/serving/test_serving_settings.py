@@ -12,6 +12,7 @@ import pytest
 from tests.serving.serving_bundles import FEATURES, truth
 from topos.errors import ArgumentError
 from topos.serving import DeadlineError, RequestError, Session, Settings
+from topos.serving.http import Limits
 from topos.serving.loaded import LoadedModel
 from topos.serving.origins import origins_of
 from topos.serving.seconds import patience, shown
@@ -28,6 +29,41 @@ X = np.arange(2 * FEATURES, dtype=np.float32).reshape(2, FEATURES)
 def test_a_time_is_one_that_a_timer_takes(name: str, value: Any) -> None:
     with pytest.raises(ArgumentError, match=f"^{name} needs "):
         Settings(**{name: value})
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        *({name: 0} for name in ("call_seconds", "attempts", "max_rows")),
+        {"max_bytes": "x"},
+        {"queue_bytes": True},
+    ],
+    ids=str,
+)
+def test_a_limit_is_a_number_above_zero(given: dict[str, Any]) -> None:
+    with pytest.raises(ArgumentError, match=f"^{next(iter(given))} needs a number above zero"):
+        Settings(**given)
+
+
+@pytest.mark.parametrize(
+    ("given", "reason"),
+    [
+        ({"keep_alive_seconds": 0}, "keep_alive_seconds needs a number above zero, got 0"),
+        ({"head_seconds": "soon"}, "head_seconds needs a number above zero, got 'soon'"),
+        ({"deadline": float("inf")}, "deadline needs 1e+08 seconds at most, got more"),
+        ({"linger_seconds": -1}, "linger_seconds needs a number from zero on, got -1"),
+        ({"connections": True}, "connections needs a number above zero, got True"),
+        (
+            {"body_bytes": 2**30},
+            f"buffered_bytes needs twice body_bytes or more, which are {2**30}, got {2**29}",
+        ),
+    ],
+)
+def test_a_limit_of_the_http_side_is_one_that_can_be_kept(given: Any, reason: str) -> None:
+    with pytest.raises(ArgumentError) as caught:
+        Limits(**given)
+    assert str(caught.value) == reason
+    Limits(body_bytes=2**30, buffered_bytes=2**31, linger_seconds=0)
 
 
 def test_the_longest_time_serves(bundle: Path) -> None:

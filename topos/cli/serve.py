@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import BinaryIO, TextIO
 
 from topos import bundle, runtimes
+from topos.cli._limits import add_limits, limits_of, settings_of, whole
 from topos.cli._shared import naming
 from topos.engine import Numerics
 from topos.errors import ArgumentError, BundleError, ToposError, UnavailableError
@@ -66,37 +67,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     )
     place.add_argument("--cache", metavar="FOLDER", help="where compiled modules are kept")
     place.add_argument("--watch", action="store_true", help="load a bundle that changes again")
-    _add_limits(parser)
-
-
-def _add_limits(parser: ArgumentParser) -> None:
-    limits = parser.add_argument_group("limits")
-    numbers: dict[str, tuple[str, float, str]] = {
-        "--deadline": ("SECONDS", 30.0, "of a request that sets none"),
-        "--max-delay": ("SECONDS", 0.0, "to wait for others to share a call"),
-        "--drain": ("SECONDS", 30.0, "to answer what is under way at the end"),
-        "--linger": ("SECONDS", 0.0, "to serve on after SIGTERM, not ready"),
-        "--body-time": ("SECONDS", 30.0, "for a body to arrive"),
-    }
-    for name, (unit, default, meaning) in numbers.items():
-        text = f"{meaning}; default: %(default)g"
-        limits.add_argument(name, metavar=unit, type=_number, default=default, help=text)
-    counts: dict[str, tuple[str, int, str]] = {
-        "--max-body": ("BYTES", 64 * 2**20, "of a request, also decompressed"),
-        "--max-rows": ("ROWS", 4096, "of a request"),
-        "--queue": ("REQUESTS", 1024, "that may wait for a model"),
-        "--connections": ("COUNT", 1000, "at once"),
-    }
-    for name, (unit, count, meaning) in counts.items():
-        text = f"{meaning}; default: %(default)s"
-        limits.add_argument(name, metavar=unit, type=_count, default=count, help=text)
-    limits.add_argument("--no-batching", action="store_true", help="run every request by itself")
-    limits.add_argument(
-        "--isolation",
-        choices=("process", "thread"),
-        default="process",
-        help="where a model runs; default: %(default)s",
-    )
+    add_limits(parser)
 
 
 def run(chosen: Namespace) -> int:
@@ -114,29 +85,12 @@ def run(chosen: Namespace) -> int:
 
 def _serve(chosen: Namespace, log: BinaryIO | None) -> int:
     try:
-        from topos.serving import Settings
-        from topos.serving.http import Limits, Serving, serve
+        from topos.serving.http import Serving, serve
     except ModuleNotFoundError as error:
         raise UnavailableError(
             f"serving needs {error.name}: pip install 'topos-compiler[serve]'"
         ) from error
     paths = _distinct(chosen.bundles)
-    settings = Settings(
-        isolation=chosen.isolation,
-        batching=not chosen.no_batching,
-        max_delay=chosen.max_delay,
-        deadline=chosen.deadline,
-        max_rows=chosen.max_rows,
-        max_bytes=chosen.max_body,
-        queue_requests=chosen.queue,
-    )
-    limits = Limits(
-        body_bytes=chosen.max_body,
-        body_seconds=chosen.body_time,
-        connections=chosen.connections,
-        drain_seconds=chosen.drain,
-        linger_seconds=chosen.linger,
-    )
     answered = serve(
         Serving(
             bundles=paths,
@@ -144,8 +98,8 @@ def _serve(chosen: Namespace, log: BinaryIO | None) -> int:
             numerics=chosen.numerics,
             host=chosen.host,
             port=chosen.port,
-            settings=settings,
-            limits=limits,
+            settings=settings_of(chosen),
+            limits=limits_of(chosen),
             token=_token(chosen.token_file),
             log=log,
             watch=chosen.watch,
@@ -246,26 +200,4 @@ def _plain(text: str, what: str) -> str:
 
 
 def _port(text: str) -> int:
-    return _whole(text, 0, 65535)
-
-
-def _count(text: str) -> int:
-    return _whole(text, 1, 2**53)
-
-
-def _whole(text: str, least: int, most: int) -> int:
-    number = int(text) if text.isascii() and text.isdigit() and len(text) < 20 else -1
-    if not least <= number <= most:
-        raise ArgumentTypeError(f"needs a whole number from {least} to {most}, got {text!r}")
-    return number
-
-
-def _number(text: str) -> float:
-    """Returns seconds; argparse tells of anything else as a wrong usage."""
-    try:
-        number = float(text)
-    except ValueError:
-        number = -1.0
-    if not 0.0 <= number < 1e9:
-        raise ArgumentTypeError(f"needs seconds from zero on, got {text!r}")
-    return number
+    return whole(text, 0, 65535)

@@ -8,7 +8,7 @@ from typing import Final, Literal
 from topos.errors import ArgumentError
 from topos.serving.seconds import MOST_SECONDS, is_time, shown
 
-__all__ = ["Isolation", "Settings"]
+__all__ = ["Isolation", "Settings", "demand_number", "demand_time"]
 
 Isolation = Literal["thread", "process"]
 
@@ -22,6 +22,9 @@ TIMES: Final = frozenset(
 class Settings:
     """The limits of a session; times are in seconds, `None` is no limit.
 
+    A worker has `start_seconds` to load and compile its bundle, and `call_seconds` for one call;
+    after that it is ended, and started again after a pause of `backoff`, doubled at each failure up
+    to `max_backoff`. A request whose worker ended runs again, `attempts` times in all.
     `isolation` says where a model runs: in a worker process of its own, which may crash or hang
     without harm to the session, or in a thread of this process. A request waits `max_delay` at
     most for others to share its call; zero gathers only what waits while the worker is busy.
@@ -49,14 +52,20 @@ class Settings:
             value = getattr(self, field.name)
             if field.name in ("isolation", "batching") or (field.name, value) == ("deadline", None):
                 continue
-            _require_number(field.name, value, zero=field.name == "max_delay")
-            if field.name in TIMES and not is_time(value):
-                most = f"{MOST_SECONDS:g} seconds at most"
-                raise ArgumentError(f"{field.name} needs {most}, got more")
+            demand_number(field.name, value, zero=field.name == "max_delay")
+            if field.name in TIMES:
+                demand_time(field.name, value)
 
 
-def _require_number(name: str, value: object, zero: bool) -> None:
+def demand_number(name: str, value: object, zero: bool = False) -> None:
+    """Raises `ArgumentError` unless a limit is a number above zero, or zero where it may be."""
     number = isinstance(value, int | float) and not isinstance(value, bool)
     if not number or not (value > 0 or (zero and value == 0)):  # type: ignore[operator]
         least = "from zero on" if zero else "above zero"
         raise ArgumentError(f"{name} needs a number {least}, got {shown(value)}")
+
+
+def demand_time(name: str, value: object) -> None:
+    """Raises `ArgumentError` for a limit that is longer than a timer can be."""
+    if not is_time(value):
+        raise ArgumentError(f"{name} needs {MOST_SECONDS:g} seconds at most, got more")

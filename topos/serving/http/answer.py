@@ -15,6 +15,7 @@ from topos.serving.http.refusals import (
     BodyTimeoutError,
     MethodError,
     OverloadedError,
+    TransferError,
     UnauthorizedError,
 )
 
@@ -54,7 +55,7 @@ def refusal(error: ServingError) -> Answer:
         case DrainingError():
             # Another server may take the request, and so may the next one at this address.
             answer.headers += [(b"retry-after", b"1"), (b"connection", b"close")]
-        case BodyTimeoutError():
+        case BodyTimeoutError() | TransferError():
             answer.headers.append((b"connection", b"close"))
     return answer
 

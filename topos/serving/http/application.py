@@ -21,7 +21,7 @@ from topos.serving.http.access_log import AccessLog
 from topos.serving.http.answer import Answer, json_answer, refusal
 from topos.serving.http.body import Bodies
 from topos.serving.http.examples import Examples
-from topos.serving.http.exchange import Exchange, identifiers, sane
+from topos.serving.http.exchange import Exchange, demand_message, identifiers, joined, sane
 from topos.serving.http.infer import Inferences, model_of
 from topos.serving.http.limits import Limits
 from topos.serving.http.metrics import Metrics, Standing
@@ -116,8 +116,9 @@ class Application:
     ) -> bool:
         """Takes up an inference that was posted to `path` and arrived whole, if it is a small one.
 
-        Returns whether it did; then it replies in a later turn of `loop`, which runs the caller.
-        A task, a scope and the messages of ASGI would take as long as all else on its way.
+        It came in HTTP/1.1. Returns whether it did; then it replies in a later turn of `loop`,
+        which runs the caller. A task, a scope and the messages of ASGI would take as long as all
+        else on its way.
         """
         asked = model_of(path)
         if asked is None:
@@ -125,6 +126,7 @@ class Application:
         start = time.perf_counter()
         exchange = self._exchange("POST", headers, True)
         try:
+            demand_message("1.1", exchange.headers)
             self._token.admit(exchange.headers)
             waiting = self.inferences.enter(loop, exchange, body, *asked)
         except Exception as error:
@@ -154,7 +156,7 @@ class Application:
         self._record_soon(exchange, start, found.status, len(found.body))
 
     def _exchange(self, method: str, fields: Headers, whole: bool) -> Exchange:
-        headers = dict(fields)
+        headers = joined(fields)
         sent = headers.get(b"x-request-id")
         identifier = sent if sent and sane(sent) else next(self._identifiers)
         return Exchange(method, identifier, headers, whole)
@@ -207,14 +209,17 @@ class Application:
         self, scope: Scope, receive: Receive, reply: _Reply, exchange: Exchange
     ) -> Answer | None:
         """Returns the answer, or None where a route has sent it."""
-        path = scope["path"]
+        demand_message(scope["http_version"], exchange.headers)
+        # A path with a slash behind it is the same one: to redirect a client would need its scheme,
+        # and the prefix of a proxy.
+        path = scope["path"].removesuffix("/") or "/"
         if path not in _OPEN:
             self._token.admit(exchange.headers)
         asked = model_of(path)
         if asked is not None:
             return await self.inferences.answer(exchange, receive, *asked)
         # With this, the router raises what it does not know instead of answering in plain text.
-        scope.update({"app": self, "topos.exchange": exchange})
+        scope.update({"app": self, "path": path, "topos.exchange": exchange})
         try:
             await self._router(scope, receive, reply)
         finally:

@@ -20,9 +20,13 @@ from topos.serving.http.refusals import (
 
 __all__ = ["Bodies", "Body"]
 
-# zlib's window bits: a zlib stream is what HTTP calls deflate (RFC 9110, 8.4.1.2).
-_CODINGS: Final = {b"gzip": 31, b"x-gzip": 31, b"deflate": 15}
+_CODINGS: Final = {b"gzip": b"gzip", b"x-gzip": b"gzip", b"deflate": b"deflate"}
+_MAGIC: Final = b"\x1f\x8b"
+# A member may be of 20 bytes, and takes as long as thousands.
+_MEMBERS: Final = 2**16
+_NONE: Final = (b"", b"identity")
 _STEP: Final = 2**20
+_PART: Final = 2**14
 # Those of the longest number that the parser takes for a length.
 _DIGITS: Final = 20
 
@@ -56,11 +60,8 @@ class Body:
         if int(length) > self._most:
             reason = f"has {int(length)} bytes, at most {self._most} are taken"
             raise TooLargeError("body", reason)
-        coding = headers.get(b"content-encoding", b"identity").strip().lower()
-        if coding != b"identity" and coding not in _CODINGS:
-            raise EncodingError("Content-Encoding", "needs gzip, deflate or identity")
+        self._coding = _coding(headers.get(b"content-encoding"))
         self._bodies = bodies
-        self._coding = _CODINGS.get(coding)
         self._held = 0
 
     def __enter__(self) -> Body:
@@ -105,26 +106,42 @@ class Body:
             message = await receive()
         raise ClientGoneError
 
-    def _decompressed(self, body: bytes | bytearray, window: int) -> bytearray:
-        decompressor = zlib.decompressobj(window)
-        whole = bytearray()
-        rest: bytes | bytearray = body
+    def _decompressed(self, body: bytes | bytearray, coding: bytes) -> bytearray:
+        whole, view = bytearray(), memoryview(body)
+        window = 31 if coding == b"gzip" else _window(view[:2])
         try:
-            while not decompressor.eof:
+            rest = self._stream(view, window, whole)
+            members = 1
+            # Members of gzip may follow one another (RFC 1952, section 2.2).
+            while coding == b"gzip" and rest[:2] == _MAGIC and members < _MEMBERS:
+                rest = self._stream(rest, window, whole)
+                members += 1
+        except zlib.error as error:
+            raise RequestError("body", f"does not decompress: {error}") from error
+        if rest:
+            what = "bytes after the compressed data"
+            if rest[:2] == _MAGIC:
+                what = f"more than {_MEMBERS} members"
+            raise RequestError("body", f"has {what}")
+        return whole
+
+    def _stream(self, view: memoryview, window: int, whole: bytearray) -> memoryview:
+        """Decompresses one stream into `whole`, and returns what follows it."""
+        decompressor, end = zlib.decompressobj(window), 0
+        while not decompressor.eof:
+            # In small parts, for what a step leaves over is copied.
+            rest: bytes | memoryview = view[end : end + _PART]
+            if not rest:
+                raise RequestError("body", "does not decompress: it ends too early")
+            end += len(rest)
+            chunk = b""
+            while (rest or len(chunk) == _STEP) and not decompressor.eof:
                 # A bomb is refused within a step of the limit, whatever it would grow to.
                 chunk = decompressor.decompress(rest, _STEP)
                 self._take(len(chunk), len(whole) + len(chunk))
                 whole += chunk
                 rest = decompressor.unconsumed_tail
-                if not chunk and not rest:
-                    break
-        except zlib.error as error:
-            raise RequestError("body", f"does not decompress: {error}") from error
-        if not decompressor.eof:
-            raise RequestError("body", "does not decompress: it ends too early")
-        if decompressor.unused_data:
-            raise RequestError("body", "has bytes after the compressed data")
-        return whole
+        return view[end - len(decompressor.unused_data) :]
 
     def _take(self, size: int, total: int) -> None:
         """Counts `size` bytes more, with which the body has `total`."""
@@ -134,3 +151,23 @@ class Body:
             raise TooLargeError("body", f"is longer than {self._most} bytes")
         if self._bodies.held > self._bodies.limits.buffered_bytes:
             raise OverloadedError
+
+
+def _coding(text: bytes | None) -> bytes | None:
+    """Returns the one coding that a list of them has, or None; identity is none."""
+    if text is None:
+        return None
+    named = [each for each in map(bytes.strip, text.lower().split(b",")) if each not in _NONE]
+    if len(named) > 1 or any(each not in _CODINGS for each in named):
+        needs = "needs gzip, deflate or identity, and one of them"
+        raise EncodingError("Content-Encoding", f"{needs}, got {text[:80].decode('latin-1')!r}")
+    return _CODINGS[named[0]] if named else None
+
+
+def _window(start: memoryview) -> int:
+    """Returns zlib's window bits for a stream of deflate that starts so.
+
+    It has a header of zlib's (RFC 9110, section 8.4.1.2), which some clients leave out.
+    """
+    has_header = len(start) == 2 and start[0] & 15 == 8 and int.from_bytes(start) % 31 == 0
+    return 15 if has_header else -15

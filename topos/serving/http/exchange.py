@@ -1,18 +1,23 @@
-"""Exchanges: one request, as the log and the metrics tell of it."""
+"""Exchanges: one request, with its headers and what the log and the metrics tell of it."""
 
 from __future__ import annotations
 
 import itertools
 import os
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-__all__ = ["Exchange", "identifiers", "sane"]
+from topos.serving.errors import RequestError
+from topos.serving.http.refusals import TransferError
+
+__all__ = ["Exchange", "demand_message", "identifiers", "joined", "sane"]
 
 # What may stand in a log and in a header as it is; anything else is replaced, not escaped.
 _SANE: Final = re.compile(rb"[A-Za-z0-9._:-]{1,64}")
+# RFC 9110, section 7.2, but for the comma: a field that came twice has one.
+_HOST: Final = re.compile(rb"(\[[0-9A-Fa-f:.]+\]|[\w.~!$&'()*+;=%-]*)(:[0-9]*)?")
 
 
 @dataclass(slots=True)
@@ -41,3 +46,28 @@ def identifiers() -> Iterator[bytes]:
 def sane(identifier: bytes | None) -> bool:
     """Returns whether a client's own identifier may stand in a log."""
     return identifier is not None and _SANE.fullmatch(identifier) is not None
+
+
+def joined(fields: Sequence[tuple[bytes, bytes]]) -> dict[bytes, bytes]:
+    """Returns the headers by name; values of one that is repeated are joined by commas.
+
+    That is what they mean (RFC 9110, section 5.3), and what a header of one value refuses.
+    """
+    headers = dict(fields)
+    if len(headers) < len(fields):
+        for name in headers:
+            headers[name] = b", ".join(value for each, value in fields if each == name)
+    return headers
+
+
+def demand_message(version: str, headers: Mapping[bytes, bytes]) -> None:
+    """Raises what a request is refused with whose host or framing is not that of RFC 9112."""
+    host = headers.get(b"host")
+    if host is None:
+        if version != "1.0":
+            raise RequestError("Host", "is missing, which HTTP/1.1 needs")
+    elif not _HOST.fullmatch(host):
+        raise RequestError("Host", f"needs one host, got {host[:80].decode('latin-1')!r}")
+    coding = headers.get(b"transfer-encoding")
+    if coding is not None and (coding.lower() != b"chunked" or version == "1.0"):
+        raise TransferError

@@ -223,7 +223,7 @@ def _json_length(headers: Mapping[bytes, bytes]) -> int | None:
     if text is None:
         return None
     if not _LENGTH.fullmatch(text):
-        reason = "needs a number of bytes"
+        reason = f"needs a number of bytes, got {text[:80].decode('latin-1')!r}"
         raise RequestError("Inference-Header-Content-Length", reason)
     return int(text)
 

@@ -15,10 +15,19 @@ from topos.serving.http.datatypes import DATATYPES, datatype
 from topos.serving.http.reading_numbers import read_numbers
 from topos.serving.status import ModelPort, ModelStatus
 
-__all__ = ["Input", "Parameters", "read_inputs", "read_raw", "require_served", "shown", "unknown"]
+__all__ = [
+    "Input",
+    "Parameters",
+    "given",
+    "read_inputs",
+    "read_raw",
+    "require_served",
+    "shown",
+    "unknown",
+]
 
 Array = npt.NDArray[Any]
-Parameters = dict[str, bool | int | float | str]
+Parameters = dict[str, bool | int | float | str | None]
 
 # What Triton's clients may ask for and what would change the answer, were it left out silently.
 _UNSERVED: Final = {
@@ -35,7 +44,7 @@ class Input(msgspec.Struct, gc=False):
     shape: list[int]
     datatype: str
     data: msgspec.Raw = msgspec.Raw()
-    parameters: Parameters = {}
+    parameters: Parameters | None = None
 
 
 def read_inputs(
@@ -98,9 +107,12 @@ def _tensor(
     sent: Input, binary: memoryview, shape: tuple[int, ...], dtype: np.dtype[Any], field: str
 ) -> tuple[Array, int]:
     """Returns the array of an input and how many bytes of `binary` it takes."""
-    require_served(sent.parameters, f"{field}.parameters")
-    size = sent.parameters.get("binary_data_size")
+    parameters = given(sent.parameters)
+    require_served(parameters, f"{field}.parameters")
+    size = parameters.get("binary_data_size")
     data = memoryview(sent.data)
+    if data == b"null":
+        data = memoryview(b"")
     if size is None:
         if not data:
             raise RequestError(f"{field}.data", "is missing, and so is binary_data_size")
@@ -144,6 +156,11 @@ def read_raw(body: bytes | bytearray, model: ModelStatus) -> tuple[dict[str, Arr
     shape = (rows, *port.shape) if model.batched else port.shape
     array = _binary(memoryview(body), shape, port.dtype, "body")
     return {port.name: array}, rows
+
+
+def given(parameters: Parameters | None) -> dict[str, bool | int | float | str]:
+    """Returns the parameters that have a value: what is null counts as left out."""
+    return {name: each for name, each in (parameters or {}).items() if each is not None}
 
 
 def require_served(parameters: Mapping[str, object], field: str) -> None:

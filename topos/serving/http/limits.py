@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, fields
 
 from topos.errors import ArgumentError
+from topos.serving.settings import demand_number, demand_time
 
 __all__ = ["Limits"]
 
@@ -15,7 +16,8 @@ class Limits:
 
     A body counts as it is sent and again as it is decompressed. `json_bytes` bounds the JSON of a
     request alone, which is slow to read and holds everyone else up. `buffered_bytes` bounds all
-    bodies that are held at once. `head_seconds` is the time for request line and headers,
+    bodies that are held at once; it has room for the longest one, compressed and decompressed.
+    `head_seconds` is the time for request line and headers,
     `body_seconds` that for the body, `deadline` the longest that a client may ask for.
     """
 
@@ -34,6 +36,10 @@ class Limits:
     def __post_init__(self) -> None:
         for field in fields(self):
             value = getattr(self, field.name)
-            least = "from zero on" if field.name == "linger_seconds" else "above zero"
-            if not (value > 0 or (value == 0 and least == "from zero on")):
-                raise ArgumentError(f"{field.name} needs a number {least}, got {value!r}")
+            demand_number(field.name, value, zero=field.name == "linger_seconds")
+            if field.name == "deadline" or field.name.endswith("_seconds"):
+                demand_time(field.name, value)
+        # One of the longest length would be refused for ever, as if others were in its way.
+        if self.buffered_bytes < 2 * self.body_bytes:
+            needs = f"twice body_bytes or more, which are {self.body_bytes}"
+            raise ArgumentError(f"buffered_bytes needs {needs}, got {self.buffered_bytes}")

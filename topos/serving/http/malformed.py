@@ -20,6 +20,7 @@ _FAULTS: Final = {
         "Transfer-Encoding: is given beside Content-Length"
     ),
     "Request has invalid `Transfer-Encoding`": "Transfer-Encoding: needs chunked",
+    "Invalid `Transfer-Encoding` header value": "Transfer-Encoding: needs chunked",
     "Invalid character in chunk size": "body: is not in chunks, as its Transfer-Encoding says",
     "Chunk size overflow": "body: has a chunk that is larger than any body",
     "Expected LF after chunk data": "body: has a chunk that is longer than it says",

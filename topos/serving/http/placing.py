@@ -17,7 +17,8 @@ _PLACE: Final = re.compile(r"(?s)(.*) - at `(?:key in )?\$\.?([^`]*)`")
 
 def faulty(error: msgspec.DecodeError, field: str) -> RequestError:
     """Returns the error of a text that is not JSON, or not of the wanted form, under `field`."""
-    reason = str(error)
+    # That a field may be null, too, is no help to one who sent something else.
+    reason = str(error).replace(" | null", "")
     reason = reason.replace("Invalid enum value", "Needs a number, got")
     found = _PLACE.fullmatch(reason)
     if not found:

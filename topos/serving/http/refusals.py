@@ -13,6 +13,7 @@ __all__ = [
     "ForbiddenError",
     "MethodError",
     "OverloadedError",
+    "TransferError",
     "UnauthorizedError",
     "UnknownPathError",
 ]
@@ -71,6 +72,18 @@ class ClientGoneError(ServingError, ConnectionError):
 
     def __init__(self) -> None:
         super().__init__("body: the client left before it was whole")
+
+
+class TransferError(ServingError):
+    """A request whose body is transferred in a way that is not known; its end is not known either.
+
+    The status is that of RFC 9112, section 6.1.
+    """
+
+    status: ClassVar[int] = 501
+
+    def __init__(self) -> None:
+        super().__init__("Transfer-Encoding: needs chunked, in HTTP/1.1")
 
 
 class OverloadedError(ServingError, RuntimeError):

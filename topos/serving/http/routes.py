@@ -43,8 +43,8 @@ _Handler = Callable[[Request], Awaitable[Answer]]
 class _Repository(msgspec.Struct):
     """The body of a request to the repository; a client may leave it out."""
 
-    ready: bool = False
-    parameters: dict[str, object] = {}
+    ready: bool | None = None
+    parameters: dict[str, object] | None = None
 
 
 class Routes:
@@ -116,15 +116,16 @@ class Routes:
 
     async def _index(self, request: Request) -> Answer:
         asked = await self._repository(request)
-        return json_answer(index(self._session.models(), asked.ready))
+        return json_answer(index(self._session.models(), bool(asked.ready)))
 
     async def _load(self, request: Request) -> Answer:
         self._token.require()
         model = self._model(request)
         asked = await self._repository(request)
-        if asked.parameters:
+        parameters = [name for name, each in (asked.parameters or {}).items() if each is not None]
+        if parameters:
             # A path or a configuration from a client would let it choose what is run.
-            name = next(iter(asked.parameters))[:80]
+            name = parameters[0][:80]
             reason = "a model is loaded as the server was started with it"
             raise RequestError(f"parameters.{name}", reason)
         try:

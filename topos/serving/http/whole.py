@@ -85,6 +85,7 @@ class WholeProtocol(HttpToolsProtocol):
         """Returns whether the request may be one that `take` takes, with no other before it."""
         return (
             self.parser.get_method() == b"POST"
+            and self.parser.get_http_version() == "1.1"
             and _PLAIN.fullmatch(self.url) is not None
             and (self.cycle is None or self.cycle.response_complete)
             and not self.flow.write_paused

@@ -75,8 +75,12 @@ const shapeText = (port) => `${port.datatype}[${port.shape.map((n) => (n < 0 ? "
 // The bearer token: nowhere but here, so that it goes with the page.
 let token = "";
 
+// The URL of the server's root, which a proxy may show below a prefix: the page stands there.
+const root = location.origin + location.pathname.replace(/\/*$/, "/");
+
+// `path` is below the root, and has no slash in front.
 function ask(path, options = {}) {
   const headers = { ...(options.headers ?? {}) };
   if (token) headers.Authorization = `Bearer ${token}`;
-  return fetch(path, { cache: "no-store", credentials: "same-origin", ...options, headers });
+  return fetch(root + path, { cache: "no-store", credentials: "same-origin", ...options, headers });
 }

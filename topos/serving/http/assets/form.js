@@ -36,12 +36,12 @@ class TryForm {
   }
 
   get path() {
-    return `/v2/models/${encodeURIComponent(this.model.value)}/infer`;
+    return `v2/models/${encodeURIComponent(this.model.value)}/infer`;
   }
 
   choose() {
     this.number.value = "1";
-    setText(byId("address"), `POST ${this.path}`);
+    setText(byId("address"), `POST /${this.path}`);
     this.load();
   }
 
@@ -65,7 +65,7 @@ class TryForm {
     const query = new URLSearchParams({ model: this.model.value, number: number - 1 });
     let content;
     try {
-      const response = await ask(`/example.json?${query}`);
+      const response = await ask(`example.json?${query}`);
       content = await response.json();
       if (!response.ok) content = { note: content.error ?? response.statusText, body: null };
     } catch (error) {
@@ -128,7 +128,7 @@ class TryForm {
   tellShell() {
     const compact = this.body.value.replace(/\s*\n\s*/g, " ").replaceAll("'", "'\\''");
     const secret = token ? " \\\n  -H \"Authorization: Bearer $TOKEN\"" : "";
-    setText(byId("shell"), `curl -s ${location.origin}${this.path} \\\n  -H 'Content-Type: application/json'${secret} \\\n  -d '${compact}'`);
+    setText(byId("shell"), `curl -s ${root}${this.path} \\\n  -H 'Content-Type: application/json'${secret} \\\n  -d '${compact}'`);
   }
 
   async send() {

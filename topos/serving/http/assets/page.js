@@ -132,7 +132,7 @@ function wantToken() {
 async function refresh() {
   clearTimeout(timer);
   try {
-    const response = await ask("/status.json");
+    const response = await ask("status.json");
     if (response.status === 401 || response.status === 403) {
       wantToken();
       return;
@@ -146,6 +146,7 @@ async function refresh() {
   if (!paused && !document.hidden) timer = setTimeout(refresh, SECONDS_APART * 1000);
 }
 
+for (const link of document.querySelectorAll("footer a")) link.href = root + link.getAttribute("href");
 byId("token-form").addEventListener("submit", (event) => {
   event.preventDefault();
   token = byId("token").value.trim();
