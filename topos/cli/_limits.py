@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from argparse import ArgumentParser, ArgumentTypeError, Namespace
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from topos.errors import ArgumentError
 
@@ -89,7 +89,7 @@ def settings_of(chosen: Namespace) -> Settings:
     return Settings(
         isolation=chosen.isolation,
         batching=not chosen.no_batching,
-        **{limit.field: _value(chosen, limit) for limit in SETTINGS},
+        **_values(chosen, SETTINGS),
     )
 
 
@@ -108,7 +108,7 @@ def limits_of(chosen: Namespace) -> Limits:
     return Limits(
         body_bytes=chosen.max_body,
         buffered_bytes=buffered,
-        **{limit.field: _value(chosen, limit) for limit in LIMITS},
+        **_values(chosen, LIMITS),
     )
 
 
@@ -120,9 +120,10 @@ def whole(text: str, least: int = 1, most: int = 2**53) -> int:
     return number
 
 
-def _value(chosen: Namespace, limit: Limit) -> float:
-    value: float = getattr(chosen, limit.flag.removeprefix("--").replace("-", "_"))
-    return value
+def _values(chosen: Namespace, limits: tuple[Limit, ...]) -> dict[str, Any]:
+    # Each was read as the number that its field takes.
+    names = {limit.field: limit.flag.removeprefix("--").replace("-", "_") for limit in limits}
+    return {field: getattr(chosen, name) for field, name in names.items()}
 
 
 def _seconds(text: str) -> float:

@@ -113,14 +113,14 @@ class Body:
             rest = self._stream(view, window, whole)
             members = 1
             # Members of gzip may follow one another (RFC 1952, section 2.2).
-            while coding == b"gzip" and rest[:2] == _MAGIC and members < _MEMBERS:
+            while coding == b"gzip" and bytes(rest[:2]) == _MAGIC and members < _MEMBERS:
                 rest = self._stream(rest, window, whole)
                 members += 1
         except zlib.error as error:
             raise RequestError("body", f"does not decompress: {error}") from error
         if rest:
             what = "bytes after the compressed data"
-            if rest[:2] == _MAGIC:
+            if bytes(rest[:2]) == _MAGIC:
                 what = f"more than {_MEMBERS} members"
             raise RequestError("body", f"has {what}")
         return whole

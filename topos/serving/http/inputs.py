@@ -111,7 +111,7 @@ def _tensor(
     require_served(parameters, f"{field}.parameters")
     size = parameters.get("binary_data_size")
     data = memoryview(sent.data)
-    if data == b"null":
+    if bytes(data[:5]) == b"null":
         data = memoryview(b"")
     if size is None:
         if not data:
