@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping
 from typing import Any, Final, NamedTuple
 
 from topos.errors import UnsupportedError
+from topos.runtimes._stablehlo.printing.attributes import spelled
 from topos.runtimes._stablehlo.resources import Resources
 from topos.runtimes._stablehlo.syntax import (
     Block,
@@ -22,12 +24,15 @@ from topos.runtimes._stablehlo.syntax import (
     Tensor,
     TupleType,
     Typed,
+    Unranked,
 )
 
 __all__ = ["Alias", "Names", "names_of"]
 
 # No honest text spells this many values by an alias of aliases.
 _LARGEST: Final = 1_000_000
+# A name among the text of a part, or a string, in which there is none.
+_NAME: Final = re.compile(r'"(?:[^"\\]|\\.)*+"|[#!][A-Za-z_]\w*(?![\w$.<])')
 
 
 class Alias(NamedTuple):
@@ -48,11 +53,14 @@ class Names(NamedTuple):
     def resolved(self, part: Any) -> Any:
         """Returns a part of the tree with every name replaced by what it stands for."""
         match part:
-            case Opaque(text=name) | OtherType(text=name):
-                return self.aliases.get(name, part)
+            case Opaque(text) | OtherType(text):
+                whole = self.aliases.get(text)
+                return type(part)(self._within(text)) if whole is None else whole
             case Tensor():
-                encoding = self.aliases.get(part.encoding)
-                return part if encoding is None else part._replace(encoding=_spelled(encoding))
+                element, encoding = self._within(part.element), self._within(part.encoding)
+                return part._replace(element=element, encoding=encoding)
+            case Unranked():
+                return Unranked(self._within(part.element))
             case Dense():
                 body = self.resources.body(part)
                 return Dense(body, self.resolved(part.type), part.line, part.column)
@@ -76,6 +84,16 @@ class Names(NamedTuple):
                 return tuple([self.resolved(value) for value in part])
             case _:
                 return part
+
+    def _within(self, text: str) -> str:
+        """Returns the text of a part that is kept as it is written, without the names in it."""
+        if "#" not in text and "!" not in text:
+            return text
+        return _NAME.sub(self._spelled, text)
+
+    def _spelled(self, match: re.Match[str]) -> str:
+        value = self.aliases.get(match[0])
+        return match[0] if value is None else spelled(value)
 
     def _region(self, region: Region) -> Region:
         # Regions nest deep, so this costs few calls inside one another.
@@ -115,14 +133,10 @@ def names_of(definitions: Iterable[Alias], resources: Resources) -> Names:
     return names
 
 
-def _spelled(encoding: Any) -> str:
-    return encoding.text if isinstance(encoding, Opaque) else str(encoding)
-
-
 def _size(value: Any, sizes: Mapping[str, int]) -> int:
     match value:
-        case Opaque(text=name) | OtherType(text=name):
-            return sizes.get(name, 1)
+        case str():
+            return 1 + sum(sizes.get(name, 0) for name in _NAME.findall(value))
         case dict():
             return 1 + sum(_size(part, sizes) for part in value.values())
         case tuple():

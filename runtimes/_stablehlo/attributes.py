@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
 from typing import Any, Final
 
@@ -23,6 +24,8 @@ from topos.runtimes._stablehlo.syntax import (
 from topos.runtimes._stablehlo.tokens import dense, integer, packed, string, symbol, typed
 
 __all__ = ["RULES"]
+
+_WRAPPED: Final = re.compile(r"\A#sdy<(\w+)(<.*>)>\Z", re.DOTALL)
 
 
 class _Assigned(tuple[str, Any]):
@@ -119,7 +122,11 @@ def _angled_fields(fields: Any) -> Any:
 
 
 def _opaque(token: Token, type: Type | None = None) -> Any:
-    return Opaque(token.value) if type is None else Typed(Opaque(token.value), type)
+    # `#sdy<mesh<...>>` is another spelling of `#sdy.mesh<...>`.
+    text: str = token.value
+    if text.startswith("#sdy<"):
+        text = _WRAPPED.sub(r"#sdy.\1\2", text)
+    return Opaque(text) if type is None else Typed(Opaque(text), type)
 
 
 def _sequence(*parts: Any) -> tuple[Any, ...]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
+from topos.runtimes._stablehlo.meshes import Mesh
 from topos.runtimes._stablehlo.subject import Subject
 from topos.runtimes._stablehlo.syntax import Function, FunctionType
 
@@ -16,11 +17,13 @@ class Claim(Subject):
     """One operation whose own rule is still to be checked; its regions have passed theirs.
 
     `bodies` holds for each region the types of its arguments and of what it returns, `()` for
-    both where it has no block. Types may be dynamic, unranked, tuples or tokens.
+    both where it has no block; `functions` and `meshes` are those of the module. Types may be
+    dynamic, unranked, tuples or tokens.
     """
 
     bodies: tuple[FunctionType, ...]
     functions: Mapping[str, Function]
+    meshes: Mapping[str, Mesh]
 
 
 # A rule returns nothing and refuses what breaks it.

@@ -9,8 +9,10 @@ from typing import Any, Final
 import numpy as np
 import numpy.typing as npt
 
+from topos.errors import UnsupportedError
 from topos.payload.kernels.conversion import convert
 from topos.runtimes._stablehlo.misread import MisreadError
+from topos.runtimes._stablehlo.resources import absent
 from topos.runtimes._stablehlo.syntax import Dense, Tensor
 from topos.runtimes._stablehlo.types import (
     ELEMENTS,
@@ -48,10 +50,13 @@ def decoded(constant: Dense) -> Array:
     A splat takes the memory of one element. Decimal numbers round once to float64 and once from
     there to the element, as MLIR reads them; a complex element is a pair of numbers. In a string
     every element begins a byte, but for truth values, which may be packed. Raises `MisreadError`
-    of the constant.
+    of the constant, and `UnsupportedError` where the text leaves its bytes out.
     """
     if constant.array is not None:
         return constant.array
+    if absent(constant):
+        reason = f"{constant.body}, whose bytes the text leaves out, is not supported"
+        raise UnsupportedError(reason, constant.line, constant.column)
     type = checked(constant.type, constant.line)
     body = constant.body.strip()
     if body.startswith('"'):
@@ -105,7 +110,7 @@ def _listed(body: str, type: Tensor, constant: Dense) -> Array:
         element = _numbers(parts, type, constant).reshape(())
         return np.broadcast_to(element, extents(type)).view()
     whole = len(parts) == math.prod(extents(type))
-    if not whole or pattern.sub("", body) != _brackets(extents(type)):
+    if not whole or not _fits(pattern.sub("", body), extents(type)):
         needs = f"a dense list needs the shape of {type}"
         raise MisreadError(f"{needs}, got {_counted(len(parts), type)}", constant)
     return _numbers(parts, type, constant).reshape(extents(type))
@@ -116,14 +121,18 @@ def _counted(count: int, type: Tensor) -> str:
     return "other brackets" if count == wanted else f"{count} elements"
 
 
-def _brackets(shape: tuple[int, ...]) -> str:
-    """Returns a list of `shape` with its elements left out; that of no elements is empty."""
-    if 0 in shape:
-        return ""
+def _fits(brackets: str, shape: tuple[int, ...]) -> bool:
+    """Returns whether a list of `shape` with its elements left out is `brackets`.
+
+    That of no elements may be empty. Written with its brackets it tells the axes before the first
+    of extent zero, so that has to be the last one.
+    """
+    if 0 in shape and (not brackets or 0 in shape[:-1] or math.prod(shape[:-1]) > len(brackets)):
+        return not brackets
     text = ""
     for extent in reversed(shape):
         text = f"[{','.join([text] * extent)}]"
-    return text
+    return brackets == text
 
 
 def _numbers(parts: list[str], type: Tensor, constant: Dense) -> Array:
@@ -147,7 +156,8 @@ def _culprit(parts: list[str], type: Tensor) -> str:
 def _read(parts: list[str], type: Tensor) -> Array:
     if is_complex(type):
         each = type._replace(element=component(type.element))
-        return _read(",".join(parts).translate(_BARE).split(","), each).view(dtype_of(type))
+        numbers = ",".join(parts).translate(_BARE).split(",") if parts else []
+        return _read(numbers, each).view(dtype_of(type))
     if is_float(type):
         return _floats(parts, type)
     if type.element == "i1":

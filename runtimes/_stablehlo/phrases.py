@@ -201,11 +201,13 @@ def _applied(sentence: Sentence, applied: Token) -> Sentence:
     if applied.value not in COMMUTATIVE:
         names = " ".join(sorted(COMMUTATIVE))
         raise MisreadError(f"stablehlo.reduce applies one of {names}", applied)
-    types = sentence.types.operands
-    reduced = types[0] if types else None
-    if len(sentence.operands) != 2 or not isinstance(reduced, Tensor | Unranked):
+    types = sentence.types.operands or ()
+    if len(sentence.operands) != 2 or len(types) != 2:
         raise MisreadError("stablehlo.reduce applies a name to one operand only", applied)
-    element = Tensor((), reduced.element)
+    reduced, element = types
+    if isinstance(reduced, Tensor | Unranked):
+        # An alias is not known yet; then the type that the reduction starts with is the element's.
+        element = Tensor((), reduced.element)
     arguments = (Parameter("%left", element, {}), Parameter("%right", element, {}))
     line, column = applied.line or 0, applied.column or 0
     taken = ("%left", "%right")
@@ -220,6 +222,7 @@ _PHRASES: Final[Mapping[str, Callable[[Sentence], Sentence]]] = {
     "call": _called("callee", Symbol, Symbol),
     "chlo.constant": _constant,
     "func.call": _called("callee", Symbol, Symbol),
+    "sdy.constant": _constant,
     "stablehlo.compare": _compare,
     "stablehlo.composite": _called("name", str, str),
     "stablehlo.constant": _constant,

@@ -8,12 +8,17 @@ from typing import Final, NamedTuple
 
 from topos.runtimes._stablehlo.syntax import Dense, Tensor
 
-__all__ = ["Resources", "resources_of"]
+__all__ = ["Resources", "absent", "resources_of"]
 
 _ENTRY: Final = re.compile(r'([\w$.\-]+|"[^"\n]*+")\s*:\s*"0x([0-9A-Fa-f]*+)"')
 _OPENING: Final = "dense_resource<"
 # Four bytes before the elements tell how they are aligned.
 _HEADER: Final = 8
+
+
+def absent(constant: Dense) -> bool:
+    """Returns whether the bytes of a constant are those of a resource that the text leaves out."""
+    return constant.body.startswith(_OPENING)
 
 
 class Resources(NamedTuple):
@@ -26,7 +31,7 @@ class Resources(NamedTuple):
 
         One whose digits are left out keeps its name for a body.
         """
-        if not constant.body.startswith(_OPENING):
+        if not absent(constant):
             return constant.body
         digits = self.digits.get(constant.body[len(_OPENING) : -1].strip().strip('"'))
         if digits is None:

@@ -9,6 +9,7 @@ import numpy.typing as npt
 
 from topos.errors import VerifyError
 from topos.runtimes._stablehlo.dense import decoded
+from topos.runtimes._stablehlo.resources import absent
 from topos.runtimes._stablehlo.syntax import Dense, Operation, Tensor, Type
 
 __all__ = ["Scope"]
@@ -90,7 +91,7 @@ def _array(value: Dense) -> Array:
 
 
 def _readable(value: Dense) -> bool:
-    if not isinstance(value.type, Tensor) or value.type.element not in _NUMBERS:
+    if not isinstance(value.type, Tensor) or value.type.element not in _NUMBERS or absent(value):
         return False
     size = 1
     for extent in value.type.shape:

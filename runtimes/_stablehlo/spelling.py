@@ -57,7 +57,9 @@ _KNOWN: Final[Mapping[str, Mapping[str, Clause]]] = {
 _NO_CLAUSES: Final[Mapping[str, Clause]] = {}
 # As many results as operands, where a form lists types without an arrow; one has any other.
 _PAIRWISE: Final = frozenset({"stablehlo.optimization_barrier"})
-_WITHOUT_RESULT: Final = frozenset({"func.return", "sdy.return", "stablehlo.return"})
+_WITHOUT_RESULT: Final = frozenset(
+    {"func.return", "mhlo.return", "sdy.return", "sdy.sharding_group", "stablehlo.return"}
+)
 
 
 def sentence_of(

@@ -10,7 +10,9 @@ import numpy.typing as npt
 
 from topos.errors import UnsupportedError, VerifyError
 from topos.runtimes._stablehlo.claim import Claim
+from topos.runtimes._stablehlo.meshes import Mesh
 from topos.runtimes._stablehlo.rules import RULES
+from topos.runtimes._stablehlo.rules._shardings import KEY, fault_of, faults_of, meshes_of
 from topos.runtimes._stablehlo.scope import Scope
 from topos.runtimes._stablehlo.syntax import (
     Block,
@@ -27,17 +29,21 @@ __all__ = ["verify"]
 
 Array = npt.NDArray[Any]
 
-_TERMINATORS: Final = frozenset({"func.return", "stablehlo.return"})
+_TERMINATORS: Final = frozenset({"func.return", "sdy.return", "stablehlo.return"})
 _OURS: Final = ("builtin.", "chlo.", "func.", "stablehlo.")
-# Its annotations are read; its computations are of several devices.
 _SHARDY: Final = "sdy."
-_CONSTANTS: Final = frozenset({"arith.constant", "stablehlo.constant"})
+_CONSTANTS: Final = frozenset({"arith.constant", "sdy.constant", "stablehlo.constant"})
+# What ends the block of an operation that holds regions, where that is its own.
+_COMPUTATIONS: Final = frozenset({"sdy.manual_computation", "sdy.named_computation"})
+# Operations of ours that are read and have no rule.
+_REFUSED: Final = frozenset({"func.call_indirect", "func.constant"})
 # The share of a name that is right; every name shares its dialect with many others.
 _NEAR: Final = 0.85
 # The operations that hold regions; their rules say how many.
 _HOLDERS: Final = frozenset(
     {
         "chlo.scan",
+        *_COMPUTATIONS,
         *(
             f"stablehlo.{name}"
             for name in (
@@ -68,12 +74,13 @@ def verify(module: Module) -> None:
     Raises `VerifyError` at the first operation that breaks a rule, with its place, and
     `UnsupportedError` for an operation of a dialect that is not read or a type that is not known.
     """
+    meshes = meshes_of(module.others)
     functions: dict[str, Function] = {}
     for function in module.functions:
-        if function.name in functions:
+        if function.name in functions or function.name in meshes:
             raise VerifyError(f"@{function.name} is defined twice", function.line, function.column)
         functions[function.name] = function
-    walk = _Walk(functions)
+    walk = _Walk(functions, meshes)
     for function in module.functions:
         walk.function(function)
 
@@ -81,8 +88,9 @@ def verify(module: Module) -> None:
 class _Walk:
     """The operations of a module in order, inner regions before the operation they are of."""
 
-    def __init__(self, functions: Mapping[str, Function]) -> None:
+    def __init__(self, functions: Mapping[str, Function], meshes: Mapping[str, Mesh]) -> None:
         self._functions = functions
+        self._meshes = meshes
         # Few types are stated many times; each is looked at once.
         self._wellformed: set[Type] = set()
 
@@ -90,6 +98,10 @@ class _Walk:
         place = (function.line, function.column)
         for parameter in (*function.arguments, *function.results):
             self._demand_wellformed(parameter.type, place)
+            if KEY in parameter.attributes:
+                fault = fault_of(parameter.attributes[KEY], parameter.type, self._meshes)
+                if fault:
+                    raise VerifyError(f"@{function.name} {fault}", *place)
         if function.body is None:
             return
         body = self._region(function.body, Scope(), place)
@@ -140,7 +152,14 @@ class _Walk:
         for region in operation.regions:
             bodies.append(self._inner(region, scope, operation))
         known = scope.constants(operation)
-        rule(Claim(operation, operands, results, known, tuple(bodies), self._functions))
+        rule(
+            Claim(operation, operands, results, known, tuple(bodies), self._functions, self._meshes)
+        )
+        if KEY in operation.attributes:
+            # What results in nothing may have a sharding all the same.
+            fault = faults_of(operation.attributes[KEY], results or (None,), self._meshes)
+            if fault:
+                raise VerifyError(f"{operation.name} {fault}", *place)
         for name, type in zip(operation.results, results, strict=True):
             scope.define(name, type, place)
         if operation.name in _CONSTANTS:
@@ -153,6 +172,9 @@ class _Walk:
             end = _end(block, place)
             if end.name == "func.return":
                 raise VerifyError("func.return ends a function only", end.line, end.column)
+            if (end.name == "sdy.return") != (operation.name in _COMPUTATIONS):
+                reason = f"a block of {operation.name} does not end in {end.name}"
+                raise VerifyError(reason, end.line, end.column)
         return types
 
     def _demand_wellformed(self, type: Type, place: tuple[int, int]) -> None:
@@ -165,7 +187,7 @@ def _unknown(operation: Operation) -> Exception:
     place = (operation.line, operation.column)
     if operation.name in _TERMINATORS:
         return VerifyError(f"{operation.name} ends its block too early", *place)
-    if operation.name.startswith(_SHARDY):
+    if operation.name.startswith(_SHARDY) or operation.name in _REFUSED:
         return UnsupportedError(f"{operation.name} is not supported", *place)
     if not operation.name.startswith(_OURS):
         return UnsupportedError(f"{operation.name} is of a dialect that is not read", *place)

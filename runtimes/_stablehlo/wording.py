@@ -45,6 +45,7 @@ _WORDS: Final = {
     "RESOURCE": "a constant such as dense<1.0>",
     "RESOURCES": "a section of resources such as {-# #-}",
     "RETURN": "return",
+    "SHARDY": "the name of an operation",
     "STRING": 'a string in "quotes"',
     "SYMBOL": "a function's name such as @main",
     "TENSOR": "a type such as tensor<2xf32>",

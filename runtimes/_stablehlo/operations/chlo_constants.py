@@ -1,4 +1,4 @@
-"""CHLO constants: one that is written out, and one number in the shape of an operand."""
+"""CHLO constants: one number in the shape of an operand."""
 
 from __future__ import annotations
 
@@ -8,22 +8,13 @@ from typing import Any, Final
 import numpy as np
 import numpy.typing as npt
 
-from topos.runtimes._stablehlo.dense import decoded
 from topos.runtimes._stablehlo.operations.conversion import converted
 from topos.runtimes._stablehlo.site import Builder, Constant, Site
-from topos.runtimes._stablehlo.syntax import Dense
 from topos.runtimes._stablehlo.types import dtype_of, extents
 
 __all__ = ["BUILDERS", "ELEMENTWISE"]
 
 Array = npt.NDArray[Any]
-
-
-def _constant(site: Site) -> Constant:
-    value = site.attribute("value")
-    if not isinstance(value, Dense):
-        site.unsupported("of something other than dense<...> is not supported")
-    return Constant(decoded(value))
 
 
 def _constant_like(site: Site) -> Constant:
@@ -39,7 +30,4 @@ def _constant_like(site: Site) -> Constant:
 
 # Given arrays of one shape for scalars, these kernels compute element by element.
 ELEMENTWISE: Final = True
-BUILDERS: Final[Mapping[str, Builder]] = {
-    "chlo.constant": _constant,
-    "chlo.constant_like": _constant_like,
-}
+BUILDERS: Final[Mapping[str, Builder]] = {"chlo.constant_like": _constant_like}

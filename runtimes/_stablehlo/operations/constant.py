@@ -34,6 +34,9 @@ def _iota(site: Site) -> Constant:
 # Given arrays of one shape for scalars, these kernels compute element by element.
 ELEMENTWISE: Final = True
 BUILDERS: Final[Mapping[str, Builder]] = {
+    "arith.constant": _constant,
+    "chlo.constant": _constant,
+    "sdy.constant": _constant,
     "stablehlo.constant": _constant,
     "stablehlo.iota": _iota,
 }

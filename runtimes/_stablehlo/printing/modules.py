@@ -8,9 +8,10 @@ from topos.runtimes._stablehlo.printing.attributes import (
     produced,
     referred,
 )
+from topos.runtimes._stablehlo.printing.shardings import stated
 from topos.runtimes._stablehlo.printing.special import FORMS
 from topos.runtimes._stablehlo.printing.writer import Writer, parameters
-from topos.runtimes._stablehlo.syntax import Function, Module, Opaque, Operation, Parameter
+from topos.runtimes._stablehlo.syntax import Function, Module, Operation, Parameter
 
 __all__ = ["printed"]
 
@@ -48,14 +49,13 @@ def _statements(writer: Writer, module: Module) -> None:
 
 def _declaration(writer: Writer, operation: Operation) -> None:
     rest = dict(operation.attributes)
-    name, value = rest.pop("sym_name", None), rest.pop("mesh", None)
-    opening = f"#{operation.name}"
-    match name, value:
-        case str(), Opaque(text) if text.startswith(opening):
-            tail = f" {dictionary(rest)}" if rest else ""
-            writer.line(f"{operation.name} {referred(name)} = {text[len(opening) :]}{tail}")
-        case _:
-            writer.operation(operation)
+    name, mesh = rest.pop("sym_name", None), stated(operation, "mesh")
+    rest.pop("mesh", None)
+    if not isinstance(name, str) or not mesh:
+        writer.operation(operation)
+        return
+    tail = f" {dictionary(rest)}" if rest else ""
+    writer.line(f"{operation.name} {referred(name)} = {mesh}{tail}")
 
 
 def _function(writer: Writer, function: Function) -> None:

@@ -13,11 +13,11 @@ from topos.runtimes._stablehlo.printing.attributes import (
     function_type,
     listed,
 )
+from topos.runtimes._stablehlo.printing.shardings import SHARDY_FORMS
 from topos.runtimes._stablehlo.printing.writer import Form, Writer, parameters, results_of
 from topos.runtimes._stablehlo.syntax import (
     Block,
     Dense,
-    Opaque,
     Operation,
     Packed,
     Region,
@@ -50,7 +50,7 @@ def _return(writer: Writer, operation: Operation) -> bool:
         writer.line(f"{name}{rest}")
         return True
     types = ", ".join(map(str, writer.type(operation).operands))
-    if operation.name == "func.return":
+    if operation.name in ("func.return", "sdy.return"):
         writer.line(f"{name}{rest} {', '.join(operation.operands)} : {types}")
     else:
         writer.line(f"{name} {', '.join(operation.operands)}{rest} : {types}")
@@ -163,40 +163,6 @@ def _scan(writer: Writer, operation: Operation) -> bool:
     return True
 
 
-def _sharded(writer: Writer, operation: Operation) -> bool:
-    rest = dict(operation.attributes)
-    sharding = _within(rest.pop("sharding", None), "#sdy.sharding")
-    if not sharding or len(operation.operands) != 1 or len(operation.results) != 1:
-        return False
-    tail = f" {dictionary(rest)}" if rest else ""
-    (type,) = operation.result_types
-    writer.line(f"{_head(operation)} {operation.operands[0]} {sharding}{tail} : {type}")
-    return True
-
-
-def _manual(writer: Writer, operation: Operation) -> bool:
-    rest = dict(operation.attributes)
-    inputs = _within(rest.pop("in_shardings", None), "#sdy.sharding_per_value<")[:-1]
-    outputs = _within(rest.pop("out_shardings", None), "#sdy.sharding_per_value<")[:-1]
-    axes = _within(rest.pop("manual_axes", None), "#sdy.manual_axes")
-    if not (inputs and outputs and axes) or len(operation.regions) != 1 or rest:
-        return False
-    body = operation.regions[0]
-    arguments = f" ({parameters(_entry(body).arguments)})" if _names(body) else ""
-    shardings = f"in_shardings={inputs} out_shardings={outputs} manual_axes={axes}"
-    head = f"{_head(operation)}({', '.join(operation.operands)}) {shardings}"
-    writer.line(f"{head}{arguments} {{")
-    writer.region(body, f"}} : {function_type(writer.type(operation))}", labelled=False)
-    return True
-
-
-def _within(value: Any, opening: str) -> str:
-    """Returns the text of a sharding after what a pretty form leaves to be understood."""
-    if isinstance(value, Opaque) and value.text.startswith(opening):
-        return value.text[len(opening) :]
-    return ""
-
-
 def _head(operation: Operation) -> str:
     return f"{results_of(operation)}{operation.name}"
 
@@ -214,13 +180,13 @@ def _attributed(arguments: tuple[Any, ...]) -> bool:
 
 
 FORMS: Final[Mapping[str, Form]] = {
+    **SHARDY_FORMS,
     "chlo.constant": _constant,
     "chlo.scan": _scan,
     "func.return": _return,
-    "sdy.manual_computation": _manual,
-    "sdy.reshard": _sharded,
+    "mhlo.return": _return,
+    "sdy.constant": _constant,
     "sdy.return": _return,
-    "sdy.sharding_constraint": _sharded,
     "stablehlo.constant": _constant,
     "stablehlo.optimization_barrier": _barrier,
     "stablehlo.reduce": _reduce,

@@ -21,7 +21,8 @@ _KEY: Final = "replica_groups"
 # A mesh and its axes are kept as they are spelled.
 _MESH: Final = "#stablehlo.replica_group_mesh_axes<"
 _SYMBOL: Final = re.compile(r"\bmesh\s*=\s*@\"?([\w$.\-]+)")
-_DEFINED: Final = re.compile(r'mesh_axis<\s*name\s*=\s*"([^"]*)"')
+# An axis in full is `#stablehlo.mesh_axis<name = "x", size = 2>`, in short what follows the word.
+_DEFINED: Final = re.compile(r'<\s*name\s*=\s*"([^"]*)"\s*,\s*size\s*=')
 _USED: Final = re.compile(r'axis_ref<\s*name\s*=\s*"([^"]*)"')
 
 
@@ -62,7 +63,7 @@ def _demand_mesh(claim: Claim, text: str) -> None:
         claim.refuse(f"needs a dense constant or the axes of a mesh as {_KEY}, got {text}")
     symbol = _SYMBOL.search(text)
     if symbol:
-        if symbol[1] not in claim.functions:
+        if symbol[1] not in claim.meshes and symbol[1] not in claim.functions:
             claim.refuse(f"needs a mesh @{symbol[1]} for its {_KEY}, which is not defined")
         return
     defined = _DEFINED.findall(text)

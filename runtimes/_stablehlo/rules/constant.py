@@ -7,6 +7,7 @@ from typing import Final
 
 from topos.runtimes._stablehlo.claim import Claim, Rule
 from topos.runtimes._stablehlo.dense import decoded
+from topos.runtimes._stablehlo.resources import absent
 from topos.runtimes._stablehlo.rules._attributes import natural
 from topos.runtimes._stablehlo.rules._elements import (
     ANY,
@@ -33,7 +34,8 @@ def _constant(claim: Claim) -> None:
     demand_element(claim, result, ANY)
     demand_result(claim, value.type)
     # The body is read here and kept, so that one which does not fit its type is refused.
-    decoded(value)
+    if not absent(value):
+        decoded(value)
 
 
 def _foreign_constant(claim: Claim) -> None:
@@ -57,6 +59,7 @@ def _number(claim: Claim) -> None:
 
 
 RULES: Final[Mapping[str, Rule]] = {
+    "sdy.constant": _constant,
     "stablehlo.constant": _constant,
     "arith.constant": _foreign_constant,
     "stablehlo.iota": _iota,

@@ -32,6 +32,9 @@ def _custom_call(claim: Claim) -> None:
     called = claim.optional("called_computations") or ()
     if not isinstance(called, tuple) or not all(isinstance(name, Symbol) for name in called):
         claim.refuse(f"needs functions as called_computations, got {called}")
+    for name in called:
+        if name not in claim.functions:
+            claim.refuse(f"needs a function, got @{name} among its called_computations")
     stated = [key in claim.operation.attributes for key in _LAYOUTS]
     if stated[0] != stated[1]:
         claim.refuse("needs layouts of both its operands and its results, or of neither")

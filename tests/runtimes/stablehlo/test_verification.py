@@ -177,8 +177,8 @@ UNSUPPORTED = (
         "line 2: other.add is of a dialect that is not read",
     ),
     (
-        function(f'%0 = "sdy.manual_computation"(%a) ({{}}) : ({T}) -> {T}'),
-        "line 2: sdy.manual_computation is not supported",
+        function(f'%0 = "sdy.later"(%a) ({{}}) : ({T}) -> {T}'),
+        "line 2: sdy.later is not supported",
     ),
     (
         "func.func @main(%a: tensor<2xf32, #x.y>) { return }",
