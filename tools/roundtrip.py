@@ -32,8 +32,8 @@ place; 2 there is no text.
 """
 SPLIT: Final = re.compile(r"^[ \t]*// ?-----.*$", re.MULTILINE)
 COMMENT: Final = re.compile(r"//[^\n]*|\s+")
-# What is told of a text that is refused, without the names and numbers that only it has.
-DETAIL: Final = re.compile(r", got .*|'[^']*'|\"[^\"]*\"|[!#@%][\w.$]+(?:<.*>)?|\b\d+\b", re.DOTALL)
+# What only one text has of the reason why it is refused: what it got, its names and numbers.
+DETAIL: Final = re.compile(r", got .*| (?:[!#@%][\w.$]+|tensor)(?:<.*>)?| \d+\b", re.DOTALL)
 FOREIGN: Final = "of another dialect"
 SAME: Final = "come back the same"
 

@@ -12,16 +12,21 @@ from topos.runtimes._stablehlo.spelling import Sentence, Types, attribute_of, se
 from topos.runtimes._stablehlo.syntax import (
     Attributes,
     Block,
+    Dense,
     FunctionType,
     OtherType,
     Packed,
     Parameter,
     Region,
     Type,
+    Typed,
 )
 from topos.runtimes._stablehlo.tokens import integer, string, symbol
 
 __all__ = ["RULES", "headed"]
+
+# The types of constants that are written without one.
+_TYPES: Final = {bool: OtherType("i1"), int: OtherType("i64"), float: OtherType("f64")}
 
 Pair = tuple[str, str]
 Parameters = tuple[Parameter, ...]
@@ -112,6 +117,16 @@ def _composed(
     sentence = sentence_of(name, items or (), attributes or {}, types)
     words = (string(text), *sentence.words)
     return sentence._replace(words=words, regions=regions or ())
+
+
+def _valued(name: Token, attributes: Attributes | None, value: Any) -> Sentence:
+    type: Type | None = _TYPES.get(value.__class__)
+    if isinstance(value, Typed | Dense):
+        type = value.type
+    if type is None:
+        raise MisreadError(f"{name.value} is not written with {value}", name)
+    merged = {"value": value, **(attributes or {})}
+    return Sentence(name, attributes=merged, types=Types((), (type,)))
 
 
 def _cast(
@@ -244,6 +259,7 @@ RULES: Final[Mapping[str, Callable[..., Any]]] = {
     "indirect": _indirect,
     "composed": _composed,
     "cast": _cast,
+    "valued": _valued,
     "emptied": _emptied,
     "scanned": _scanned,
     "reduced_by_name": _reduced_by_name,

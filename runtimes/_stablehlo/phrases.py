@@ -216,9 +216,7 @@ def _applied(sentence: Sentence, applied: Token) -> Sentence:
     return sentence._replace(words=(), regions=(Region((Block(arguments, (body, end)),)),))
 
 
-# `arith.constant` is the one operation of another dialect that texts of StableHLO hold.
 _PHRASES: Final[Mapping[str, Callable[[Sentence], Sentence]]] = {
-    "arith.constant": _constant,
     "call": _called("callee", Symbol, Symbol),
     "chlo.constant": _constant,
     "func.call": _called("callee", Symbol, Symbol),

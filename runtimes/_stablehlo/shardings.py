@@ -119,21 +119,24 @@ def _annotated(
     types: Types,
 ) -> Sentence:
     said: dict[str, Token] = {}
+    sharded: dict[str, Any] = {}
     if leading is not None:
         said[LEADING.get(name.value, "")] = leading
-    if isinstance(following, Token):
-        said["sharding" if name.value in SHARDED else ""] = following
-    elif following is not None:
+    if isinstance(following, tuple):
         said[following[0].value] = following[1]
-    merged = {**_stated(name, said), **(attributes or {})}
+    elif following is not None and name.value in SHARDED:
+        sharded = {"sharding": _attribute(name, "sharding", following)}
+    elif following is not None:
+        said[""] = following
+    merged = {**_stated(name, said), **sharded, **(attributes or {})}
     return sentence_of(name, (operand,), merged, types)
 
 
 def _stated(name: Token, said: Mapping[str, Token]) -> dict[str, Any]:
     """Returns what an annotation says, all of which must be its own."""
-    keys = ["sharding"] if name.value in SHARDED else [*STATED.get(name.value, ())]
+    known = (LEADING.get(name.value), *STATED.get(name.value, ()))
     for key in said:
-        if key not in keys and (not key or LEADING.get(name.value) != key):
+        if not key or key not in known:
             described = f"{key}=..." if key else "axes or a sharding there"
             raise MisreadError(f"{name.value} is not written with {described}", name)
     return {key: _attribute(name, key, value) for key, value in said.items()}

@@ -23,6 +23,7 @@ class _Group(NamedTuple):
 _WORDS: Final = {
     "ALIAS": "an alias such as #loc1",
     "ANGLED": "a sharding such as <@mesh, [{}]>",
+    "ARITH": "the name of an operation",
     "ARRAY": "an array such as array<i64: 1>",
     "BLOB": 'digits such as "0x3F"',
     "BLOB_OPENING": "a constant such as dense<1.0>",

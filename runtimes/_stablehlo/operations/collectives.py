@@ -12,7 +12,7 @@ import numpy.typing as npt
 from topos.runtimes._stablehlo.operations.conversion import converter
 from topos.runtimes._stablehlo.program import Kernel
 from topos.runtimes._stablehlo.site import Builder, Constant, Site
-from topos.runtimes._stablehlo.syntax import Dense
+from topos.runtimes._stablehlo.syntax import Dense, Opaque
 from topos.runtimes._stablehlo.types import dtype_of
 
 __all__ = ["BUILDERS"]
@@ -26,7 +26,7 @@ def _members(site: Site, key: str) -> tuple[int, ...]:
     A group is filled up with -1 to the length of the longest.
     """
     value = site.optional(key)
-    if value is not None and not isinstance(value, Dense | tuple):
+    if isinstance(value, Opaque) or not isinstance(value, Dense | tuple | None):
         site.unsupported(f"with {key} of something other than numbers is not supported")
     named = tuple(member for member in site.integers(key, ()) if member != -1)
     if set(named) - {0}:

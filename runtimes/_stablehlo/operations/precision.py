@@ -37,7 +37,8 @@ def _through_wide(exponent: int, mantissa: int, wide: np.dtype[Any], array: Arra
 def _reduced(exponent: int, mantissa: int, array: Array) -> Array:
     """Returns the numbers rounded to nearest, ties to even, in their own format.
 
-    Past the largest exponent they are infinite, below the smallest normal one zero; NaN stays.
+    Past the largest exponent they are infinite, below the smallest normal one zero. NaN stays; a
+    format without a mantissa has none, and it becomes positive infinity.
     """
     unsigned = np.dtype(f"u{array.dtype.itemsize}")
     total = 8 * unsigned.itemsize
@@ -49,7 +50,8 @@ def _reduced(exponent: int, mantissa: int, array: Array) -> Array:
     result = _rounded(magnitude, fraction - mantissa) if mantissa < fraction else magnitude
     if exponent < total - 1 - fraction:
         result = _confined(result, exponent, total - 1 - fraction, fraction, infinity)
-    result = np.where(magnitude > infinity, bits, result | (bits & sign))
+    nothing = bits if mantissa else infinity
+    result = np.where(magnitude > infinity, nothing, result | (bits & sign))
     return np.asarray(result).view(array.dtype)
 
 

@@ -65,4 +65,6 @@ BUILDERS: Final[Mapping[str, Builder]] = {
     "sdy.manual_computation": _foreign,
     "sdy.named_computation": _named,
     "sdy.sharding_group": _group,
+    # Between static types, which are all that a run has, it changes nothing either.
+    "tensor.cast": _annotation,
 }

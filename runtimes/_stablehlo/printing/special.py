@@ -12,10 +12,12 @@ from topos.runtimes._stablehlo.printing.attributes import (
     dictionary,
     function_type,
     listed,
+    valued,
 )
 from topos.runtimes._stablehlo.printing.shardings import SHARDY_FORMS
 from topos.runtimes._stablehlo.printing.writer import Form, Writer, parameters, results_of
 from topos.runtimes._stablehlo.syntax import (
+    UNIT,
     Block,
     Dense,
     Operation,
@@ -23,6 +25,7 @@ from topos.runtimes._stablehlo.syntax import (
     Region,
     Tensor,
     Type,
+    Typed,
     Unranked,
 )
 
@@ -38,6 +41,21 @@ def _constant(writer: Writer, operation: Operation) -> bool:
         return False
     leading = f"{dictionary(rest)} " if rest else ""
     writer.line(f"{_head(operation)} {leading}{bare(value)} : {value.type}")
+    return True
+
+
+def _literal(writer: Writer, operation: Operation) -> bool:
+    """A constant of another dialect, which may be no tensor."""
+    rest = dict(operation.attributes)
+    value = rest.pop("value", None)
+    if not isinstance(value, bool | int | float | Typed | Dense) or value == UNIT:
+        return False
+    text = valued(value)
+    type = "i1" if isinstance(value, bool) else text.rpartition(" : ")[2]
+    if operation.operands or operation.regions or [*map(str, operation.result_types)] != [type]:
+        return False
+    leading = f"{dictionary(rest)} " if rest else ""
+    writer.line(f"{_head(operation)} {leading}{text}")
     return True
 
 
@@ -181,6 +199,7 @@ def _attributed(arguments: tuple[Any, ...]) -> bool:
 
 FORMS: Final[Mapping[str, Form]] = {
     **SHARDY_FORMS,
+    "arith.constant": _literal,
     "chlo.constant": _constant,
     "chlo.scan": _scan,
     "func.return": _return,

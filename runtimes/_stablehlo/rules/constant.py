@@ -17,7 +17,7 @@ from topos.runtimes._stablehlo.rules._elements import (
     demand_element,
 )
 from topos.runtimes._stablehlo.rules._shapes import demand_result, ranked
-from topos.runtimes._stablehlo.syntax import Dense, Tensor
+from topos.runtimes._stablehlo.syntax import Dense, Tensor, Typed
 
 __all__ = ["RULES"]
 
@@ -39,8 +39,11 @@ def _constant(claim: Claim) -> None:
 
 
 def _foreign_constant(claim: Claim) -> None:
-    """Checks the result alone: the value is another dialect's, which prints it in its own way."""
+    """Checks the types alone: the value may be no tensor, or one of elements that none here has."""
     claim.takes(0)
+    value = claim.operation.attributes.get("value")
+    if isinstance(value, Dense | Typed) and value.type != claim.results[0]:
+        claim.refuse(f"results in {value.type}, got {claim.results[0]}")
 
 
 def _iota(claim: Claim) -> None:

@@ -10,6 +10,7 @@ from topos.runtimes._stablehlo.rules._attributes import integers, natural
 from topos.runtimes._stablehlo.rules._elements import ANY, demand_element
 from topos.runtimes._stablehlo.rules._shapes import (
     Shape,
+    agree,
     bounds_of,
     demand_result,
     merged,
@@ -46,6 +47,13 @@ def _reshape(claim: Claim) -> None:
     sizes = size_of(operand.shape), size_of(result.shape)
     counted = None in sizes or sizes[0] == sizes[1]
     if operand.element != result.element or not counted:
+        claim.refuse(f"cannot turn {operand} into {result}")
+
+
+def _cast(claim: Claim) -> None:
+    claim.takes(1)
+    (operand,), (result,) = claim.operands, claim.results
+    if not agree(operand, result):
         claim.refuse(f"cannot turn {operand} into {result}")
 
 
@@ -162,4 +170,5 @@ RULES: Final[Mapping[str, Rule]] = {
     "stablehlo.reshape": _reshape,
     "stablehlo.reverse": _reverse,
     "stablehlo.transpose": _transpose,
+    "tensor.cast": _cast,
 }

@@ -12,7 +12,7 @@ __all__ = ["GALLERY", "operations", "text_of"]
 
 FOLDER = Path(__file__).parents[2] / "gallery"
 GALLERY = sorted(FOLDER.glob("*.mlir"))
-RETURNS = {"func.return", "stablehlo.return"}
+RETURNS = {"func.return", "sdy.return", "stablehlo.return"}
 
 
 def text_of(name: str) -> str:

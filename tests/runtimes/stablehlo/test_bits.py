@@ -155,6 +155,15 @@ def test_reduced_precision_keeps_a_nan(run: Run) -> None:
     assert run(body, "tensor<2xf8E4M3FN>", small).tobytes() == small.tobytes()
 
 
+def test_without_a_mantissa_a_nan_becomes_infinity(run: Run) -> None:
+    array = np.array([0x7F800001, 0xFFC00000, 0xBF800000], np.uint32).view(np.float32)
+    body = "%r = stablehlo.reduce_precision %a, format = e8m0 : tensor<3xf32>"
+    assert run(body, "tensor<3xf32>", array).tolist() == [np.inf, np.inf, -1.0]
+    small = np.array([0xFE, 0x3C], np.uint8).view(ELEMENTS["f8E5M2"])
+    body = "%r = stablehlo.reduce_precision %a, format = e5m0 : tensor<2xf8E5M2>"
+    assert run(body, "tensor<2xf8E5M2>", small).tolist() == [np.inf, 1.0]
+
+
 def test_bitcast_reads_the_bits_anew(run: Run) -> None:
     array = np.array([1.0, -0.0], np.float32)
     body = "%r = stablehlo.bitcast_convert %a : (tensor<2xf32>) -> tensor<2xui32>"

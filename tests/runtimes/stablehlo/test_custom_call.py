@@ -10,8 +10,14 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
-from topos.errors import ArgumentError, ExecutionError, UnavailableError, UnsupportedError
-from topos.runtimes import interpreter
+from topos.errors import (
+    ArgumentError,
+    ExecutionError,
+    UnavailableError,
+    UnsupportedError,
+    VerifyError,
+)
+from topos.runtimes import interpreter, verify
 from topos.runtimes._stablehlo.custom_calls import CustomCall, register_custom_call
 from topos.runtimes.interpreter import run_text
 
@@ -191,6 +197,14 @@ def approximate(comparison: str, count: int) -> str:
         f" : ({values}, {places}, tensor<f32>, tensor<i32>) -> ({results})\n"
         f"return %r#0, %r#1 : {results}\n}}"
     )
+
+
+@pytest.mark.parametrize("name", ["@absent", "@before, @main::@before"])
+def test_the_functions_that_a_call_names_are_in_the_module(name: str) -> None:
+    with pytest.raises(
+        VerifyError, match=r"needs a function, got @.* among its called_computations"
+    ):
+        verify(approximate("GT", 1).replace("[@before]", f"[{name}]"))
 
 
 @pytest.mark.parametrize("count", [1, 3, 6])

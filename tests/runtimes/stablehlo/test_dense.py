@@ -8,7 +8,8 @@ import ml_dtypes
 import numpy as np
 import pytest
 
-from topos.errors import ParseError
+from topos.errors import ParseError, UnsupportedError
+from topos.runtimes import printed, verify
 from topos.runtimes.interpreter import run_text
 
 
@@ -36,6 +37,9 @@ CASES = (
     ("0xFF", "tensor<ui8>", np.array(255, np.uint8)),
     ("", "tensor<0xf32>", np.zeros(0, np.float32)),
     ("", "tensor<2x0xi8>", np.zeros((2, 0), np.int8)),
+    ("[]", "tensor<0xi64>", np.zeros(0, np.int64)),
+    ("[[],[]]", "tensor<2x0xi64>", np.zeros((2, 0), np.int64)),
+    ("[[[], []]]", "tensor<1x2x0xcomplex<f32>>", np.zeros((1, 2, 0), np.complex64)),
     ('"0x0000803F000000C0"', "tensor<2xf32>", np.array([1.0, -2.0], np.float32)),
     ('"0x0000803F"', "tensor<3xf32>", np.ones(3, np.float32)),
     ('"0x0100FF7F"', "tensor<2xi16>", np.array([1, 32767], np.int16)),
@@ -67,6 +71,9 @@ REFUSED = (
     ("[1.0, 2.0]", "tensor<1x2xf32>", LIST + "tensor<1x2xf32>, got other brackets"),
     ("[1.0, , 2.0]", "tensor<3xf32>", LIST + "tensor<3xf32>, got 2 elements"),
     ("", "tensor<2xf32>", LIST + "tensor<2xf32>, got 0 elements"),
+    ("[]", "tensor<0x2xf32>", LIST + "tensor<0x2xf32>, got other brackets"),
+    ("[[], []]", "tensor<100000000x0xf32>", LIST + "tensor<100000000x0xf32>, got other brackets"),
+    ("[]", "tensor<f32>", LIST + "tensor<f32>, got 0 elements"),
     ("[1.0, 2]", "tensor<2xf32>", "a dense constant needs elements of f32, got 2"),
     ("nan", "tensor<f32>", "a dense constant needs elements of f32, got nan"),
     (".5", "tensor<f32>", "a dense constant needs elements of f32, got .5"),
@@ -89,6 +96,24 @@ def test_a_constant_that_does_not_fit_is_refused(body: str, type: str, reason: s
     assert caught.value.reason == reason
     assert (caught.value.line, caught.value.column) == (2, 27)
     assert caught.value.source_line.startswith("  %0 = stablehlo.constant dense<")
+
+
+ELIDED = """func.func @main(%x: tensor<2xi64>) -> tensor<2x2xi64> {
+  %0 = stablehlo.constant dense_resource<__elided__> : tensor<2xi64>
+  %1 = stablehlo.dynamic_broadcast_in_dim %x, %0, dims = [0] : (tensor<2xi64>, tensor<2xi64>) -> \
+tensor<2x2xi64>
+  return %1 : tensor<2x2xi64>
+}
+"""
+
+
+@pytest.mark.parametrize("name", ["__elided__", '"a b"'])
+def test_a_constant_whose_bytes_are_left_out_is_valid_and_does_not_run(name: str) -> None:
+    text = ELIDED.replace("__elided__", name)
+    verify(text)
+    assert f"dense_resource<{name}> : tensor<2xi64>" in printed(text)
+    with pytest.raises(UnsupportedError, match=r"dense_resource<.*>, whose bytes the text leaves"):
+        run_text(text, [np.zeros(2, np.int64)])
 
 
 def test_a_large_constant_is_read_as_numpy_reads_it() -> None:

@@ -30,7 +30,7 @@ NOWHERE = {"stablehlo.uniform_dequantize", "stablehlo.uniform_quantize"}
 REFUSED = {
     "collective_reduce": "stablehlo.collective_reduce is not supported",
     "dynamic_types": "type tensor<?x3xf32> is not supported",
-    "foreign_constant": "arith.constant is not supported",
+    "shardy_divided": "sdy.manual_computation is a computation of several devices",
     "transfer": "stablehlo.infeed exchanges values with another process",
 }
 # What jaxlib's own parser does not know yet.
@@ -41,6 +41,7 @@ WITHOUT_XLA = {
     "constant": "needs elements that numpy can hold",
     "dynamic_conv": "'stablehlo.dynamic_conv' op can't be translated",
     "resharded": "op unknown mesh",
+    "shardy_placed": "collective on operand without sharding",
     "small_elements": "needs elements that numpy can hold",
     "unary_einsum": "'stablehlo.unary_einsum' op can't be translated",
 }

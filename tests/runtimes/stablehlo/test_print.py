@@ -115,6 +115,16 @@ TEXTS = (
     around("stablehlo.optimization_barrier()\n%0 = stablehlo.after_all : !stablehlo.token"),
     around("%f = func.constant @main : (tensor<2x3xf32>, tensor<2x3xf32>) -> ()\n"
            "func.call_indirect %f(%a, %b) : (tensor<2x3xf32>, tensor<2x3xf32>) -> ()"),
+    # Names stand for parts of types and attributes, and for types that a form leaves unsaid.
+    "!t = tensor<2x3xf32>\n!s = tensor<f32>\n!e = f32\n#swapped = affine_map<(i, j) -> (j, i)>\n"
+    "#bound = #stablehlo.bounds<3, ?>\n#all = #sdy.sharding<mesh<[\"x\"=2]>, [{\"x\"}, {}]>\n"
+    + around("%0 = stablehlo.reduce(%a init: %s) applies stablehlo.add across dimensions = [0, 1] :"
+             " (!t, !s) -> !s\n%1 = stablehlo.constant dense<1.0> : tensor<2x3x!e>\n"
+             "%2 = sdy.manual_computation(%a) in_shardings=[#all] out_shardings=[#all]"
+             ' manual_axes={"x"} (%b: tensor<1x3x!e>) {\n sdy.return %b : tensor<1x3x!e>\n}'
+             " : (!t) -> !t", "%a: !t, %s: !s, %m: memref<2x4x!e, #swapped>,"
+             ' %d: tensor<?x2x!e, #bound> {k.l = "#all !t"}'),
+    convolved("stride = [1, 1], pad = [[1, 1], [1, 1]],"),
     'sdy.mesh @mesh = <["x"=2]> {a.b = [1 : i8]}\n'
     + around(f'%0 = sdy.sharding_constraint %a <@mesh, [{{"x"}}, {{}}]> : {T}\n'
              f'%1 = sdy.manual_computation(%a) in_shardings=[<@mesh, [{{"x"}}, {{}}]>]'

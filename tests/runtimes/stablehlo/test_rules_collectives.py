@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
 from tests.runtimes.stablehlo.rule_texts import (
@@ -11,6 +13,8 @@ from tests.runtimes.stablehlo.rule_texts import (
     demand_refused,
     mlir_accepts,
 )
+from topos.errors import UnsupportedError
+from topos.runtimes.interpreter import RUNTIME
 
 GROUPS = "replica_groups = dense<[[0, 2], [1, 3]]> : tensor<2x2xi64>"
 CHANNEL = "channel_handle = #stablehlo.channel_handle<handle = 1, type = 1>, use_global_device_ids"
@@ -180,9 +184,24 @@ def test_a_mesh_by_name_is_defined_in_the_module() -> None:
     assert not mlir_accepts(text)
 
 
+@pytest.mark.parametrize("mesh", ['sdy.mesh @m = <["x"=2]>\n', "func.func private @m()\n"])
+def test_a_mesh_of_shardy_gives_groups_their_axes(mesh: str) -> None:
+    axis = '#stablehlo.axis_ref<name = "x", sub_axis_info = (1)2>'
+    text = mesh + ALL_GATHER.replace(GROUPS, of_mesh("@m", "x"))
+    for each in (text, text.replace('#stablehlo.axis_ref<name = "x">', axis)):
+        accept(each)
+        assert mlir_accepts(each)
+    with pytest.raises(UnsupportedError, match="replica_groups of something other than numbers"):
+        RUNTIME.compile(re.sub(r"func.func @\w+\(%", "func.func @main(%", text))
+
+
 def test_a_mesh_in_place_has_the_axes_that_are_used() -> None:
     mesh = '#stablehlo.mesh<axes = [#stablehlo.mesh_axis<name = "x", size = 2>]>'
     accept(ALL_GATHER.replace(GROUPS, of_mesh(mesh, "x")))
+    # As jaxlib prints it.
+    short = '#stablehlo.mesh<axes=[<name = "x", size = 2>]>'
+    accept(ALL_GATHER.replace(GROUPS, of_mesh(short, "x")))
+    assert mlir_accepts(ALL_GATHER.replace(GROUPS, of_mesh(short, "x")))
     text = ALL_GATHER.replace(GROUPS, of_mesh(mesh, "y"))
     case = Broken(text, "needs axes of its mesh, x, as replica_groups, got y")
     demand_refused(case, "stablehlo.all_gather")
