@@ -31,7 +31,7 @@ exit status: 0 every text that parses comes back the same; 1 one does not, which
 place; 2 there is no text.
 """
 SPLIT: Final = re.compile(r"^[ \t]*// ?-----.*$", re.MULTILINE)
-COMMENT: Final = re.compile(r"//[^\n]*|\s+")
+COMMENT: Final = re.compile(r"(?://[^\n]*+|\s)++")
 # What only one text has of the reason why it is refused: what it got, its names and numbers.
 DETAIL: Final = re.compile(r", got .*| (?:[!#@%][\w.$]+|tensor)(?:<.*>)?| \d+\b", re.DOTALL)
 FOREIGN: Final = "of another dialect"

@@ -6,7 +6,7 @@ import math
 import re
 from collections.abc import Callable
 from functools import lru_cache
-from typing import Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple, TypeVar
 
 __all__ = ["Axis", "Mesh", "Sharding", "mesh_of", "sharding_of", "shardings_of"]
 
@@ -14,6 +14,7 @@ _TOKEN: Final = re.compile(
     r'\s*+("(?:[^"\\]|\\.)*+"|@(?:[\w$.\-]++|"(?:[^"\\]|\\.)*+")|#?\w[\w.]*+|-?\d++|[^\s\w])'
 )
 _KEPT: Final = 1024
+T = TypeVar("T")
 _SHARDING: Final = "#sdy.sharding"
 
 
@@ -87,7 +88,7 @@ def shardings_of(text: str) -> tuple[Sharding, ...] | None:
     return _read(text, "#sdy.sharding_per_value", _Reader.each)
 
 
-def _read(text: str, opening: str, read: Callable[[_Reader], Any]) -> Any:
+def _read(text: str, opening: str, read: Callable[[_Reader], T]) -> T | None:
     if not text.startswith(f"{opening}<"):
         return None
     reader = _Reader(text[len(opening) :])
@@ -103,7 +104,7 @@ class _Reader:
     """The tokens of a text, taken one after the other; raises `ValueError` for any other one."""
 
     def __init__(self, text: str) -> None:
-        self._tokens = [*_TOKEN.findall(text), ""]
+        self._tokens: list[str] = [*_TOKEN.findall(text), ""]
         self._at = 0
 
     def end(self) -> None:
