@@ -7,16 +7,17 @@ import io
 import os
 import signal
 import sys
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, nullcontext, redirect_stdout, suppress
 from pathlib import Path
-from typing import NamedTuple, NoReturn
+from typing import Any, NamedTuple, NoReturn
 
 from topos.engine import Numerics
 from topos.errors import ArgumentError, TextError, ToposError, UnavailableError
 from topos.runtimes import load as load_runtime
 from topos.runtimes._archive import Array, load, save
-from topos.runtimes._runtime import ModuleSignature
+from topos.runtimes._isolated import isolating
+from topos.runtimes._runtime import ModuleSignature, Runtime
 from topos.runtimes._stablehlo.budget import StepsError
 
 __all__ = ["DONE", "FAILED", "UNUSABLE", "Job", "complain", "describe", "run", "told", "untextual"]
@@ -40,10 +41,13 @@ class Job(NamedTuple):
 def run(jobs: Iterable[Job], runtime: str, numerics: Numerics) -> int:
     """Runs every job, tells each failure on standard error, and returns the exit status.
 
-    A job that fails writes no results, and does not stop the next one.
+    A foreign runtime runs in its worker. A job that fails writes no results, and does not stop
+    the next one.
     """
+    adapter = load_runtime(runtime)
+    options = isolating(adapter)
     with _terminable():
-        statuses = [_attempt(job, runtime, numerics) for job in jobs]
+        statuses = [_attempt(job, adapter, numerics, options) for job in jobs]
     return max(statuses, default=DONE)
 
 
@@ -128,10 +132,10 @@ def _discard_output() -> None:
     os.close(nowhere)
 
 
-def _attempt(job: Job, runtime: str, numerics: Numerics) -> int:
+def _attempt(job: Job, runtime: Runtime, numerics: Numerics, options: Mapping[str, Any]) -> int:
     try:
         text = Path(job.module).read_text(encoding="utf-8-sig")
-        executable = load_runtime(runtime).compile(text, numerics=numerics)
+        executable = runtime.compile(text, numerics=numerics, options=options)
         arguments = _arguments(job.arguments, executable.signature)
         save(job.results, executable(*arguments), "result")
     except UnavailableError as error:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, Final, NamedTuple, NoReturn
 
@@ -23,6 +24,7 @@ from topos.runtimes._compile_cache import cache_at
 from topos.runtimes._isolation import Isolation, Remote
 from topos.runtimes._placed import Placed, placed_on_host, residents
 from topos.runtimes._runtime import (
+    ISOLATED,
     TIMEOUT,
     ArrayType,
     Executable,
@@ -36,11 +38,22 @@ from topos.runtimes._runtime import (
 )
 from topos.runtimes._timing import Timing
 
-__all__ = ["IsolatedExecutable", "IsolatedRuntime"]
+__all__ = ["IsolatedExecutable", "IsolatedRuntime", "isolating"]
 
 # The option of `compile` that says where arguments lie.
 DEVICE: Final = "device"
 NAMED: Final = re.compile(r"\bmodule\s+(@\"[^\"\n]*\"|@[\w.$-]+)")
+
+
+def isolating(runtime: Runtime) -> dict[str, Any]:
+    """Returns the options that isolate a module, whose worker starts while the caller goes on.
+
+    There are none for a runtime that no module can end.
+    """
+    if runtime.worker is None:
+        return {}
+    runtime.worker.start()
+    return {ISOLATED: True}
 
 
 class _Terms(NamedTuple):
@@ -67,9 +80,10 @@ class IsolatedRuntime(Runtime):
         self._place = f"the worker of {runtime.name}"
 
     def start(self) -> None:
-        """Starts the worker where the packages are here, and does not wait for it."""
+        """Starts the worker and does not wait for it; what hinders it is the first request's."""
         if self.status().ready:
-            self._isolation.start()
+            with suppress(UnavailableError):
+                self._isolation.start()
 
     def status(self) -> Status:
         """Returns the status of the runtime itself."""

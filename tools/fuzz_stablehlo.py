@@ -8,13 +8,14 @@ and its results are held against the interpreter's exact ones.
 from __future__ import annotations
 
 import argparse
+import itertools
 import re
 import resource
 import sys
 import time
 import warnings
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Final
 
@@ -26,6 +27,8 @@ from fuzz_mutations import mutated  # noqa: E402
 from fuzz_trials import Outcome, interpreted, tried  # noqa: E402
 
 from topos import runtimes  # noqa: E402
+from topos.errors import ToposError  # noqa: E402
+from topos.runtimes import verify  # noqa: E402
 
 EPILOG: Final = """\
 The kinds of the table: equal in bits to the interpreter under Exact; near, within 256 units in the
@@ -38,6 +41,7 @@ exception, which is told with its text.
 """
 # An argument or a constant of a mutated type may be of any size; memory must end before it does.
 MEMORY: Final = 8 << 30
+COUNT: Final = 20_000
 INTERPRETER: Final = "interpreter"
 OPERATION: Final = re.compile(r"\b(?:stablehlo|chlo)\.(?!return\b|token\b)([a-z]\w*)")
 ENDED_BADLY: Final = ("died", "late", "foreign", "fault")
@@ -74,8 +78,13 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument(
         "--numerics", choices=["fast", "exact"], default="fast", help="of foreign runtimes"
     )
-    parser.add_argument("--plain", action="store_true", help="try each text once, as it is")
-    parser.add_argument("--count", type=int, default=20_000, help="default: %(default)s")
+    parser.add_argument("--plain", action="store_true", help="try the texts as they are")
+    parser.add_argument(
+        "--verified", action="store_true", help="pass over mutated texts that do not verify"
+    )
+    parser.add_argument(
+        "--count", type=int, help="how many texts (default: 20,000, or all of them with --plain)"
+    )
     parser.add_argument("--seed", type=int, default=0, help="default: %(default)s")
     parser.add_argument("--only", type=int, metavar="POSITION", help="print and try this one text")
     parser.add_argument("--limit", type=float, default=10, help="seconds a text may take")
@@ -103,12 +112,9 @@ class Fuzz:
 
     def run(self) -> int:
         """Tries the texts, prints the tables, and returns the exit status."""
-        chosen = self._chosen
-        count = len(self._cases) if chosen.plain else chosen.count
-        positions = range(count) if chosen.only is None else [chosen.only]
-        for position in shown(positions):
+        for position in shown(self._positions()):
             case = self._case(position)
-            if chosen.only is not None:
+            if self._chosen.only is not None:
                 print(case.text)
             self._try(position, case)
         print(_table(self._kinds))
@@ -116,6 +122,21 @@ class Fuzz:
             print(self._by_operation(name), end="")
         bad = [kind for kinds in self._kinds.values() for kind in kinds if _is_fault(kind)]
         return 1 if bad else 0
+
+    def _positions(self) -> Sequence[int]:
+        """Returns the numbers of the texts: all, or as many as wanted, evenly spread if plain."""
+        chosen = self._chosen
+        if chosen.only is not None:
+            return [chosen.only]
+        if not chosen.plain:
+            count = COUNT if chosen.count is None else chosen.count
+            every: Iterable[int] = itertools.count()
+            if chosen.verified:
+                every = (each for each in every if _verifies(self._case(each).text))
+            return [*itertools.islice(every, count)]
+        total = len(self._cases)
+        count = min(total, chosen.count or total)
+        return [total * each // count for each in range(count)]
 
     def _case(self, position: int) -> Case:
         if self._chosen.plain:
@@ -168,6 +189,14 @@ class Fuzz:
             for operation, kinds in rows
         ]
         return "\n".join(["", *lines, ""]) if lines else ""
+
+
+def _verifies(text: str) -> bool:
+    try:
+        verify(text)
+    except ToposError:
+        return False
+    return True
 
 
 def _is_fault(kind: str) -> bool:

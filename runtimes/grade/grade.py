@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from collections.abc import Mapping
+from typing import Any, NamedTuple
 
 from topos.engine import Numerics, Plan, Run
 from topos.graph import Symbol
 from topos.graph.network import Feeds
 from topos.graph.parameters import Parameters
 from topos.payload import TensorType
+from topos.runtimes import load
+from topos.runtimes._isolated import isolating
+from topos.runtimes._runtime import requested
 from topos.runtimes.grade.distance import FAR, largest_distance, relative_difference, same_bits
 from topos.runtimes.grade.envelope import FLUSHING
 
@@ -66,12 +70,16 @@ def grade(
     feeds: Feeds | None = None,
     *,
     numerics: Numerics | str | None = None,
+    options: Mapping[str, Any] | None = None,
 ) -> Grade:
     """Returns how the results of `plan`, emitted and run by `runtime`, compare with the oracle.
 
-    Raises what compiling and running raise.
+    `options` are those of compiling. A foreign runtime runs in its worker, unless they say
+    `isolated: False`. Raises what compiling and running raise.
     """
-    run = plan.compile(runtime, numerics=numerics).forward(parameters, feeds)
+    chosen = isolating(load(runtime)) | requested("", options)
+    compiled = plan.compile(runtime, numerics=numerics, options=chosen)
+    run = compiled.forward(parameters, feeds)
     entry = plan.network.entry(plan.results)
     return graded(plan, runtime, run, entry.interpret(parameters, feeds))
 

@@ -11,13 +11,14 @@ import numpy.typing as npt
 
 from topos import runtimes
 from topos.bundle.bundle import Bundle, Call, Program
-from topos.bundle.judgement import State, Verdict, blocked, judged
+from topos.bundle.judgement import Answers, State, Verdict, blocked, judged
 from topos.bundle.manifest import MANIFEST
 from topos.bundle.modules import module_verdicts
 from topos.bundle.report import Check
 from topos.engine import Numerics
 from topos.errors import ArgumentError, UnavailableError, UnsupportedError
 from topos.runtimes import Runtime
+from topos.runtimes._isolated import isolating
 
 __all__ = ["check"]
 
@@ -35,6 +36,7 @@ def check(
     names: str | Sequence[str] | None = None,
     *,
     numerics: Numerics | str = Numerics.FAST,
+    isolated: bool = False,
 ) -> Check:
     """Returns what becomes of a bundle: of its files, its modules, and its sample on runtimes.
 
@@ -43,7 +45,8 @@ def check(
     Our verifier reads each module, and jaxlib's does where it is installed; the artifact has to
     hold the same module. Then the sample runs on the runtimes called `names`, or on every one
     that is ready; of the latter, one that lacks an operation is told and is no fault. No runtime
-    is given a module that our verifier refuses. Raises `ArgumentError` for arguments of another
+    is given a module that our verifier refuses. With `isolated` a foreign runtime runs in its
+    worker, and where that dies the verdict says so. Raises `ArgumentError` for arguments of another
     kind, `BundleError` where the bundle cannot be loaded, `UnavailableError` for a runtime that
     is not ready.
     """
@@ -55,12 +58,14 @@ def check(
     verified = Check(loaded, tuple(verdicts))
     weights = loaded.weights()
     for runtime in chosen:
-        placed = {name: runtime.place(array) for name, array in weights.items()}
+        options = isolating(runtime) if isolated else {}
+        placed = {name: runtime.place(array, options=options) for name, array in weights.items()}
         for program in loaded.programs:
             if verified.refused(program):
                 verdicts.append(blocked(runtime.name, program))
             else:
-                verdicts += _verdicts(runtime, program, placed, arithmetic, names is not None)
+                answers = partial(_answers, runtime, program, placed, arithmetic, options)
+                verdicts += _verdicts(runtime, program, answers, names is not None)
     return Check(loaded, tuple(verdicts))
 
 
@@ -93,15 +98,14 @@ def _ready(names: str | Sequence[str] | None) -> list[Runtime]:
 def _verdicts(
     runtime: Runtime,
     program: Program,
-    placed: Mapping[str, Any],
-    numerics: Numerics,
+    answers: Answers,
     named: bool,
 ) -> list[Verdict]:
     """Returns the verdicts on a program; a runtime that was named may not pass over anything."""
     if not named and _is_slow(runtime, program):
         reason = f"slow: name {runtime.name} to run it"
         return [Verdict(runtime.name, program.name, "", State.SKIPPED, reason=reason)]
-    found = judged(runtime.name, program, partial(_answers, runtime, program, placed, numerics))
+    found = judged(runtime.name, program, answers)
     if not named:
         return found
     return [
@@ -114,6 +118,7 @@ def _answers(
     program: Program,
     placed: Mapping[str, Any],
     numerics: Numerics,
+    options: Mapping[str, Any],
     calls: Sequence[Call],
 ) -> list[tuple[Array, ...]]:
     """Returns what a program answers, compiled and with its weights held by the runtime."""
@@ -122,8 +127,9 @@ def _answers(
         for position, argument in enumerate(program.arguments)
         if argument.resident
     }
-    executable = runtime.compile(program.text, numerics=numerics).bind(resident)
-    return [executable(*(call.inputs[port.name] for port in program.inputs)) for call in calls]
+    executable = runtime.compile(program.text, numerics=numerics, options=options)
+    bound = executable.bind(resident)
+    return [bound(*(call.inputs[port.name] for port in program.inputs)) for call in calls]
 
 
 def _is_slow(runtime: Runtime, program: Program) -> bool:

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import threading
 import time
 from collections.abc import Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 import numpy.typing as npt
@@ -16,6 +14,8 @@ from topos.bundle.modules import demand_runnable
 from topos.engine import Numerics
 from topos.errors import ToposError
 from topos.runtimes import Executable, Runtime
+from topos.runtimes._isolated import isolating
+from topos.runtimes._timing import Timing
 
 if TYPE_CHECKING:
     from topos.bundle.bundle import Bundle, Program
@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 __all__ = ["Trial", "trials"]
 
 Array = npt.NDArray[Any]
+
+_NONE: Final = Timing(np.empty(0), 0.0)
 
 
 class Trial:
@@ -34,16 +36,22 @@ class Trial:
     """
 
     def __init__(
-        self, runtime: Runtime, program: Program, resident: Mapping[int, Any], numerics: Numerics
+        self,
+        runtime: Runtime,
+        program: Program,
+        resident: Mapping[int, Any],
+        numerics: Numerics,
+        options: Mapping[str, Any],
     ) -> None:
         self.runtime, self.program = runtime, program
-        self._resident, self._numerics = resident, numerics
+        self._resident, self._numerics, self._options = resident, numerics, options
         self._executable: Executable | None = None
         self._arguments: list[Array] = []
-        self._latencies: list[float] = []
+        self._latencies: list[Array] = []
         self._elapsed = 0.0
         self._compilation: float | None = None
         self._first_call: float | None = None
+        self._memory: int | None = None
         self._failure: str | None = None
 
     def __str__(self) -> str:
@@ -58,13 +66,16 @@ class Trial:
         """Compiles the program, binds its weights, and makes the first call, each timed."""
         try:
             start = time.perf_counter()
-            executable = self.runtime.compile(self.program.text, numerics=self._numerics)
+            executable = self.runtime.compile(
+                self.program.text, numerics=self._numerics, options=self._options
+            )
             self._compilation = time.perf_counter() - start
             self._executable = executable.bind(self._resident)
             self._arguments = _arguments(self.program)
-            start = time.perf_counter()
-            self._executable(*self._arguments)
-            self._first_call = time.perf_counter() - start
+            self._first_call = self._executable.timed(self._arguments, 0.0).elapsed
+            # Asked now, for a worker may be gone when the measuring is over.
+            memory = self._executable.memory()
+            self._memory = None if memory is None else sum(memory)
         except ToposError as error:
             self._failure = _brief(error)
 
@@ -74,35 +85,32 @@ class Trial:
 
     def round(self, seconds: float, threads: int) -> None:
         """Calls from `threads` threads until `seconds` are over, each at least once."""
-        latencies, elapsed = self._calls(seconds, threads)
-        self._latencies += latencies
-        self._elapsed += elapsed
+        timing = self._calls(seconds, threads)
+        self._latencies.append(timing.latencies)
+        self._elapsed += timing.elapsed
 
     def measurement(self) -> Measurement:
         """Returns what all rounds so far measured."""
-        memory = None if self._executable is None else self._executable.memory()
         return Measurement(
             self.runtime.name,
             self.program.name,
             self.program.rows,
-            np.asarray(self._latencies, np.float64),
+            np.concatenate([_NONE.latencies, *self._latencies]),
             self._elapsed,
             self._compilation,
             self._first_call,
-            None if memory is None else sum(memory),
+            self._memory,
             self._failure,
         )
 
-    def _calls(self, seconds: float, threads: int) -> tuple[list[float], float]:
+    def _calls(self, seconds: float, threads: int) -> Timing:
         if self._executable is None or self._failure is not None:
-            return [], 0.0
+            return _NONE
         try:
-            if threads == 1:
-                return _repeated(self._executable, self._arguments, seconds)
-            return _together(self._executable, self._arguments, seconds, threads)
+            return self._executable.timed(self._arguments, seconds, threads)
         except ToposError as error:
             self._failure = _brief(error)
-            return [], 0.0
+            return _NONE
 
 
 def trials(
@@ -110,24 +118,31 @@ def trials(
     runtimes: Sequence[Runtime],
     programs: Sequence[Program],
     numerics: Numerics = Numerics.FAST,
+    *,
+    isolated: bool = False,
 ) -> list[Trial]:
     """Returns a trial of every program on every runtime; a runtime holds the weights once.
 
+    With `isolated` a foreign runtime compiles, runs and measures in its worker.
     Raises `BundleError` where no runtime may be given a program.
     """
     for program in programs:
         demand_runnable(program)
     weights = bundle.weights()
     found = []
-    for runtime in runtimes:
-        placed = {name: runtime.place(array) for name, array in weights.items()}
+    options = {runtime: isolating(runtime) if isolated else {} for runtime in runtimes}
+    for runtime, chosen in options.items():
+        placed = {name: runtime.place(array, options=chosen) for name, array in weights.items()}
+        if not weights:
+            # To load a runtime's packages is no part of compiling.
+            runtime.place(0.0, options=chosen)
         for program in programs:
             resident = {
                 position: placed[argument.name]
                 for position, argument in enumerate(program.arguments)
                 if argument.resident
             }
-            found.append(Trial(runtime, program, resident, numerics))
+            found.append(Trial(runtime, program, resident, numerics, chosen))
     return found
 
 
@@ -135,38 +150,6 @@ def _arguments(program: Program) -> list[Array]:
     """Returns the inputs of the oracle's first call: real ones, for time may depend on values."""
     inputs = program.sample()[0].inputs
     return [inputs[each.name] for each in program.inputs]
-
-
-def _repeated(
-    executable: Executable, arguments: Sequence[Array], seconds: float
-) -> tuple[list[float], float]:
-    """Returns how long each call took, and all of them with what lies between."""
-    clock, latencies = time.perf_counter, list[float]()
-    begin = clock()
-    stop, end = begin + seconds, begin
-    while end < stop or not latencies:
-        start = clock()
-        executable(*arguments)
-        end = clock()
-        latencies.append(end - start)
-    return latencies, end - begin
-
-
-def _together(
-    executable: Executable, arguments: Sequence[Array], seconds: float, threads: int
-) -> tuple[list[float], float]:
-    begun = list[float]()
-    # The last thread to arrive starts the clock of all.
-    barrier = threading.Barrier(threads, action=lambda: begun.append(time.perf_counter()))
-
-    def calls() -> list[float]:
-        barrier.wait()
-        return _repeated(executable, arguments, seconds)[0]
-
-    with ThreadPoolExecutor(threads) as pool:
-        waiting = [pool.submit(calls) for _ in range(threads)]
-        latencies = [latency for each in waiting for latency in each.result()]
-        return latencies, time.perf_counter() - begun[0]
 
 
 def _brief(error: ToposError) -> str:

@@ -30,7 +30,8 @@ HELP = "measure latency and throughput of a bundle on each runtime"
 EPILOG = """\
 Every program of the bundle, one for each number of rows, is called with the inputs of its oracle
 sample on every runtime that is ready, in interleaved rounds after a warm-up. A percentile is the
-latency of a call that took place. Compiling and the first call stand in columns of their own; a
+latency of a call that took place. A foreign runtime is measured inside a worker process, and one
+that a module ends costs a row. Compiling and the first call stand in columns of their own; a
 compile cache that TOPOS_COMPILE_CACHE names shortens the former. Memory is what the runtime tells
 of its executable. Whether results are right is for topos check to say. Ctrl-C prints what was
 measured so far.
@@ -99,7 +100,8 @@ def run(chosen: Namespace) -> int:
         # Only a bundle that was loaded shows that the packages behind these are installed.
         from topos.bundle.trial import trials
 
-        measured = trials(bundle, ready, _programs(bundle, chosen.rows), Numerics(chosen.numerics))
+        programs = _programs(bundle, chosen.rows)
+        measured = trials(bundle, ready, programs, Numerics(chosen.numerics), isolated=True)
         return _measure(chosen, bundle, measured)
     except (ArgumentError, UnavailableError) as error:
         complain(str(error))

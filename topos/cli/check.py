@@ -16,7 +16,8 @@ HELP = "verify a bundle and run its sample on runtimes"
 EPILOG = """\
 Holds every file against its digest and every module against its signature, reads the portable
 artifact, and runs the sample that the oracle answered. A deviation and its envelope are shares of
-the largest magnitude of the oracle's result. In anyone's CI:
+the largest magnitude of the oracle's result. A foreign runtime runs in a worker process, and one
+that a module ends has FAILED. In anyone's CI:
 
     topos check BUNDLE --runtime xla
 
@@ -34,7 +35,7 @@ def add_arguments(parser: ArgumentParser) -> None:
 def run(chosen: Namespace) -> int:
     """Runs the command and returns the exit status."""
     try:
-        found = bundle.check(chosen.bundle, chosen.runtime, numerics=chosen.numerics)
+        found = bundle.check(chosen.bundle, chosen.runtime, numerics=chosen.numerics, isolated=True)
     except (ArgumentError, UnavailableError) as error:
         return _fail(str(error), UNUSABLE)
     except ToposError as error:

@@ -14,7 +14,8 @@ from topos.engine import Numerics
 from topos.errors import ArgumentError
 from topos.runtimes._archive import load, save
 from topos.runtimes._drawn import drawn
-from topos.runtimes._runtime import ArrayType, Executable
+from topos.runtimes._isolated import isolating
+from topos.runtimes._runtime import ArrayType, Executable, Runtime
 
 __all__ = ["EPILOG", "HELP", "add_arguments", "run"]
 
@@ -65,12 +66,15 @@ def _whole(text: str) -> int:
 
 def run(chosen: Namespace) -> int:
     """Runs the command and returns the exit status."""
-    return of_file(chosen.file, lambda text: _execute(chosen, text))
-
-
-def _execute(chosen: Namespace, text: str) -> None:
-    options = {} if chosen.max_steps is None else {"max_steps": chosen.max_steps}
     runtime = runtimes.load(chosen.runtime)
+    # The worker of a foreign runtime starts while the file is read.
+    options = isolating(runtime)
+    if chosen.max_steps is not None:
+        options["max_steps"] = chosen.max_steps
+    return of_file(chosen.file, lambda text: _execute(chosen, runtime, options, text))
+
+
+def _execute(chosen: Namespace, runtime: Runtime, options: dict[str, Any], text: str) -> None:
     executable = runtime.compile(text, numerics=chosen.numerics, options=options)
     results = executable(*_arguments(chosen, executable))
     if chosen.out is not None:
