@@ -11,6 +11,7 @@ from topos.errors import CompileError
 from topos.runtimes._compile_cache import CompileCache, entry_key, processor_digest
 from topos.runtimes._packing import Packed, packed, unpacked
 from topos.runtimes._signature import ModuleSignature
+from topos.runtimes._xla_custom_calls import LAPACK, prepare_kernels
 from topos.runtimes._xla_device import require_own
 from topos.runtimes._xla_dispatch import Run, dispatched
 from topos.runtimes._xla_module import brief, program, refusal
@@ -82,6 +83,8 @@ def restored(data: bytes | bytearray | memoryview, device: Any) -> Loaded:
 
 def _loaded(kept: Packed, device: Any) -> Loaded:
     options = _compile_options(device, {})
+    if LAPACK.encode() in kept.code:
+        prepare_kernels({LAPACK})
     try:
         executable = device.client.deserialize_executable(kept.code, [device], options)
     except Exception as error:
@@ -91,8 +94,8 @@ def _loaded(kept: Packed, device: Any) -> Loaded:
 
 
 def _compiled(recipe: Recipe, carried: Mapping[int, int], options: Any) -> Loaded:
-    code, signature = program(recipe.text, carried)
     device = recipe.device
+    code, signature = program(recipe.text, carried, device.platform)
     try:
         executable = device.client.compile_and_load(code, [device], options)
     except Exception as error:

@@ -10,6 +10,7 @@ from topos.errors import CompileError, UnsupportedError
 from topos.runtimes._admission import admit, refuse_folded_zero_divisors
 from topos.runtimes._mlir import Binding, bytecode, main_of, parse, signature, unalias
 from topos.runtimes._signature import ModuleSignature
+from topos.runtimes._xla_custom_calls import admit_custom_calls
 
 __all__ = ["Program", "bindings", "brief", "flags_of", "program", "refusal"]
 
@@ -39,9 +40,10 @@ def bindings() -> tuple[Binding, Any]:
     return ir, make_ir_context
 
 
-def program(text: str, carried: Mapping[int, int]) -> Program:
+def program(text: str, carried: Mapping[int, int], platform: str) -> Program:
     """Returns `text` read, each carried argument giving its buffer to the result that it maps to.
 
+    Custom calls are looked at where `platform` is a CPU; XLA knows those of any other itself.
     Raises `ParseError`, `VerifyError` or `UnsupportedError`.
     """
     ir, make_context = bindings()
@@ -49,6 +51,8 @@ def program(text: str, carried: Mapping[int, int]) -> Program:
         module = parse(ir, text)
         admit(ir, module)
         refuse_folded_zero_divisors(ir, module)
+        if platform == "cpu":
+            admit_custom_calls(ir, module)
         unalias(ir, module)
         types = signature(ir, module)
         if carried:
