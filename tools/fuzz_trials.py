@@ -30,6 +30,8 @@ FOREIGN: Final = re.compile(r"failed at the module: (\w+)")
 DEATH: Final = re.compile(r"died of (SIG\w+)|ended with status \d+")
 # Rounding errors of this many units, beside the largest number of a result, are no wrong value.
 NEAR_UNITS: Final = 256
+# How many elements that differ a fault shows.
+SHOWN: Final = 4
 
 
 class Outcome(NamedTuple):
@@ -111,11 +113,18 @@ def _compared(exact: Sequence[Array], results: Sequence[Array]) -> Outcome:
 
 
 def _shown(exact: Array, result: Array) -> str:
-    return "\n".join(
-        f"{who} {ArrayType(each.shape, each.dtype)} "
-        + np.array2string(each, threshold=12, edgeitems=4)
-        for who, each in (("exact", exact), ("came", result))
-    )
+    """Returns the first elements that differ, with their places in the flat array."""
+    types = [str(ArrayType(each.shape, each.dtype)) for each in (exact, result)]
+    if types[0] != types[1]:
+        return f"exact {types[0]}, came {types[1]}"
+    pairs = zip(exact.reshape(-1), result.reshape(-1), strict=True)
+    apart = [
+        f"at {place} exact {ours!s}, came {theirs!s}"
+        for place, (ours, theirs) in enumerate(pairs)
+        if not _is_near(np.asarray(ours), np.asarray(theirs))
+    ]
+    more = [f"{len(apart) - SHOWN} more"] if len(apart) > SHOWN else []
+    return f"{types[0]}: " + "; ".join([*apart[:SHOWN], *more])
 
 
 def _is_near(exact: Array, result: Array) -> bool:
