@@ -17,6 +17,9 @@ def donated(signature: Signature, donate: Mapping[Symbol, Symbol]) -> dict[Symbo
     Raises `EmitError` where a name is no argument or no result, where the two differ in type,
     where a result is taken twice, or where the argument is a result itself and so must last.
     """
+    if not isinstance(donate, Mapping):
+        kind = type(donate).__name__
+        raise EmitError(f"a donation maps symbols of arguments to those of results, got {kind}")
     arguments = {port.symbol: port for port in signature.arguments}
     results = {port.symbol: (place, port) for place, port in enumerate(signature.results)}
     taken: dict[Symbol, int] = {}

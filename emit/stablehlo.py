@@ -34,7 +34,7 @@ def write(plan: Plan, donate: Mapping[Symbol, Symbol] | None = None) -> str:
     no MLIR spelling or a donation cannot be.
     """
     signature = plan.signature()
-    places = donated(signature, donate or {})
+    places = {} if donate is None else donated(signature, donate)
     arguments = ", ".join(
         f"%v{port.symbol.position}: {tensor_type(port.type)}{_aliased(places.get(port.symbol))}"
         f"{_named(port.name)}"

@@ -81,7 +81,7 @@ class BoundPlan:
 
     def forward(self, feeds: Feeds | None = None) -> Run:
         """Returns a run of the compiled module with the bound parameters."""
-        arrays = self.executable(*_arrays(self.plan, self._inputs, None, feeds or {}))
+        arrays = self.executable(*_arrays(self.plan, self._inputs, None, feeds))
         return _run(self.plan, self._results, arrays)
 
     def __repr__(self) -> str:
@@ -123,7 +123,7 @@ class PlanLoop:
 
     def forward(self, feeds: Feeds | None = None) -> Run:
         """Runs one step, and returns a run of the results that are no next values."""
-        arrays = self._loop(*_arrays(self.plan, self._inputs, None, feeds or {}))
+        arrays = self._loop(*_arrays(self.plan, self._inputs, None, feeds))
         run = _run(self.plan, self._results, arrays)
         self._latest = {at: run.of(new) for at, new in self._unread.items()}
         return run
@@ -176,7 +176,7 @@ def _demand_state(parameters: Parameters | None, needs: str) -> None:
 
 
 def _arrays(
-    plan: Plan, ports: Sequence[Port], parameters: Parameters | None, feeds: Feeds
+    plan: Plan, ports: Sequence[Port], parameters: Parameters | None, feeds: Feeds | None
 ) -> list[Array]:
     """Returns what those arguments are, in their order, each checked."""
     positions = [port.symbol.position for port in ports]

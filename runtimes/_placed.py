@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Mapping
 from operator import index
 from typing import Any, Final
@@ -11,14 +10,14 @@ import numpy as np
 import numpy.typing as npt
 
 from topos.errors import ArgumentError
+from topos.payload import storage
+from topos.payload.storage import ALIGNMENT
 from topos.runtimes._signature import ArrayType, ModuleSignature, fitting
 
 __all__ = ["ALIGNMENT", "HOST", "Placed", "aligned", "owned", "placed_on_host", "residents"]
 
 Array = npt.NDArray[Any]
 
-# XLA and IREE read memory at such an address in place.
-ALIGNMENT: Final = 64
 HOST: Final = "the host"
 
 
@@ -48,10 +47,7 @@ def aligned(shape: tuple[int, ...], dtype: npt.DTypeLike) -> Array:
         extents, element = tuple(map(index, shape)), np.dtype(dtype)
         if min(extents, default=0) < 0:
             raise ValueError("an extent is negative")
-        size = math.prod(extents) * element.itemsize
-        memory = np.empty(size + ALIGNMENT, np.uint8)
-        start = -memory.ctypes.data % ALIGNMENT
-        return memory[start : start + size].view(element).reshape(extents)
+        return storage.aligned(extents, element)
     # numpy refuses what it cannot hold in many ways, a view of objects among them.
     except (TypeError, ValueError, OverflowError) as error:
         got = f"{shape!r} of {dtype!r}"

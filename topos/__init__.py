@@ -197,6 +197,11 @@ _SURFACES: Final = frozenset({"compiler", "errors", "model", "reference", "runti
 _ENGINE: Final = frozenset({"BoundEntry", "Entry", "Numerics", "Plan", "Run", "Signature"})
 
 
+def __dir__() -> list[str]:
+    # What is not loaded yet is there too, and what our own files import is nobody else's.
+    return __all__
+
+
 def __getattr__(name: str) -> Any:
     # Surfaces, engine and backends load where they are first named, not where a tape is imported.
     if name in _SURFACES:

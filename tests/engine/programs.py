@@ -11,7 +11,7 @@ from topos import Element, Tape, Tensor, Value, f16, f32, f64, gelu, i32, relu, 
 from topos.compiler import DIFFERENTIABLE
 
 # Ordinary numbers beside the ends of every format: NaNs arise in the middle of many programs.
-NUMBERS = (0.0, -0.0, 1.0, -1.0, 0.5, -2.5, 3.0, 1e-8, 7e4, -7e4, float("inf"), 0.1)
+NUMBERS = (0.0, -0.0, 1.0, -1.0, 0.5, -2.5, 3.0, 1e-8, 6e4, -6e4, float("inf"), 0.1)
 NARROW = (0.0, -0.0, 1.0, -1.0, 0.5, -2.5, 3.0, 0.1)
 
 UNARY: tuple[Callable[[Value], Value], ...] = (

@@ -132,7 +132,9 @@ def test_parameters_come_first_and_feeds_map() -> None:
             FeedError, match=exactly("a run needs Parameters before its feeds, got dict")
         ):
             run({"x": [1, 2]})
-        with pytest.raises(FeedError, match=exactly("feeds map inputs to payloads, got list")):
+        with pytest.raises(
+            FeedError, match=exactly("feeds map inputs to payloads, as {'x': ...}, got list")
+        ):
             run(None, [[1, 2]])
 
 

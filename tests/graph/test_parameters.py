@@ -10,7 +10,10 @@ import pytest
 
 from tests.exact import exactly, holds, same
 from topos import Network, Parameters, Symbol, Tape, Tensor, f32
+from topos.engine import schedule
 from topos.errors import FeedError, ReadError, SymbolError
+from topos.graph import parameters as graph_parameters
+from topos.payload.kernels.clean import has_nan
 
 
 def line() -> Network:
@@ -173,3 +176,73 @@ def test_a_parameter_without_a_payload_is_told() -> None:
     strange = "%2 'scaled' is no parameter and takes no payload"
     with pytest.raises(FeedError, match=exactly(strange)):
         network.parameters({"weights": Tensor([1.0, 2.0]), "scaled": Tensor([1.0, 2.0])})
+
+
+TURNED = np.arange(6.0, dtype=np.float32).reshape(2, 3).T
+
+
+def matrix(payload: Any = TURNED) -> Network:
+    tape = Tape()
+    (tape.parameter(payload, name="w") * 2.0).named("y")
+    return tape.into_network()
+
+
+@pytest.mark.parametrize(
+    "state",
+    [
+        lambda n, w: n.parameters(),
+        lambda n, w: n.parameters({"w": w}),
+        lambda n, w: n.parameters().with_payloads({"w": w}),
+        lambda n, w: n.parameters().map(lambda own: w),
+        lambda n, w: n.parameters().step(n.parameters(), lambda own, gradient: w),
+        lambda n, w: n.parameters().zip(n.parameters(), lambda own, other: w),
+        lambda n, w: pickle.loads(pickle.dumps(n.parameters({"w": w}))),
+        lambda n, w: n.parameters({"w": w}).carried(n),
+    ],
+)
+def test_payloads_are_held_row_by_row_so_that_no_run_copies_them(state: Any) -> None:
+    network = matrix()
+    turned = Tensor(np.ascontiguousarray(TURNED.T)).transpose()
+    assert not turned.numpy().flags.c_contiguous
+    held = state(network, turned)
+    assert holds(held.of("w"), TURNED.tolist(), f32)
+    assert held.of("w").numpy().flags.c_contiguous
+    for plan in (network.entry(["y"], numerics=each).lower() for each in ("fast", "exact")):
+        (argument,) = plan.arguments(held)
+        assert np.shares_memory(argument, held.of("w").numpy())
+        assert holds(plan.forward(held).of("y"), (2.0 * TURNED).tolist(), f32)
+
+
+def test_a_payload_that_lies_row_by_row_is_not_copied() -> None:
+    own = Tensor(np.ones((3, 2), np.float32))
+    assert matrix().parameters({"w": own}).of("w") is own
+
+
+def test_what_the_caller_writes_later_changes_no_payload() -> None:
+    array = np.ones((2, 3), np.float32)
+    network, tensor = matrix(array.T), Tensor(array).transpose()
+    states = network.parameters(), network.parameters({"w": tensor})
+    array[:] = 7.0
+    for state in states:
+        assert holds(state.of("w"), np.ones((3, 2)).tolist(), f32)
+        with pytest.raises(ValueError, match="read-only"):
+            state.of("w").numpy()[0, 0] = 1.0
+
+
+def test_a_nan_among_the_payloads_is_looked_for_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    network, looked = matrix(), list[Any]()
+
+    def counted(array: Any) -> bool:
+        looked.append(array)
+        return has_nan(array)
+
+    for module in (graph_parameters, schedule):
+        monkeypatch.setattr(module, "has_nan", counted)
+    plan = network.entry(["y"], numerics="exact").lower()
+    plan.forward(network.parameters())
+    for number, calls in ((1.0, 1), (np.nan, 1 + 2)):
+        state = network.parameters({"w": Tensor(np.full((3, 2), number, np.float32))})
+        looked.clear()
+        bits = {plan.forward(state).of("y").numpy().tobytes() for _ in range(2)}
+        assert bits == {network.entry(["y"]).interpret(state).of("y").numpy().tobytes()}
+        assert len(looked) == calls

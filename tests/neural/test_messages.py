@@ -7,7 +7,7 @@ import pytest
 
 from tests.neural.mistakes import Mistake, Twice, Wrong, demand_told, named
 from tests.project.bad_input import Bad
-from topos import Tape, Tensor, errors, i64, init
+from topos import Adam, Clipped, Tape, Tensor, errors, i64, init, record_step, relu
 from topos.neural import (
     Activation,
     BatchNorm,
@@ -69,7 +69,7 @@ MESSAGES: list[Mistake] = [
     ),
     (
         errors.ShapeError,
-        "Mlp needs two widths or more, got (3,)",
+        "Mlp needs two widths or more, got [3]",
         lambda r: Mlp(r.tape, [3], weights=XAVIER),
     ),
     (
@@ -196,12 +196,74 @@ MESSAGES: list[Mistake] = [
     ),
     (
         errors.ArgumentError,
+        "Sequential at 0 needs a module, got the class Linear, which was not called",
+        lambda _: Sequential(Linear),  # type: ignore[arg-type]
+    ),
+    (
+        errors.ArgumentError,
+        "named_parameters needs a module, got the class Activation, which was not called",
+        lambda _: named_parameters(Activation),  # type: ignore[arg-type]
+    ),
+    (
+        errors.ArgumentError,
+        "Mlp between its layers needs a module, got the function relu, which was not called",
+        lambda r: Mlp(r.tape, (3, 2), weights=XAVIER, activation=relu),  # type: ignore[arg-type]
+    ),
+    (
+        errors.ArgumentError,
+        "Linear needs an initializer such as init.xavier(1), got the function xavier, which was"
+        " not called",
+        lambda r: Linear(r.tape, 3, 5, weights=init.xavier),  # type: ignore[arg-type]
+    ),
+    (
+        errors.ArgumentError,
+        "Mlp needs an initializer such as init.xavier(1), got str",
+        lambda r: Mlp(r.tape, (3, 5), weights="xavier"),  # type: ignore[arg-type]
+    ),
+    (
+        errors.ElementError,
+        "a payload of f32 must fit it, got -1e+300",
+        lambda r: Linear(r.tape, 3, 5, weights=init.constant(-1e300)),
+    ),
+    (
+        errors.ElementError,
+        "affine needs a Value or a Tensor, got float",
+        lambda r: Linear(r.tape, 3, 5, weights=XAVIER).express(r.tape, 0.5),  # type: ignore[arg-type]
+    ),
+    (
+        errors.ElementError,
+        "Activation.GELU needs a Value or a Tensor, got ndarray",
+        lambda _: Activation.GELU(np.ones(2)),  # type: ignore[type-var]
+    ),
+    (
+        errors.ArgumentError,
+        "record_step needs an optimizer such as Adam(1e-3), got the class Adam, which was not"
+        " called",
+        lambda r: record_step(r.tape, r.none, [r.none], Adam),
+    ),
+    (
+        errors.ArgumentError,
+        "Clipped needs an optimizer such as Adam(1e-3), got float",
+        lambda _: Clipped(1.0, 1.0),
+    ),
+    (
+        errors.ArgumentError,
+        "record_step needs a sequence of parameters, such as topos.parameters(module), got Linear",
+        lambda r: record_step(
+            r.tape,
+            r.none,
+            Linear(r.tape, 3, 5, weights=XAVIER),
+            Adam(),
+        ),
+    ),
+    (
+        errors.ArgumentError,
         "Sequential needs one module or more, got none",
         lambda _: Sequential(),
     ),
     (
         errors.ArgumentError,
-        "Sequential needs modules, got 3 at 1",
+        "Sequential at 1 needs a module, got int",
         lambda _: Sequential(Activation.TANH, 3),  # type: ignore[arg-type]
     ),
     (
@@ -221,7 +283,7 @@ MESSAGES: list[Mistake] = [
     ),
     (
         errors.ArgumentError,
-        "0.blocks.0 needs a module to visit, got str",
+        "0.blocks.0 needs a module, got str",
         lambda _: named_parameters(Sequential(Wrong("block"))),
     ),
     (

@@ -14,7 +14,8 @@ from tests.exact import exactly
 from topos import Element, Tensor, bf16, bool_, f16, f32, f64, i32, i64
 from topos.compiler import ELEMENTS
 from topos.errors import ElementError
-from topos.payload.storage import frozen, iota, literal, stored
+from topos.payload.storage import frozen, iota, literal, row_major, stored
+from topos.runtimes._placed import owned
 
 
 def test_python_numbers_take_the_default_and_arrays_bring_their_own() -> None:
@@ -73,12 +74,14 @@ def test_a_literal_has_rank_zero_and_the_element(element: Element) -> None:
     assert not number.flags.writeable
 
 
-def test_a_literal_keeps_signs_and_overflows_to_infinity() -> None:
+def test_a_literal_keeps_signs_and_infinities() -> None:
     assert literal(-0.0, f32).tobytes() == np.float32(-0.0).tobytes()
     assert literal(math.inf, f16) == np.inf
-    assert literal(1e39, f32) == np.inf
-    assert literal(-1e6, f16) == -np.inf
+    assert stored([-math.inf, 1.0], f32, None)[0].tolist() == [-math.inf, 1.0]
     assert np.isnan(literal(math.nan, bf16))
+    # What rounds to the largest number is not beyond it.
+    assert literal(65519, f16) == 65504
+    assert literal(3.4028235e38, f32) == np.finfo(np.float32).max
 
 
 def test_a_literal_rounds_to_nearest_even() -> None:
@@ -94,6 +97,11 @@ def test_a_literal_rounds_to_nearest_even() -> None:
         (math.nan, bool_, "a literal beside bool must be an integer, got nan"),
         (2**31, i32, "a literal of i32 must fit it, got 2147483648"),
         (-(2**63) - 1, i64, "a literal of i64 must fit it, got -9223372036854775809"),
+        (1e300, f32, "a literal of f32 must fit it, got 1e+300"),
+        (-1e300, bf16, "a literal of bf16 must fit it, got -1e+300"),
+        (65520, f16, "a literal of f16 must fit it, got 65520"),
+        (-1e6, f16, "a literal of f16 must fit it, got -1000000.0"),
+        (10**30, f32, f"an integer beside f32 must fit i64, got {10**30}: write a float"),
     ],
 )
 def test_a_literal_that_does_not_fit_is_refused(
@@ -101,6 +109,19 @@ def test_a_literal_that_does_not_fit_is_refused(
 ) -> None:
     with pytest.raises(ElementError, match=exactly(message)):
         literal(number, element)
+
+
+def test_a_payload_lies_row_by_row_where_a_runtime_reads_it_in_place() -> None:
+    array = np.arange(2048.0, dtype=np.float32).reshape(32, 64)
+    payload, _ = stored(array.T, f32, None)
+    assert payload.tobytes() == np.ascontiguousarray(array.T).tobytes()
+    assert owned(payload) is payload
+    small, _ = stored(array[:2, :2].T, f32, None)
+    assert small.flags.c_contiguous
+    assert row_major(small) is small
+    turned = row_major(payload.T)
+    assert owned(turned) is turned
+    assert turned.tobytes() == array.tobytes()
 
 
 def test_iota_counts_in_row_major_order() -> None:
@@ -134,7 +155,7 @@ def test_an_empty_list_is_of_any_element() -> None:
 
 
 def test_a_huge_literal_is_refused() -> None:
-    with pytest.raises(ElementError, match=r"^a literal of i64 must fit it, got 1000"):
+    with pytest.raises(ElementError, match=r"^an integer beside f32 must fit i64, got 1000"):
         literal(10**400, f32)
 
 

@@ -18,6 +18,7 @@ from topos import (
     broadcast_to,
     concat,
     errors,
+    f16,
     f32,
     f64,
     i32,
@@ -42,6 +43,7 @@ class Recording:
         self.count: Any = self.tape.input(shape=(2, 3), element=i32, name="count")
         self.mask: Any = self.tape.input(shape=(2, 3), element=bool_)
         self.one: Any = self.tape.parameter(1.0, name="one")
+        self.half: Any = self.tape.input(shape=(2, 3), element=f16)
         self.other: Any = Tape().input(shape=(2, 3))
         self.dead: Any = sealed_value()
 
@@ -157,6 +159,30 @@ RECORDING = [
         errors.ElementError,
         "a literal of i32 must fit it, got 2147483648",
         lambda r: r.count + 2**31,
+    ),
+    Bad(
+        "literal_too_large",
+        errors.ElementError,
+        "a literal of f32 must fit it, got 1e+300",
+        lambda r: r.x * 1e300,
+    ),
+    Bad(
+        "literal_too_small",
+        errors.ElementError,
+        "a literal of f16 must fit it, got -65520",
+        lambda r: r.half + -65520,
+    ),
+    Bad(
+        "payload_too_large",
+        errors.ElementError,
+        "a payload of f32 must fit it, got -1e+39",
+        lambda r: r.tape.leaf([1.0, -1e39], name="taken"),
+    ),
+    Bad(
+        "element_of_numpy",
+        errors.ElementError,
+        "an element is an Element such as f32, got <class 'numpy.float32'>",
+        lambda r: Tensor([1.0], np.float32),  # type: ignore[arg-type]
     ),
     Bad(
         "operand",

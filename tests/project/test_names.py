@@ -29,6 +29,11 @@ def test_the_names_of_a_surface_are_sorted_and_there(surface: ModuleType) -> Non
     assert len(public(surface)) == len(surface.__all__)
 
 
+@pytest.mark.parametrize("surface", [topos, bundle, serving], ids=lambda each: each.__name__)
+def test_a_surface_lists_what_it_loads_later_and_nothing_else(surface: ModuleType) -> None:
+    assert dir(surface) == sorted(surface.__all__)
+
+
 @pytest.mark.parametrize("surface", SURFACES, ids=lambda surface: surface.__name__)
 def test_every_public_class_and_function_says_what_it_is(surface: ModuleType) -> None:
     silent = [

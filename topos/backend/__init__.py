@@ -79,6 +79,10 @@ _FILES: Final = {
 }
 
 
+def __dir__() -> list[str]:
+    return __all__
+
+
 def __getattr__(name: str) -> Any:
     # A plan that is lowered needs backends; a program that only records or emits loads none.
     if name == "numba":

@@ -45,6 +45,10 @@ _HOMES: Final = {
 }
 
 
+def __dir__() -> list[str]:
+    return __all__
+
+
 def __getattr__(name: str) -> Any:
     # The command line knows of bundles where the packages behind them are not installed.
     if name not in _HOMES:

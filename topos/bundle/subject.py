@@ -59,7 +59,7 @@ def subjects_of(
     `BundleError` where a plan has an element that no bundle can hold.
     """
     state = state_by_name(plans, parameters)
-    given = by_name(plans, resident or {}, "resident values")
+    given = {} if resident is None else by_name(plans, resident, "resident values")
     subjects = tuple(_subject(plan, state, given) for plan in plans)
     inputs = [port.symbol for plan in plans for port in plan.signature().inputs]
     known = {name for plan in plans for at, name in argument_names(plan).items() if at in inputs}

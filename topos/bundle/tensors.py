@@ -12,13 +12,12 @@ import numpy.typing as npt
 
 from topos.bundle.folder import VerifiedFile, damaged, opened
 from topos.bundle.manifest import File, Port
+from topos.payload.storage import ALIGNMENT
 
-__all__ = ["ALIGNMENT", "demand_tensors", "read_tensors"]
+__all__ = ["demand_tensors", "read_tensors"]
 
 Array = npt.NDArray[Any]
 
-# A runtime takes an array over without a copy where its first byte is at a multiple of this.
-ALIGNMENT: Final = 64
 MOST_HEADER: Final = 1 << 27
 # The format's names of elements: https://huggingface.co/docs/safetensors.
 CODES: Final[Mapping[str, str]] = {

@@ -48,7 +48,7 @@ class BoundEntry:
         """
         results = [symbol.position for symbol in self.entry.results()]
         order = closure(self.network.columns, results)
-        values = _evaluate(self.network, order, parameters, feeds or {})
+        values = _evaluate(self.network, order, parameters, feeds)
         retained = values if self.entry.backward else None
         return Run(self.network, {index: values[index] for index in results}, retained)
 
@@ -65,14 +65,14 @@ class BoundEntry:
         return f"BoundEntry({', '.join(results)}; {self.entry.numerics.value}{posture})"
 
 
-def forward(network: Network, parameters: Parameters | None, feeds: Feeds) -> Run:
+def forward(network: Network, parameters: Parameters | None, feeds: Feeds | None) -> Run:
     """Returns a run of every node of `network` by the oracle; every value may be read."""
     values = _evaluate(network, list(range(network.length)), parameters, feeds)
     return Run(network, dict(sorted(values.items())), values)
 
 
 def _evaluate(
-    network: Network, order: list[int], parameters: Parameters | None, feeds: Feeds
+    network: Network, order: list[int], parameters: Parameters | None, feeds: Feeds | None
 ) -> dict[int, Tensor]:
     values: dict[int, Tensor] = {}
     for index, array in source_payloads(network, order, parameters, feeds, copy=True).items():

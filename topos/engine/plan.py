@@ -61,8 +61,10 @@ class Plan:
         """Returns a run of this plan; `parameters` default to the network's initial state."""
         copy = self.backward or self._returns_views
         brought = self._brought
-        payloads = source_payloads(self.network, brought, parameters, feeds or {}, copy=copy)
-        arrays = self._schedule.run(payloads)
+        payloads = source_payloads(self.network, brought, parameters, feeds, copy=copy)
+        exact = self.numerics is Numerics.EXACT
+        clean = parameters.without_nan() if exact and parameters is not None else ()
+        arrays = self._schedule.run(payloads, clean)
         wrap = Tensor.wrap
         values = {
             index: wrap(array, element)
@@ -78,7 +80,7 @@ class Plan:
     ) -> tuple[Array, ...]:
         """Returns the arrays that the emitted `@main` takes, in its order, each checked."""
         positions = [*self._sources_of(Parameter), *self._sources_of(Input)]
-        payloads = source_payloads(self.network, positions, parameters, feeds or {}, copy=False)
+        payloads = source_payloads(self.network, positions, parameters, feeds, copy=False)
         return tuple(payloads[index] for index in positions)
 
     def signature(self) -> Signature:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Container, Mapping, Sequence
 from functools import cached_property
 from typing import NamedTuple
 
@@ -63,14 +63,15 @@ class Schedule:
         self._services = summed(step.service for step in self.steps if step.service is not None)
         self._arenas: list[list[Array]] = []
 
-    def run(self, payloads: Mapping[int, Array]) -> list[Array]:
+    def run(self, payloads: Mapping[int, Array], clean: Container[int] = ()) -> list[Array]:
         """Returns the values of the nodes kept, in their order.
 
-        `payloads` holds the array of each source that is no constant.
+        `payloads` holds the array of each source that is no constant; those at the positions
+        `clean` are known to hold no NaN.
         """
         kernels.subnormals.demand_subnormals()
         try:
-            return self._exactly(payloads) if self._exact else self._quickly(payloads)
+            return self._exactly(payloads, clean) if self._exact else self._quickly(payloads)
         except MemoryError:
             raise ExecutionError("the run needs more memory than this machine has") from None
 
@@ -89,9 +90,10 @@ class Schedule:
         count(self._services)
         return results
 
-    def _exactly(self, payloads: Mapping[int, Array]) -> list[Array]:
-        clean = kernels.subnormals.reports_invalid_operations()
-        if clean and not self._held_nan and not any(map(has_nan, payloads.values())):
+    def _exactly(self, payloads: Mapping[int, Array], clean: Container[int]) -> list[Array]:
+        reported = kernels.subnormals.reports_invalid_operations()
+        unknown = (array for index, array in payloads.items() if index not in clean)
+        if reported and not self._held_nan and not any(map(has_nan, unknown)):
             try:
                 with kernels.clean.raising():
                     results = self._run(payloads)

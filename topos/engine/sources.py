@@ -24,7 +24,7 @@ def source_payloads(
     network: Network,
     order: Iterable[int],
     parameters: Parameters | None,
-    feeds: Feeds,
+    feeds: Feeds | None,
     *,
     copy: bool,
 ) -> dict[int, Array]:
@@ -39,7 +39,7 @@ def source_payloads(
         raise FeedError(f"a run needs Parameters before its feeds, got {kind}")
     if parameters is not None and parameters._columns.origin != columns.origin:
         raise SymbolError("the parameters belong to another recording")
-    fed = _fed_arrays(network, feeds, copy=copy)
+    fed = {} if feeds is None else _fed_arrays(network, feeds, copy=copy)
     payloads = {}
     operands, forms = columns.operands, columns.forms
     for index in order:
@@ -64,7 +64,9 @@ def _fed_arrays(network: Network, feeds: Feeds, *, copy: bool) -> dict[int, Arra
     """Returns the feeds by position, each checked against its input."""
     columns, fed = network.columns, {}
     if not isinstance(feeds, Mapping):
-        raise FeedError(f"feeds map inputs to payloads, got {type(feeds).__name__}")
+        labels = [columns.labels.get(symbol.position, "x") for symbol in network.inputs()]
+        example = f"{{{labels[0]!r}: ...}}" if labels else "{}"
+        raise FeedError(f"feeds map inputs to payloads, as {example}, got {type(feeds).__name__}")
     for reference, payload in feeds.items():
         index = columns.resolve(reference, network.length)
         if not isinstance(columns.forms[index].operation, Input):

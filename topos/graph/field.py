@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, ItemsView, Iterator, Mapping
 from typing import Self
 
 from topos.errors import FeedError, ReadError, SymbolError
@@ -11,6 +11,9 @@ from topos.graph.symbol import Symbol
 from topos.reading import Number, Tensor
 
 __all__ = ["Field", "Gradients"]
+
+
+Reference = Symbol | str
 
 
 class Field:
@@ -58,7 +61,7 @@ class Field:
         """Returns the table with some entries replaced by payloads of the same type."""
         columns, changed = self._columns, self._payloads.copy()
         length, origin = len(columns.forms), columns.origin
-        for key, payload in payloads.items():
+        for key, payload in named_payloads(payloads):
             # A symbol of ours that has an entry needs no further look.
             if type(key) is Symbol and key.origin == origin and key.position in changed:
                 index = key.position
@@ -94,6 +97,14 @@ class Field:
 
 Gradients = Field
 """The field of a backward run: the derivative of its target with respect to each node."""
+
+
+def named_payloads(payloads: Mapping[Reference, Tensor]) -> ItemsView[Reference, Tensor]:
+    """Returns the payloads by symbol or name; raises `FeedError` for what is no mapping."""
+    if not isinstance(payloads, Mapping):
+        kind = type(payloads).__name__
+        raise FeedError(f"payloads go by name or symbol, as {{'w': ...}}, got {kind}")
+    return payloads.items()
 
 
 def demand_type(columns: Columns, index: int, payload: Tensor) -> None:

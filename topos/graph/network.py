@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy.typing as npt
 
 from topos.errors import FeedError, PhaseError, SymbolError
 from topos.graph.columns import Columns
-from topos.graph.field import demand_type
+from topos.graph.field import demand_type, named_payloads
 from topos.graph.node import Node, node_at
 from topos.graph.parameters import Parameters
 from topos.graph.symbol import Symbol
@@ -45,7 +45,8 @@ class Network:
         parameter that was recorded by its shape alone is given none.
         """
         columns, state = self.columns, {}
-        given = {self.symbol(key).position: own for key, own in (payloads or {}).items()}
+        pairs = () if payloads is None else named_payloads(payloads)
+        given = {self.symbol(key).position: own for key, own in pairs}
         for index in columns.sources(Parameter, self.length):
             source = columns.forms[index].operation
             assert isinstance(source, Parameter)
@@ -78,7 +79,7 @@ class Network:
 
         for declared in (roots, observe):
             # A symbol is a tuple and a name a sequence of letters: neither is meant.
-            if isinstance(declared, Symbol | str):
+            if isinstance(declared, Symbol | str) or not isinstance(declared, Iterable):
                 raise SymbolError(f"an entry takes sequences of symbols or names, got {declared!r}")
         symbols = tuple(map(self.symbol, roots)), tuple(map(self.symbol, observe))
         return BoundEntry(self, Entry(*symbols, backward, Numerics.of(numerics)))
@@ -88,7 +89,7 @@ class Network:
         # A door, as in `entry`.
         from topos.engine import forward
 
-        return forward(self, parameters, feeds or {})
+        return forward(self, parameters, feeds)
 
     def symbol(self, reference: Reference) -> Symbol:
         """Returns the symbol of a name, or the symbol itself once it is known to be ours."""

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
 from topos.errors import FeedError, SymbolError
+from topos.graph.columns import Columns
 from topos.graph.field import Field, demand_type
 from topos.graph.symbol import Symbol
+from topos.payload.kernels.clean import has_nan
 from topos.reading import Tensor
 
 if TYPE_CHECKING:
@@ -17,9 +19,23 @@ __all__ = ["Parameters"]
 
 
 class Parameters(Field):
-    """One payload a parameter of a network: an immutable state that each step replaces."""
+    """One payload a parameter of a network: an immutable state that each step replaces.
 
-    __slots__ = ()
+    Payloads are held in row-major order, as every run reads them.
+    """
+
+    __slots__ = ("_clean",)
+
+    def __init__(self, columns: Columns, payloads: Mapping[int, Tensor]) -> None:
+        super().__init__(columns, {index: own.row_major() for index, own in payloads.items()})
+        self._clean: frozenset[int] | None = None
+
+    def without_nan(self) -> frozenset[int]:
+        """Returns the positions of the payloads that hold no NaN, which are looked at once."""
+        if self._clean is None:
+            payloads = self._payloads.items()
+            self._clean = frozenset(at for at, own in payloads if not has_nan(own.numpy()))
+        return self._clean
 
     def step(self, gradients: Field, rule: Callable[[Tensor, Tensor], Tensor]) -> Parameters:
         """Returns the state in which each payload is `rule(payload, gradient)`."""

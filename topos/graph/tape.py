@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from _thread import get_ident
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Never
 
@@ -117,7 +117,7 @@ class Tape:
         The gradient of a named target with respect to a named value is named too: `dloss/dw`.
         """
         self._demand_open()
-        if isinstance(wrt, Value | Symbol | str):
+        if isinstance(wrt, Value | Symbol | str) or not isinstance(wrt, Iterable):
             raise SymbolError(f"differentiate takes a sequence of values to go by, got {wrt!r}")
         positions = [self.position(reference) for reference in wrt]
         return differentiate(self, self.position(target), positions)

@@ -7,7 +7,7 @@ from enum import Enum
 from typing import Any, Final
 
 from topos import Tape, Value, gelu, gelu_tanh, relu, silu
-from topos.neural.formula import R
+from topos.neural.formula import R, demand_reading
 from topos.neural.module import Visitor
 
 __all__ = ["Activation"]
@@ -30,6 +30,7 @@ class Activation(Enum):
 
     def __call__(self, value: R) -> R:
         """Returns the nonlinearity of every element."""
+        demand_reading(f"Activation.{self.name}", value)
         result: R = FORMULAS[self](value)
         return result
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final, TypeVar
@@ -10,6 +9,7 @@ from typing import Final, TypeVar
 from topos import Recordable, Symbol
 from topos.errors import ArgumentError
 from topos.neural.decay import Policy, demand_decays, every_parameter
+from topos.neural.formula import is_number
 from topos.neural.optimizer import Optimizer
 from topos.neural.schedule import LearningRate, demand_rate, rate
 
@@ -63,7 +63,7 @@ class AdamW(Optimizer):
     policy: Policy = every_parameter
 
     def __post_init__(self) -> None:
-        _demand_settings(self, self.weight_decay)
+        _demand_settings(self, self.weight_decay, self.policy)
 
     @property
     def slots(self) -> tuple[str, ...]:
@@ -101,11 +101,13 @@ def _direction(
     return (first / corrections[0]) / deviation, (first, second)
 
 
-def _demand_settings(rule: Adam | AdamW, weight_decay: float = 0.0) -> None:
+def _demand_settings(
+    rule: Adam | AdamW, weight_decay: float = 0.0, policy: Policy = every_parameter
+) -> None:
     optimizer = type(rule).__name__
     demand_rate(optimizer, rule.learning_rate)
-    demand_decays(optimizer, rule.betas, weight_decay)
-    if not 0.0 <= rule.epsilon < math.inf:
+    demand_decays(optimizer, rule.betas, weight_decay, policy)
+    if not is_number(rule.epsilon, 0.0):
         raise ArgumentError(
-            f"{optimizer} needs a finite epsilon of zero or more, got {rule.epsilon}"
+            f"{optimizer} needs a finite epsilon of zero or more, got {rule.epsilon!r}"
         )

@@ -34,7 +34,7 @@ def scaled_dot_product(queries: R, keys: R, values: R, mask: R | None = None) ->
     scores = (rows @ keys.transpose()) * (1.0 / math.sqrt(depth))
     if mask is not None:
         spread = _mask_for(mask, (batch, heads, length, extent)).reshape(scores.shape)
-        scores = spread.select(scores, MASKED.get(scores.element.name, -1e38))
+        scores = spread.select(scores, MASKED.get(scores.element.name, -math.inf))
     result = softmax(scores, -1) @ values
     return result.reshape((batch, heads, length, values.shape[-1]))
 

@@ -107,8 +107,8 @@ class BatchNorm:
     ) -> None:
         shape = (count("BatchNorm", "features", features),)
         self.epsilon = positive("BatchNorm", "an epsilon", epsilon)
-        self.scale: Symbol = tape.parameter(scale(shape, tape.element)).symbol
-        self.shift: Symbol = tape.parameter(shift(shape, tape.element)).symbol
+        self.scale: Symbol = init.recorded(tape, "BatchNorm", scale, shape)
+        self.shift: Symbol = init.recorded(tape, "BatchNorm", shift, shape)
 
     def express(self, tape: Tape, value: Value) -> Normalization:
         """Records `value` normalized by the statistics of its own batch."""

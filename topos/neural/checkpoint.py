@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 from topos import Parameters, Symbol, Tensor, TensorType
 from topos.errors import ArgumentError, FeedError, SymbolError
+from topos.neural.formula import given
 from topos.neural.matching import Match, Names, Place, Rename, Report, matched, named, places_of
 from topos.neural.optimizer import OptimizerState, Slot
 from topos.neural.tensor_file import TensorFile, opened, write_tensors
@@ -42,8 +43,10 @@ def save(
     saving fails or the process dies, the old one stands. Equal contents make equal files. Raises
     `SymbolError` for a state of another recording, `OSError` where the file cannot be written.
     """
-    text = dict(metadata or {})
-    if not all(isinstance(part, str) for pair in text.items() for part in pair):
+    text = {} if metadata is None else metadata
+    if not isinstance(text, Mapping) or not all(
+        isinstance(part, str) for pair in text.items() for part in pair
+    ):
         raise ArgumentError(f"metadata needs names and values of text, got {text!r}")
     _demand_beside(parameters, state)
     first: dict[Place, str] = {}
@@ -118,7 +121,11 @@ def _demand_none(path: str | PathLike[str], match: Match, faults: list[str], par
 
 
 def _demand_beside(parameters: Parameters, state: OptimizerState | None) -> None:
-    """Raises `SymbolError` where the state is not beside these parameters."""
+    """Raises `ArgumentError` for what is none, `SymbolError` for a state beside other ones."""
+    if not isinstance(parameters, Parameters):
+        raise ArgumentError(f"a checkpoint needs Parameters, got {given(parameters)}")
+    if state is not None and not isinstance(state, OptimizerState):
+        raise ArgumentError(f"a checkpoint needs an OptimizerState, got {given(state)}")
     for name, slot in ({} if state is None else state.slots).items():
         if slot._columns.origin != parameters._columns.origin:
             raise SymbolError(f"the state's slot {name!r} belongs to another recording")

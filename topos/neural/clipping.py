@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeVar
 
 from topos import Recordable, Symbol
 from topos.errors import ArgumentError
-from topos.neural.optimizer import Optimizer
+from topos.neural.formula import given, positive
+from topos.neural.optimizer import Optimizer, demand_optimizer
 from topos.neural.wide import in_element, spread, widest
 
 __all__ = ["Clipped", "clip_by_global_norm", "global_norm"]
@@ -38,6 +38,11 @@ def clip_by_global_norm(gradients: Mapping[K, R], limit: float) -> dict[K, R]:
 
     Below it every one keeps its bits (Pascanu et al., 2013, algorithm 1); a NaN is in all of them.
     """
+    if not isinstance(gradients, Mapping):
+        raise ArgumentError(
+            f"clip_by_global_norm needs a mapping such as dict(gradients.items()), got"
+            f" {given(gradients)}"
+        )
     norm = global_norm(list(gradients.values()))
     factor = norm.less(limit).select(1.0, limit / norm)
     return {key: own * spread(factor, own) for key, own in gradients.items()}
@@ -51,8 +56,8 @@ class Clipped(Optimizer):
     limit: float
 
     def __post_init__(self) -> None:
-        if not 0.0 < self.limit < math.inf:
-            raise ArgumentError(f"Clipped needs a positive finite limit, got {self.limit!r}")
+        demand_optimizer("Clipped", self.optimizer)
+        positive("Clipped", "a limit", self.limit)
 
     @property
     def slots(self) -> tuple[str, ...]:

@@ -74,10 +74,10 @@ class Conv2d:
         shape = (outputs, inputs, *pair("Conv2d", "a size", size))
         self.stride = pair("Conv2d", "a stride", stride)
         self.padding = pair("Conv2d", "padding", padding, least=0)
-        self.weights: Symbol = tape.parameter(weights(shape, tape.element)).symbol
+        self.weights: Symbol = init.recorded(tape, "Conv2d", weights, shape)
         self.bias: Symbol | None = None
         if bias is not None:
-            self.bias = tape.parameter(bias((outputs,), tape.element)).symbol
+            self.bias = init.recorded(tape, "Conv2d", bias, (outputs,))
 
     def express(self, tape: Tape, value: Value) -> Value:
         """Records the convolution of `value`."""

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Sequence
 
 from topos import Symbol, TensorType
 from topos.errors import ArgumentError
+from topos.neural.formula import is_number
 
 __all__ = ["Policy", "demand_decays", "every_parameter", "matrices"]
 
@@ -24,11 +24,23 @@ def matrices(_symbol: Symbol, type: TensorType) -> bool:
     return len(type.shape) > 1
 
 
-def demand_decays(optimizer: str, betas: Sequence[float], weight_decay: float = 0.0) -> None:
+def demand_decays(
+    optimizer: str,
+    betas: Sequence[float],
+    weight_decay: float = 0.0,
+    policy: Policy = every_parameter,
+) -> None:
     """Raises `ArgumentError` where moving averages or weights would not decay."""
-    if len(betas) != 2 or not all(0.0 <= beta < 1.0 for beta in betas):
-        raise ArgumentError(f"{optimizer} needs two betas from 0 to below 1, got {betas}")
-    if not 0.0 <= weight_decay < math.inf:
+    two = isinstance(betas, Sequence) and len(betas) == 2
+    if not two or not all(is_number(beta, 0.0, 1.0) for beta in betas):
         raise ArgumentError(
-            f"{optimizer} needs a finite weight decay of zero or more, got {weight_decay}"
+            f"{optimizer} needs two betas from 0 to below 1, as (0.9, 0.999), got {betas!r}"
+        )
+    if not is_number(weight_decay, 0.0):
+        raise ArgumentError(
+            f"{optimizer} needs a finite weight decay of zero or more, got {weight_decay!r}"
+        )
+    if not callable(policy):
+        raise ArgumentError(
+            f"{optimizer} needs a policy such as topos.matrices, got {type(policy).__name__}"
         )

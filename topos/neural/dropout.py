@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from topos import Element, Symbol, Tape, Tensor, Value
 from topos.errors import ShapeError
 from topos.neural import init
+from topos.neural.formula import demand_reading
 from topos.neural.module import Visitor
 
 __all__ = ["Dropout"]
@@ -37,6 +38,7 @@ class Dropout:
 
     def express(self, tape: Tape, value: Value) -> Value:
         """Records `value` times the mask; `value` has the shape of the mask."""
+        demand_reading("Dropout", value)
         if value.shape != self.shape:
             raise ShapeError(f"Dropout needs its own shape {self.shape}, got {value.shape}")
         return value * tape.value(self.mask)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from topos import Symbol, Tape, Value
+from topos.neural import init
 from topos.neural.formula import count
 from topos.neural.init import Initializer
 from topos.neural.module import Visitor
@@ -21,7 +22,7 @@ class Embedding:
 
     def __init__(self, tape: Tape, entries: int, features: int, *, table: Initializer) -> None:
         shape = count("Embedding", "entries", entries), count("Embedding", "features", features)
-        self.table: Symbol = tape.parameter(table(shape, tape.element)).symbol
+        self.table: Symbol = init.recorded(tape, "Embedding", table, shape)
 
     def express(self, tape: Tape, indices: Value) -> Value:
         """Records the rows that `indices` choose."""

@@ -17,6 +17,9 @@ __all__ = [
     "demand_features",
     "demand_floating",
     "demand_rank",
+    "demand_reading",
+    "given",
+    "is_number",
     "pair",
     "positive",
     "spread",
@@ -32,14 +35,36 @@ def spread(features: R, shape: Sequence[int], axis: int) -> R:
     return features.broadcast_along(others, [shape[place] for place in others])
 
 
+def demand_reading(name: str, value: object) -> None:
+    """Raises `ElementError` where `value` is neither a value of a tape nor a tensor."""
+    if not isinstance(value, Recordable):
+        raise ElementError(f"{name} needs a Value or a Tensor, got {given(value)}")
+
+
+def given(value: object) -> str:
+    """Returns what was given in the place of something else, for a message."""
+    called = getattr(value, "__name__", None)
+    if called is None:
+        return type(value).__name__
+    kind = "class" if isinstance(value, type) else "function"
+    return f"the {kind} {called}, which was not called"
+
+
+def is_number(value: object, least: float = -math.inf, below: float = math.inf) -> bool:
+    """Returns whether `value` is a finite number from `least` to below `below`."""
+    return isinstance(value, Real) and math.isfinite(value) and least <= float(value) < below
+
+
 def demand_rank(name: str, value: Recordable, axes: str) -> None:
     """Raises `ShapeError` where `value` has not the axes that `axes` names, commas between."""
+    demand_reading(name, value)
     if len(value.shape) != len(axes.split(", ")):
         raise ShapeError(f"{name} needs [{axes}], got {value.shape}")
 
 
 def demand_features(name: str, value: Recordable, wanted: int, axis: int = -1) -> None:
     """Raises `ShapeError` where `axis` of `value` has not the extent `wanted`."""
+    demand_reading(name, value)
     place = axis % len(value.shape) if axis < len(value.shape) and value.shape else -1
     if place < 0 or value.shape[place] != wanted:
         where = "a last axis" if axis == -1 else f"an axis {axis}"
@@ -48,6 +73,7 @@ def demand_features(name: str, value: Recordable, wanted: int, axis: int = -1) -
 
 def demand_floating(name: str, value: Recordable) -> None:
     """Raises `ElementError` where the element of `value` does not differentiate."""
+    demand_reading(name, value)
     if not value.element.differentiable:
         raise ElementError(f"{name} needs a floating element, got {value.element}")
 
@@ -75,6 +101,6 @@ def pair(
 
 def positive(name: str, what: str, number: float) -> float:
     """Returns `number` as a float above zero, or raises `ArgumentError`."""
-    if not isinstance(number, Real) or not 0.0 < number < math.inf:
+    if not is_number(number, 0.0) or not number:
         raise ArgumentError(f"{name} needs {what} above zero, finite, got {number!r}")
     return float(number)

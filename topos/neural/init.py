@@ -6,15 +6,14 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
-from numbers import Real
 from typing import Final, Protocol
 
 import numpy as np
 
-from topos import Element, Tensor, f32, f64
+from topos import Element, Symbol, Tape, Tensor, f32, f64
 from topos.errors import ArgumentError, ShapeError
 from topos.neural import stream
-from topos.neural.formula import count
+from topos.neural.formula import count, given, is_number
 
 __all__ = [
     "Initializer",
@@ -46,6 +45,21 @@ class Initializer(Protocol):
         """Returns the initializer of the same distribution with a seed of its own."""
 
 
+def demand_initializer(name: str, initializer: object) -> None:
+    """Raises `ArgumentError` for what is no initializer: one that makes them is none yet."""
+    parts = initializer, getattr(initializer, "split", None)
+    if isinstance(initializer, type) or not all(map(callable, parts)):
+        raise ArgumentError(
+            f"{name} needs an initializer such as init.xavier(1), got {given(initializer)}"
+        )
+
+
+def recorded(tape: Tape, name: str, initializer: Initializer, shape: Shape) -> Symbol:
+    """Records a parameter of a module called `name`, in the tape's element."""
+    demand_initializer(name, initializer)
+    return tape.parameter(initializer(shape, tape.element)).symbol
+
+
 @dataclass(frozen=True, slots=True)
 class _Drawn:
     """Numbers of a distribution whose measure may depend on the shape."""
@@ -72,7 +86,7 @@ class _Constant:
     def __call__(self, shape: Sequence[int], element: Element = f32) -> Tensor:
         extents = tuple(count("init", "extents", extent, least=0) for extent in shape)
         _demand_floating(element)
-        return Tensor(self.number, f64).convert(element).broadcast(extents)
+        return Tensor(self.number, element).broadcast(extents)
 
     def split(self, position: int) -> _Constant:
         return self
@@ -180,7 +194,7 @@ def _fans(name: str, shape: Shape) -> tuple[int, int]:
 
 
 def _finite(name: str, what: str, number: float, least: float = -math.inf) -> float:
-    if not isinstance(number, Real) or not math.isfinite(number) or number < least:
+    if not is_number(number, least):
         bound = "" if least == -math.inf else f" of {least} or more"
         raise ArgumentError(f"{name} needs {what}{bound}, finite, got {number!r}")
     return float(number)

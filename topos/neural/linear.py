@@ -52,10 +52,10 @@ class Linear:
         bias: Initializer | None = init.zeros,
     ) -> None:
         shape = count("Linear", "inputs", inputs), count("Linear", "outputs", outputs)
-        self.weights: Symbol = tape.parameter(weights(shape, tape.element)).symbol
+        self.weights: Symbol = init.recorded(tape, "Linear", weights, shape)
         self.bias: Symbol | None = None
         if bias is not None:
-            self.bias = tape.parameter(bias(shape[1:], tape.element)).symbol
+            self.bias = init.recorded(tape, "Linear", bias, shape[1:])
 
     def express(self, tape: Tape, value: Value) -> Value:
         """Records the layer on `value`; the formula is `affine`."""

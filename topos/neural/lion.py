@@ -31,7 +31,7 @@ class Lion(Optimizer):
 
     def __post_init__(self) -> None:
         demand_rate("Lion", self.learning_rate)
-        demand_decays("Lion", self.betas, self.weight_decay)
+        demand_decays("Lion", self.betas, self.weight_decay, self.policy)
 
     @property
     def slots(self) -> tuple[str, ...]:

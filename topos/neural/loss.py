@@ -6,7 +6,7 @@ import math
 
 from topos import Recordable, absolute, i32, i64, mean, relu
 from topos.errors import ElementError, ShapeError
-from topos.neural.formula import R, demand_floating
+from topos.neural.formula import R, demand_floating, demand_reading
 from topos.neural.wide import in_element, wide
 
 __all__ = ["bce_with_logits", "cross_entropy", "mse"]
@@ -24,6 +24,7 @@ def cross_entropy(logits: R, targets: R) -> R:
     if not logits.shape or 0 in logits.shape:
         raise ShapeError(f"cross_entropy needs [..., classes], none empty, got {logits.shape}")
     likelihoods = in_element(logits, wide(logits.element)).log_softmax(-1)
+    demand_reading("cross_entropy", targets)
     if targets.element in (i32, i64):
         taken = _labelled(likelihoods, targets)
     else:
@@ -71,6 +72,7 @@ def bce_with_logits(logits: R, targets: R) -> R:
 
 def _demand_alike(name: str, values: Recordable, targets: Recordable) -> None:
     demand_floating(name, values)
+    demand_reading(name, targets)
     if targets.element is not values.element:
         raise ElementError(f"{name} needs targets in {values.element}, got {targets.element}")
     if targets.shape != values.shape:

@@ -8,6 +8,7 @@ from typing import Final, NamedTuple
 
 from topos import Network, Symbol
 from topos.errors import ArgumentError
+from topos.neural.formula import given
 from topos.neural.module import Module, named_parameters
 from topos.neural.optimizer import OptimizerState
 from topos.neural.path import Path
@@ -110,7 +111,13 @@ def _pairs(names: Names) -> Iterable[tuple[Path | str, Symbol]]:
         return _own_names(names)
     if isinstance(names, Module):
         return named_parameters(names)
-    return names.items() if isinstance(names, Mapping) else names
+    pairs = names.items() if isinstance(names, Mapping) else names
+    several = list(pairs) if isinstance(pairs, Iterable) else [pairs]
+    if not all(isinstance(pair, tuple) and len(pair) == 2 for pair in several):
+        raise ArgumentError(
+            f"a checkpoint needs a module, a network, or names and symbols, got {given(names)}"
+        )
+    return several
 
 
 def _own_names(network: Network) -> list[tuple[str, Symbol]]:

@@ -9,9 +9,9 @@ from topos import Tape, Value
 from topos.errors import ShapeError
 from topos.neural import init
 from topos.neural.activation import Activation
-from topos.neural.init import Initializer
+from topos.neural.init import Initializer, demand_initializer
 from topos.neural.linear import Linear
-from topos.neural.module import Module, Visitor
+from topos.neural.module import Module, Visitor, demand_module
 
 __all__ = ["Mlp"]
 
@@ -35,8 +35,10 @@ class Mlp:
         bias: Initializer | None = init.zeros,
         activation: Module = Activation.TANH,
     ) -> None:
-        if len(widths) < 2:
-            raise ShapeError(f"Mlp needs two widths or more, got {tuple(widths)}")
+        if not isinstance(widths, Sequence) or len(widths) < 2:
+            raise ShapeError(f"Mlp needs two widths or more, got {widths!r}")
+        demand_module("Mlp between its layers", activation)
+        demand_initializer("Mlp", weights)
         self.activation = activation
         self.layers: tuple[Linear, ...] = tuple(
             Linear(tape, inputs, outputs, weights=weights.split(position), bias=bias)

@@ -8,9 +8,17 @@ from typing import Any, Protocol, runtime_checkable
 
 from topos import Symbol, Tape
 from topos.errors import ArgumentError, SymbolError
+from topos.neural.formula import given
 from topos.neural.path import Path, Segment
 
-__all__ = ["Module", "Visitor", "label", "named_parameters", "parameters"]
+__all__ = [
+    "Module",
+    "Visitor",
+    "demand_module",
+    "label",
+    "named_parameters",
+    "parameters",
+]
 
 
 @runtime_checkable
@@ -27,6 +35,13 @@ class Module(Protocol):
 
     def visit(self, visitor: Visitor) -> None:
         """Shows the visitor every parameter and every child, in an order that never changes."""
+
+
+def demand_module(name: str, module: object) -> None:
+    """Raises `ArgumentError` where `module` is none: a class that was not called is none yet."""
+    # A class has the methods of its modules.
+    if isinstance(module, type) or not isinstance(module, Module):
+        raise ArgumentError(f"{name} needs a module, got {given(module)}")
 
 
 class Visitor(ABC):
@@ -60,9 +75,7 @@ class Visitor(ABC):
         outer = self._path
         self._path = outer / segment
         try:
-            if not isinstance(module, Module):
-                kind = type(module).__name__
-                raise ArgumentError(f"{self._path} needs a module to visit, got {kind}")
+            demand_module(str(self._path), module)
             module.visit(self)
         finally:
             self._path = outer
@@ -97,6 +110,7 @@ def named_parameters(module: Module) -> list[tuple[Path, Symbol]]:
     A parameter that two modules share is there once for each path. Raises `SymbolError` where
     two parameters have the same path.
     """
+    demand_module("named_parameters", module)
     walk = _Collection()
     module.visit(walk)
     return list(walk.found.items())

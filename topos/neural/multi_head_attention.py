@@ -9,7 +9,7 @@ from topos.errors import ShapeError
 from topos.neural import init
 from topos.neural.attention import cache_step, causal_mask, scaled_dot_product
 from topos.neural.formula import R, count, demand_features, demand_rank, positive
-from topos.neural.init import Initializer
+from topos.neural.init import Initializer, demand_initializer
 from topos.neural.linear import Linear
 from topos.neural.module import Visitor
 from topos.neural.rotary import rotary_embedding
@@ -81,6 +81,7 @@ class MultiHeadAttention:
                 "MultiHeadAttention needs heads that divide features and groups that divide heads,"
                 f" got {features} features, {heads} heads and {self.groups} groups"
             )
+        demand_initializer("MultiHeadAttention", weights)
         self.causal = causal
         self.rotary = None if rotary is None else positive("MultiHeadAttention", "a base", rotary)
         shared = self.features // self.heads * self.groups

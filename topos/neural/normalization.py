@@ -70,8 +70,8 @@ class LayerNorm:
     ) -> None:
         shape = (count("LayerNorm", "features", features),)
         self.epsilon = positive("LayerNorm", "an epsilon", epsilon)
-        self.scale: Symbol = tape.parameter(scale(shape, tape.element)).symbol
-        self.shift: Symbol = tape.parameter(shift(shape, tape.element)).symbol
+        self.scale: Symbol = init.recorded(tape, "LayerNorm", scale, shape)
+        self.shift: Symbol = init.recorded(tape, "LayerNorm", shift, shape)
 
     def express(self, tape: Tape, value: Value) -> Value:
         """Records the normalization of `value`."""
@@ -102,7 +102,7 @@ class RmsNorm:
     ) -> None:
         shape = (count("RmsNorm", "features", features),)
         self.epsilon = positive("RmsNorm", "an epsilon", epsilon)
-        self.scale: Symbol = tape.parameter(scale(shape, tape.element)).symbol
+        self.scale: Symbol = init.recorded(tape, "RmsNorm", scale, shape)
 
     def express(self, tape: Tape, value: Value) -> Value:
         """Records the normalization of `value`."""

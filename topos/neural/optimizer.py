@@ -9,9 +9,10 @@ from typing import Generic, Protocol, TypeVar
 
 from topos import Field, Gradients, Parameters, Recordable, Symbol, Tensor, i32
 from topos.errors import ArgumentError
+from topos.neural.formula import given
 from topos.neural.wide import in_element, spread, wide, widest, zeros
 
-__all__ = ["Optimizer", "OptimizerState", "Progress", "Slot", "advance"]
+__all__ = ["Optimizer", "OptimizerState", "Progress", "Slot", "advance", "demand_optimizer"]
 
 R = TypeVar("R", bound=Recordable)
 
@@ -86,6 +87,8 @@ class Optimizer(Protocol):
 
     def start(self, parameters: Parameters) -> OptimizerState:
         """Returns the state before the first step: no steps, and zeros in every slot."""
+        if not isinstance(parameters, Parameters):
+            raise ArgumentError(f"start needs Parameters, got {given(parameters)}")
         blank = {symbol: zeros(payload.type) for symbol, payload in _trained(parameters)}
         slots = {name: Slot.beside(parameters, blank) for name in self.slots}
         return OptimizerState(Tensor(0, i32), slots)
@@ -109,6 +112,13 @@ class Optimizer(Protocol):
         tables = {name: Slot.beside(parameters, own) for name, own in after.slots.items()}
         replaced: dict[Symbol | str, Tensor] = dict(after.parameters.items())
         return parameters.with_payloads(replaced), OptimizerState(after.count, tables)
+
+
+def demand_optimizer(name: str, optimizer: object) -> None:
+    """Raises `ArgumentError` where `optimizer` is none: a class that was not called is none yet."""
+    parts = ("slots", "scalars", "update", "revised")
+    if isinstance(optimizer, type) or not all(hasattr(optimizer, part) for part in parts):
+        raise ArgumentError(f"{name} needs an optimizer such as Adam(1e-3), got {given(optimizer)}")
 
 
 def advance(

@@ -9,6 +9,7 @@ from typing import Final, Protocol, TypeVar
 
 from topos import Recordable, i32
 from topos.errors import ArgumentError
+from topos.neural.formula import is_number
 
 __all__ = [
     "LearningRate",
@@ -44,10 +45,9 @@ def rate(learning_rate: LearningRate, count: R) -> R:
 
 def demand_rate(name: str, learning_rate: LearningRate) -> None:
     """Raises `ArgumentError` where a learning rate is neither a schedule nor zero or more."""
-    fits = callable(learning_rate) or (
-        isinstance(learning_rate, int | float) and 0.0 <= learning_rate < math.inf
-    )
-    if not fits:
+    # Most classes can be called, and none of them is a schedule.
+    is_schedule = callable(learning_rate) and not isinstance(learning_rate, type)
+    if not is_schedule and not is_number(learning_rate, 0.0):
         raise ArgumentError(f"{name} needs a finite rate of zero or more, got {learning_rate!r}")
 
 
@@ -72,7 +72,7 @@ def staircase(start: float, every: int, *, factor: float) -> Schedule:
 
     It is `start * factor ** (count // every)`.
     """
-    if not 0.0 < factor < math.inf:
+    if not is_number(factor, 0.0) or not factor:
         raise ArgumentError(f"staircase needs a positive finite factor, got {factor!r}")
     demand_rate("staircase", start)
     return partial(_staircase, start=start, every=_steps("staircase", every), factor=factor)

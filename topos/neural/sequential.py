@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from topos import Tape, Value
 from topos.errors import ArgumentError
-from topos.neural.module import Module, Visitor
+from topos.neural.module import Module, Visitor, demand_module
 
 __all__ = ["Sequential"]
 
@@ -21,9 +21,7 @@ class Sequential:
 
     def __init__(self, *stages: Module) -> None:
         for position, stage in enumerate(stages):
-            # A class has the methods of its modules and is none; it was not called.
-            if isinstance(stage, type) or not isinstance(stage, Module):
-                raise ArgumentError(f"Sequential needs modules, got {stage!r} at {position}")
+            demand_module(f"Sequential at {position}", stage)
         if not stages:
             raise ArgumentError("Sequential needs one module or more, got none")
         self.stages: tuple[Module, ...] = stages

@@ -8,6 +8,7 @@ from typing import TypeVar
 
 from topos import Recordable, Symbol
 from topos.errors import ArgumentError
+from topos.neural.formula import is_number
 from topos.neural.optimizer import Optimizer
 from topos.neural.schedule import LearningRate, demand_rate, rate
 
@@ -30,8 +31,10 @@ class Sgd(Optimizer):
 
     def __post_init__(self) -> None:
         demand_rate("Sgd", self.learning_rate)
-        if not 0.0 <= self.momentum < 1.0:
+        if not is_number(self.momentum, 0.0, 1.0):
             raise ArgumentError(f"Sgd needs a momentum from 0 to below 1, got {self.momentum!r}")
+        if not isinstance(self.nesterov, bool):
+            raise ArgumentError(f"Sgd needs nesterov=True or False, got {self.nesterov!r}")
         if self.nesterov and not self.momentum:
             raise ArgumentError("Sgd needs a momentum for Nesterov's, got 0")
 

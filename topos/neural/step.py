@@ -8,8 +8,16 @@ from typing import Final
 
 from topos import Adjoints, Parameters, Run, Signature, Symbol, Tape, Tensor, Value, i32
 from topos.errors import ArgumentError, SymbolError
+from topos.neural.formula import given
 from topos.neural.matching import Names, named
-from topos.neural.optimizer import Optimizer, OptimizerState, Progress, Slot, advance
+from topos.neural.optimizer import (
+    Optimizer,
+    OptimizerState,
+    Progress,
+    Slot,
+    advance,
+    demand_optimizer,
+)
 from topos.neural.wide import zeros
 
 __all__ = ["RecordedStep", "record_step"]
@@ -100,6 +108,12 @@ def record_step(
     Two steps of one tape need two names.
     Raises `SymbolError`, the tape as it was, where what trains is no parameter or a name is taken.
     """
+    demand_optimizer("record_step", optimizer)
+    if isinstance(parameters, Value | Symbol | str) or not isinstance(parameters, Iterable):
+        raise ArgumentError(
+            "record_step needs a sequence of parameters, such as topos.parameters(module), got"
+            f" {given(parameters)}"
+        )
     trained = sorted({tape.position(each): each for each in parameters}.items())
     if not trained:
         raise ArgumentError("record_step needs one parameter or more, got none")

@@ -2,20 +2,26 @@
 
 from __future__ import annotations
 
+import math
 import numbers
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 import numpy.typing as npt
 
 from topos.errors import ElementError
 from topos.payload import kernels
-from topos.payload.element import Element, element_of, i64
+from topos.payload.element import Element, element_of
 from topos.payload.shape import Shape
 
-__all__ = ["frozen", "iota", "literal", "stored"]
+__all__ = ["ALIGNMENT", "aligned", "frozen", "iota", "literal", "row_major", "stored"]
 
 Array = npt.NDArray[Any]
+
+# XLA and IREE read memory at such an address in place.
+ALIGNMENT: Final = 64
+# Below this many bytes a copy costs a runtime less than the address costs here.
+SMALL: Final = 1 << 12
 
 
 def stored(
@@ -26,6 +32,8 @@ def stored(
     An array brings the element of its own dtype; Python numbers and lists take `default`. A given
     `element` must be the array's own, for nothing converts silently.
     """
+    if element is not None and not isinstance(element, Element):
+        raise ElementError(f"an element is an Element such as f32, got {element!r}")
     own = getattr(payload, "dtype", None)
     if own is None:
         chosen = default if element is None else element
@@ -33,7 +41,7 @@ def stored(
     chosen = element_of(own) if element is None else element
     if chosen.dtype != own:
         raise ElementError(f"a payload of {chosen} needs an array of {chosen.dtype}, got {own}")
-    return frozen(np.array(payload)), chosen
+    return _copied(np.asarray(payload)), chosen
 
 
 def _from_python(payload: npt.ArrayLike, element: Element) -> Array:
@@ -47,7 +55,7 @@ def _from_python(payload: npt.ArrayLike, element: Element) -> Array:
         raise ElementError(f"a payload of {element} needs numbers, got {payload!r}")
     if element.dtype.kind in "iu":
         _demand_fit("a payload", element, int(array.min()), int(array.max()))
-    return frozen(kernels.conversion.convert(array, element.dtype))
+    return _rounded("a payload", array, element)
 
 
 def literal(number: float | int, element: Element) -> Array:
@@ -55,11 +63,22 @@ def literal(number: float | int, element: Element) -> Array:
     if not isinstance(number, numbers.Integral):
         if not _is_float(element):
             raise ElementError(f"a literal beside {element} must be an integer, got {number!r}")
-        return frozen(kernels.conversion.convert(np.asarray(number, np.float64), element.dtype))
-    # An integer is exact as an i64, and a larger one is no literal of any element.
-    limit = element if element.dtype.kind in "iu" else i64
-    _demand_fit("a literal", limit, int(number), int(number))
-    return frozen(kernels.conversion.convert(np.asarray(number, np.int64), element.dtype))
+        return _rounded("a literal", np.asarray(number, np.float64), element)
+    if element.dtype.kind in "iu":
+        _demand_fit("a literal", element, int(number), int(number))
+    elif not -(2**63) <= number < 2**63:
+        raise ElementError(f"an integer beside {element} must fit i64, got {number}: write a float")
+    return _rounded("a literal", np.asarray(number, np.int64), element)
+
+
+def _rounded(what: str, numbers: Array, element: Element) -> Array:
+    """Returns numbers rounded once to an element; refuses one that would become infinite."""
+    array = kernels.conversion.convert(numbers, element.dtype)
+    if _is_float(element) and not np.isfinite(array).all():
+        lost = numbers[np.isfinite(numbers) & ~np.isfinite(array)]
+        if lost.size:
+            raise ElementError(f"{what} of {element} must fit it, got {lost.item(0)}")
+    return frozen(array)
 
 
 def _demand_fit(what: str, element: Element, least: int, greatest: int) -> None:
@@ -69,9 +88,37 @@ def _demand_fit(what: str, element: Element, least: int, greatest: int) -> None:
         raise ElementError(f"{what} of {element} must fit it, got {got}")
 
 
+def row_major(array: Array) -> Array:
+    """Returns `array` itself where its elements lie in row-major order, else a frozen copy."""
+    return array if array.flags.c_contiguous else _copied(array)
+
+
+def aligned(shape: tuple[int, ...], dtype: np.dtype[Any]) -> Array:
+    """Returns an uninitialized C-contiguous array at a multiple of 64 bytes.
+
+    It views the memory that it lies in.
+    """
+    size = math.prod(shape) * dtype.itemsize
+    memory = np.empty(size + ALIGNMENT, np.uint8)
+    start = -memory.ctypes.data % ALIGNMENT
+    return memory[start : start + size].view(dtype).reshape(shape)
+
+
 def iota(shape: Shape) -> Array:
     """Returns the i64 row-major position of each element of `shape`."""
     return frozen(np.arange(np.prod(shape, dtype=np.int64), dtype=np.int64).reshape(shape))
+
+
+def _copied(array: Array) -> Array:
+    """Returns a frozen copy in row-major order, placed for the runtimes where it is large."""
+    if array.nbytes < SMALL:
+        return frozen(np.array(array, order="C"))
+    copy = aligned(array.shape, array.dtype)
+    copy[...] = array
+    # A runtime takes over what nobody can write to, through what it views neither.
+    assert isinstance(copy.base, np.ndarray)
+    frozen(copy.base)
+    return frozen(copy)
 
 
 def frozen(array: Array) -> Array:

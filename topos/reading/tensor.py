@@ -10,7 +10,7 @@ import numpy.typing as npt
 from topos.errors import ElementError, ShapeError
 from topos.op import Array, Operation
 from topos.payload import Element, Shape, TensorType, f32, kernels
-from topos.payload.storage import iota, literal, stored
+from topos.payload.storage import iota, literal, row_major, stored
 from topos.reading.recordable import Number, Recordable
 
 __all__ = ["Tensor"]
@@ -20,7 +20,7 @@ class Tensor(Recordable):
     """An immutable tensor; its operators compute the oracle's bits.
 
     An array keeps the element of its dtype; Python numbers and lists take `element`, f32 unless
-    said otherwise. The payload is copied.
+    said otherwise. The payload is copied, in row-major order.
     """
 
     __slots__ = ("_array", "_element")
@@ -53,6 +53,11 @@ class Tensor(Recordable):
     def type(self) -> TensorType:
         """The shape and the element."""
         return TensorType(self._array.shape, self._element)
+
+    def row_major(self) -> Tensor:
+        """Returns this tensor where its elements lie in row-major order, else a copy that does."""
+        array = row_major(self._array)
+        return self if array is self._array else self.wrap(array, self._element)
 
     def fits(self, type: TensorType) -> bool:
         """Returns whether this is a tensor of `type`, without making one to compare."""

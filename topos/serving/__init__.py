@@ -45,6 +45,10 @@ __all__ = [
 ]
 
 
+def __dir__() -> list[str]:
+    return __all__
+
+
 def __getattr__(name: str) -> Any:
     # The command line and the workers know of serving without loading sessions.
     if name != "Session":
