@@ -135,8 +135,10 @@ def names_of(definitions: Iterable[Alias], resources: Resources) -> Names:
 
 def _size(value: Any, sizes: Mapping[str, int]) -> int:
     match value:
+        case Opaque(text) | OtherType(text):
+            return _size(text, sizes)
         case str():
-            return 1 + sum(sizes.get(name, 0) for name in _NAME.findall(value))
+            return max(1, sum(sizes.get(name, 0) for name in _NAME.findall(value)))
         case dict():
             return 1 + sum(_size(part, sizes) for part in value.values())
         case tuple():

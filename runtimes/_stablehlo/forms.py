@@ -22,6 +22,7 @@ from topos.runtimes._stablehlo.syntax import (
     Typed,
 )
 from topos.runtimes._stablehlo.tokens import integer, string, symbol
+from topos.runtimes._stablehlo.twins import MHLO, as_arrays, twin
 
 __all__ = ["RULES", "headed"]
 
@@ -50,7 +51,9 @@ def _generic(
     types: FunctionType,
 ) -> Sentence:
     merged = {**(properties or {}), **(attributes or {})}
-    name = name.update(value=string(name))
+    name = Token.new_borrow_pos(name.type, string(name), name)
+    if name.startswith(MHLO):
+        name, merged = _renamed(name), as_arrays(merged)
     stated = Types(*types)
     return Sentence(name, uses or (), (), merged, regions or (), stated, successors or ())
 
@@ -148,7 +151,7 @@ def _reduced_by_name(
     types: Types,
 ) -> Sentence:
     merged = {**(attributes or {}), **dict([attribute_of(name, *clause)])}
-    return Sentence(name, _operands(pairs), (applied,), merged, types=types)
+    return Sentence(name, _operands(pairs), (_renamed(applied),), merged, types=types)
 
 
 def _reduced_by_region(
@@ -246,11 +249,16 @@ def _sequence(*parts: Any) -> tuple[Any, ...]:
     return parts
 
 
-RULES: Final[Mapping[str, Callable[..., Any]]] = {
-    "generic": _generic,
-    "regions": _sequence,
-    "successors": _values,
-    "uses": _values,
+def _of_twin(form: Callable[..., Sentence]) -> Callable[..., Sentence]:
+    """Returns `form` for the name that an operation has in StableHLO."""
+    return lambda name, *parts: form(_renamed(name), *parts)
+
+
+def _renamed(name: Token) -> Token:
+    return name.update(value=twin(name.value)) if name.startswith(MHLO) else name
+
+
+_PRETTY: Final[Mapping[str, Callable[..., Sentence]]] = {
     "listed": _listed,
     "led": _led,
     "called": _called,
@@ -259,12 +267,19 @@ RULES: Final[Mapping[str, Callable[..., Any]]] = {
     "indirect": _indirect,
     "composed": _composed,
     "cast": _cast,
-    "valued": _valued,
     "emptied": _emptied,
     "scanned": _scanned,
     "reduced_by_name": _reduced_by_name,
     "reduced_by_region": _reduced_by_region,
     "looped": _looped,
+}
+RULES: Final[Mapping[str, Callable[..., Any]]] = {
+    **{name: _of_twin(form) for name, form in _PRETTY.items()},
+    "generic": _generic,
+    "regions": _sequence,
+    "successors": _values,
+    "uses": _values,
+    "valued": _valued,
     "items": _sequence,
     "ranged": _ranged,
     "clause": _clause,

@@ -59,9 +59,14 @@ def _parser() -> Lark:
         maybe_placeholders=True,
         propagate_positions=False,
         postlex=cast(Any, Watch()),
+        lexer_callbacks={"DIALECT": _of_stablehlo},
         # Lark calls whatever carries a rule's name; a Transformer is only the usual such object.
         transformer=cast(Any, callbacks),
     )
+
+
+def _of_stablehlo(token: Token) -> Token:
+    return token.update(value=token.value.replace("#mhlo", "#stablehlo", 1))
 
 
 def _spread(rule: Callable[..., Any]) -> Callable[[list[Any]], Any]:

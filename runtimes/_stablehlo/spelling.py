@@ -13,10 +13,22 @@ from topos.runtimes._stablehlo.clauses import CLAUSES, PHRASED, Clause
 from topos.runtimes._stablehlo.misread import MisreadError
 from topos.runtimes._stablehlo.syntax import Attributes, Dense, Operation, Region, Type
 
-__all__ = ["READ", "Group", "Sentence", "Types", "attribute_of", "operation_of", "sentence_of"]
+__all__ = [
+    "READ",
+    "Group",
+    "Sentence",
+    "Types",
+    "attribute_of",
+    "demand_read",
+    "operation_of",
+    "sentence_of",
+]
 
-# The dialects whose pretty forms are known; whatever else is written generically is kept.
-READ: Final = ("builtin.", "chlo.", "func.", "sdy.", "stablehlo.")
+# What is known of pretty forms: dialects and single operations. All generic forms are kept.
+READ: Final = (
+    *("builtin.", "chlo.", "func.", "sdy.", "stablehlo."),
+    *("arith.constant", "mhlo.return", "tensor.cast"),
+)
 
 
 # A name and how many results it stands for.
@@ -49,6 +61,7 @@ _CANONICAL: Final[Mapping[str, str]] = {
     "call": "func.call",
     "call_indirect": "func.call_indirect",
     "constant": "func.constant",
+    "mhlo.return": "stablehlo.return",
     "return": "func.return",
 }
 _KNOWN: Final[Mapping[str, Mapping[str, Clause]]] = {
@@ -58,7 +71,7 @@ _NO_CLAUSES: Final[Mapping[str, Clause]] = {}
 # As many results as operands, where a form lists types without an arrow; one has any other.
 _PAIRWISE: Final = frozenset({"stablehlo.optimization_barrier"})
 _WITHOUT_RESULT: Final = frozenset(
-    {"func.return", "mhlo.return", "sdy.return", "sdy.sharding_group", "stablehlo.return"}
+    {"func.return", "sdy.return", "sdy.sharding_group", "stablehlo.return"}
 )
 
 
@@ -84,11 +97,19 @@ def sentence_of(
     return Sentence(name, tuple(operands), tuple(words), {**attributes, **spelled}, types=types)
 
 
+def demand_read(name: Token) -> None:
+    """Refuses a pretty form of a dialect that has forms of its own."""
+    if "." in name and not name.startswith(READ):
+        reason = f"{name.value} is of a dialect that is not read"
+        raise UnsupportedError(reason, name.line or 0, name.column or 0)
+
+
 def attribute_of(name: Token, key: str, value: Any) -> tuple[str, Any]:
     """Returns the attribute that the clause `key = value` of the operation `name` spells."""
     clause = _KNOWN.get(name.value, _NO_CLAUSES).get(key)
     if clause is None:
-        if name.value.startswith(READ) and key not in PHRASED.get(name.value, ()):
+        demand_read(name)
+        if key not in PHRASED.get(name.value, ()):
             raise MisreadError(f"{name.value} is not written with {key} = ...", name)
         return key, value
     read = clause.read(value)
@@ -145,11 +166,8 @@ def _named(token: Token, groups: tuple[Group, ...], count: int) -> tuple[str, ..
     )
 
 
-def _unspelled(sentence: Sentence) -> Exception:
+def _unspelled(sentence: Sentence) -> MisreadError:
     name, word = sentence.name, sentence.words[0]
-    if not name.value.startswith(READ):
-        reason = f"{name.value} is of a dialect that is not read"
-        return UnsupportedError(reason, name.line or 0, name.column or 0)
     match word:
         case Token():
             shown = str(word)

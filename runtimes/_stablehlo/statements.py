@@ -13,7 +13,7 @@ from topos.runtimes._stablehlo.forms import headed
 from topos.runtimes._stablehlo.misread import MisreadError
 from topos.runtimes._stablehlo.module import Inner, Section, assemble, whole
 from topos.runtimes._stablehlo.phrases import phrased
-from topos.runtimes._stablehlo.spelling import Group, Sentence, Types, operation_of
+from topos.runtimes._stablehlo.spelling import Group, Sentence, Types, demand_read, operation_of
 from topos.runtimes._stablehlo.syntax import (
     Attributes,
     Block,
@@ -111,6 +111,7 @@ def _block(label: Token, arguments: Parameters | None, operations: Any) -> Block
 def _pretty_statement(
     results: tuple[Group, ...] | None, sentence: Sentence, location: str | None
 ) -> Operation:
+    demand_read(sentence.name)
     return operation_of(phrased(sentence), results or (), location or "")
 
 

@@ -36,7 +36,9 @@ _CONSTANTS: Final = frozenset({"arith.constant", "sdy.constant", "stablehlo.cons
 # What ends the block of an operation that holds regions, where that is its own.
 _COMPUTATIONS: Final = frozenset({"sdy.manual_computation", "sdy.named_computation"})
 # Operations of ours that are read and have no rule.
-_REFUSED: Final = frozenset({"func.call_indirect", "func.constant"})
+_REFUSED: Final = frozenset(
+    {"builtin.unrealized_conversion_cast", "func.call_indirect", "func.constant"}
+)
 # The share of a name that is right; every name shares its dialect with many others.
 _NEAR: Final = 0.85
 # The operations that hold regions; their rules say how many.

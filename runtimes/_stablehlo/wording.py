@@ -88,7 +88,9 @@ _BESIDE_OPERAND: Final = frozenset(
 _BESIDE_FUNCTIONS: Final = frozenset(
     {"ALIAS", "NAME", "RESOURCES", "STRING", "TYPE_ALIAS", "VALUE"}
 )
-_BESIDE_RETURN: Final = frozenset({"CALL", "CALL_INDIRECT", "CONSTANT", "STRING"})
+_BESIDE_RETURN: Final = frozenset(
+    {"ARITH", "CALL", "CALL_INDIRECT", "CONSTANT", "SHARDY", "STRING"}
+)
 _GROUPS: Final = (
     _Group("an attribute", _LITERAL, _COMPOUND | _TYPE),
     _Group("a number, a word, a string or a list", _CLAUSE, _BESIDE_CLAUSE),

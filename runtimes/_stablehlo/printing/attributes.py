@@ -33,7 +33,6 @@ __all__ = [
     "quoted",
     "referred",
     "spelled",
-    "valued",
 ]
 
 _KEY: Final = re.compile(r"[A-Za-z_][\w$.]*", re.ASCII)
@@ -128,17 +127,12 @@ def function_type(type: FunctionType) -> str:
 
 def _entry(key: str, value: Any) -> str:
     name = key if _KEY.fullmatch(key) else quoted(key)
-    return name if value == UNIT else f"{name} = {valued(value)}"
-
-
-def valued(value: Any) -> str:
-    """Returns the text of an attribute that stands alone, which tells the type of every number.
-
-    A list tells only that of the unusual ones.
-    """
+    if value == UNIT:
+        return name
+    # A dictionary tells the type of every number, a list only that of the unusual ones.
     type = _USUAL.get(value.__class__, "")
     text = _digits(value, "f64") if isinstance(value, float) else spelled(value)
-    return f"{text}{type}"
+    return f"{name} = {text}{type}"
 
 
 def _typed(value: Typed) -> str:

@@ -12,7 +12,6 @@ from topos.runtimes._stablehlo.printing.attributes import (
     dictionary,
     function_type,
     listed,
-    valued,
 )
 from topos.runtimes._stablehlo.printing.shardings import SHARDY_FORMS
 from topos.runtimes._stablehlo.printing.writer import Form, Writer, parameters, results_of
@@ -50,7 +49,8 @@ def _literal(writer: Writer, operation: Operation) -> bool:
     value = rest.pop("value", None)
     if not isinstance(value, bool | int | float | Typed | Dense) or value == UNIT:
         return False
-    text = valued(value)
+    # A constant stands here as it does in a dictionary.
+    text = dictionary({"": value})[len('{"" = ') : -1]
     type = "i1" if isinstance(value, bool) else text.rpartition(" : ")[2]
     if operation.operands or operation.regions or [*map(str, operation.result_types)] != [type]:
         return False
@@ -203,7 +203,6 @@ FORMS: Final[Mapping[str, Form]] = {
     "chlo.constant": _constant,
     "chlo.scan": _scan,
     "func.return": _return,
-    "mhlo.return": _return,
     "sdy.constant": _constant,
     "sdy.return": _return,
     "stablehlo.constant": _constant,

@@ -108,8 +108,9 @@ class Writer:
         if signature is None or head is None:
             return False
         type = self.type(operation)
-        if operation.operand_types is None and len(type.results) == 1:
-            # Where the text gave one type alone, it was enough.
+        alone = operation.operand_types is None and len(type.results) == 1
+        if alone and not operation.name.startswith("chlo."):
+            # Where the text gave one type alone, it was enough; CHLO states all of them.
             text = str(type.results[0])
         else:
             text = signature(type)

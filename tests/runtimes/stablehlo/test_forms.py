@@ -209,7 +209,7 @@ def test_results_may_go_without_a_name() -> None:
     assert only('%0, %1:2 = "x.y"() : () -> (i1, i1, i1)').results == ("%0", "%1#0", "%1#1")
 
 
-FOREIGN = ("arith.constant 0 : index", "shape.const_shape [6] : tensor<1xindex>", "cf.br ^bb1")
+FOREIGN = ("arith.addi %a, %b : index", "shape.const_shape [6] : tensor<1xindex>", "cf.br ^bb1")
 
 
 @pytest.mark.parametrize("line", FOREIGN)

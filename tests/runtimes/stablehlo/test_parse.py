@@ -174,7 +174,7 @@ def test_types_are_written_as_they_were_read() -> None:
 
 
 def test_crossed_lists_keep_their_sides() -> None:
-    read = only("%0 = x.y %a, dims = [0] x [1] : tensor<f32>")
+    read = only('%0 = "x.y"(%a) {dims = [0] x [1]} : (tensor<f32>) -> tensor<f32>')
     assert read.attributes["dims"] == Crossed(((0,), (1,)))
 
 
