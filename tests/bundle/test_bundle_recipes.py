@@ -6,16 +6,22 @@ import re
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
+import numpy as np
+import numpy.typing as npt
 import pytest
 
-from tests.bundle.bundled_models import attention, mlp, rewritten
+from tests.bundle.bundled_models import mlp, rewritten
 from tests.project.paths import ROOT
-from topos import Activation, bf16, f64
-from topos.bundle import export
+from topos import Activation, Tape, bf16, bool_, f16, f64, i32, i64
+from topos.bundle import deviation, export
+
+Array = npt.NDArray[Any]
 
 GUIDE = (ROOT / "docs" / "guides" / "export.md").read_text(encoding="utf-8")
 NEEDS = {"jax": ("jax", "safetensors"), "IREE": ("iree.compiler", "iree.runtime", "safetensors")}
+SHARE = r"(?ms)^def share\(.*?^    return max\(.*?$"
 BLOCKED = """
 import sys
 sys.modules["topos"] = None
@@ -64,11 +70,74 @@ def test_a_program_of_the_guide_agrees_with_the_oracle(name: str, tmp_path: Path
     assert [(each, place) for each, _, place in told] == [("scores", "inside")] * 2
 
 
-@pytest.mark.parametrize("element", [f64, bf16], ids=str)
-def test_it_takes_elements_of_any_width(name: str, element: object, tmp_path: Path) -> None:
-    plan = attention(element=bf16 if element is bf16 else f64)
-    told = answers(name, plan.export(tmp_path / "b").path, tmp_path)
-    assert [place for *_, place in told] == ["inside"] * 2
+def test_it_takes_results_of_every_kind(name: str, tmp_path: Path) -> None:
+    tape = Tape()
+    x, scale = tape.input(shape=[2, 3], name="x"), tape.input(shape=[], name="scale")
+    others = {
+        each: tape.input(shape=[2, 3], element=each, name=str(each))
+        for each in (f64, f16, bf16, i32, i64)
+    }
+    flag = tape.input(shape=[2, 3], element=bool_, name="flag")
+    none = tape.input(shape=[0, 3], name="none")
+    weights = tape.parameter(np.arange(9, dtype=np.float32).reshape(3, 3), name="weights")
+    results = {
+        **{f"{each} product": value * value for each, value in others.items()},
+        **{"product": x @ weights, "compared": x.greater(0.25), "chosen": flag.select(x, -x)},
+        **{"empty": none + none, "scalar": x.sum() * scale, "truth": x.sum().greater(0.0)},
+        **{
+            "zeros": x - x,
+            "no integers": others[i64] - others[i64],
+            "flags": flag.select(flag, flag),
+        },
+        **{"nothing": (x - x) / (x - x), "infinite": x.exp() / (x - x)},
+    }
+    for label, value in results.items():
+        value.named(label)
+    plan = tape.into_network().entry(list(results)).lower()
+    sample = {
+        "i32": np.array([[1, 2, 3], [-4, 2**15, 6]], np.int32),
+        "i64": np.array([[1, 2, 3], [-4, 2**31, 6]]),
+        "flag": np.array([[True, False, True], [False, False, True]]),
+    }
+    told = answers(name, plan.export(tmp_path / "b", samples=[sample]).path, tmp_path)
+    assert [(each, place) for each, _, place in told] == [(each, "inside") for each in results]
+
+
+NAN = np.array([1, np.nan, 2], np.float32)
+PAIRS: dict[str, tuple[Array, Array]] = {
+    "equal flags": (np.array([True, False]), np.array([True, False])),
+    "other flags": (np.array([True, False]), np.array([False, False])),
+    "no flag": (np.array([False]), np.array([True])),
+    "empty": (np.zeros((0, 3), np.float32), np.zeros((0, 3), np.float32)),
+    "zeros": (np.zeros(3, bf16.dtype), np.zeros(3, bf16.dtype)),
+    "zeros and not": (np.zeros(3, np.float16), np.full(3, 1e-3, np.float16)),
+    "signs of zero": (np.zeros(3, np.float32), -np.zeros(3, np.float32)),
+    "integers": (np.array([3, -4]), np.array([3, -2])),
+    "large integers": (np.array([2**62, 1]), np.array([2**62 + 1, 1])),
+    "the least integer": (np.array([-(2**63)]), np.array([2**63 - 1])),
+    "unsigned": (np.array([1, 200], np.uint8), np.array([3, 200], np.uint8)),
+    "bf16": (np.array([1, 2], bf16.dtype), np.array([1, 2.03125], bf16.dtype)),
+    "f16": (np.array([1, 60000], np.float16), np.array([-60000, 60000], np.float16)),
+    "a scalar": (np.array(4.0, np.float32), np.array(5.0, np.float32)),
+    "NaN": (NAN, NAN.copy()),
+    "NaN and more": (NAN, NAN + np.float32(0.5)),
+    "NaN and none": (NAN, np.nan_to_num(NAN)),
+    "infinity": (np.array([np.inf, 1]), np.array([np.inf, 1.5])),
+    "signs of infinity": (np.array([np.inf, 1]), np.array([-np.inf, 1])),
+    "infinity and none": (np.array([1.0, 1]), np.array([np.inf, 1])),
+    "shapes": (np.ones((1, 2)), np.ones(2)),
+    "elements": (np.ones(2), np.ones(2, np.float32)),
+}
+
+
+@pytest.mark.parametrize("pair", PAIRS)
+def test_its_share_is_the_deviation_of_a_check(pair: str) -> None:
+    own = {found[0] for each in NEEDS if (found := re.search(SHARE, recipe(each)))}
+    (text,) = own
+    scope: dict[str, Any] = {"np": np}
+    exec(text, scope)
+    oracle, answer = PAIRS[pair]
+    assert float(scope["share"](oracle, answer)) == pytest.approx(deviation(oracle, answer))
 
 
 def test_it_tells_wrong_weights(name: str, tmp_path: Path) -> None:
