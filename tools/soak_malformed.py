@@ -89,7 +89,8 @@ def _texts(headers: Mapping[str, str]) -> Iterator[Malformed]:
         "nested deeply": b"[" * DEEP,
         "nested deeply inside": b'{"inputs": ' + b"[" * DEEP,
         "bytes after the end": json.dumps(_whole()).encode() + b"x",
-        "NaN": json.dumps(_whole(data=[float("nan")] * SIZE)).encode(),
+        "NaN": json.dumps({"id": float("nan"), **_whole()}).encode(),
+        "-NaN": json.dumps(_whole()).encode().replace(b"0.5", b"-NaN", 1),
         "a byte order mark": b"\xef\xbb\xbf" + json.dumps(_whole()).encode(),
     }
     for name, text in texts.items():
@@ -222,5 +223,8 @@ def _no_http() -> Iterator[Malformed]:
         b"POST /v2 HTTP/1.1\r\nhost: a\r\ncontent-length: 1\r\ncontent-length: 2\r\n\r\nab",
         b"POST /v2 HTTP/1.1\r\nhost: a\r\ntransfer-encoding: chunked\r\n\r\nmany\r\n",
         b"GET /v2 HTTP/1.1\r\nno colon\r\n\r\n",
+        b"GET /v2 HTTP/1.1\r\n\r\n",
+        b"GET /v2 HTTP/1.1\r\nhost: a\r\nhost: b\r\n\r\n",
+        b"POST /v2 HTTP/1.1\r\nhost: a\r\ntransfer-encoding: gzip, chunked\r\n\r\n0\r\n\r\n",
     ):
         yield Malformed(f"no HTTP: {text[:40]!r}", text, "")

@@ -1,4 +1,4 @@
-"""What tests of sessions share: a small bundle, a folder of two, and a session that serves one."""
+"""What tests of sessions and servers share: small bundles, and a session that serves one."""
 
 from __future__ import annotations
 
@@ -15,6 +15,14 @@ from topos.serving import Session
 def bundle(tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("bundles") / "mlp"
     exported_mlp(path, rows=(1, 4))
+    return path
+
+
+@pytest.fixture(scope="session")
+def two_rows(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A bundle for calls of one row and of two, which nobody may change."""
+    path = tmp_path_factory.mktemp("two rows") / "mlp"
+    exported_mlp(path, rows=(1, 2))
     return path
 
 

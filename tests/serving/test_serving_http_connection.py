@@ -7,13 +7,14 @@ import gzip
 import socket
 import time
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 from uvicorn.server import ServerState
 
-from tests.serving.serving_bundles import exported_mlp, truth
+from tests.serving.serving_bundles import truth
 from tests.serving.serving_http import (
     SECONDS,
     Server,
@@ -43,10 +44,8 @@ LIMITS = Limits(
 
 
 @pytest.fixture(scope="module")
-def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
-    bundle = tmp_path_factory.mktemp("connection") / "mlp"
-    exported_mlp(bundle, rows=(1, 2))
-    with running([bundle], limits=LIMITS) as server:
+def server(two_rows: Path) -> Iterator[Server]:
+    with running([two_rows], limits=LIMITS) as server:
         yield server
 
 

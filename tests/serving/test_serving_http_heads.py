@@ -6,11 +6,12 @@ import asyncio
 import json
 import time
 from collections.abc import Iterator
+from pathlib import Path
 
 import numpy as np
 import pytest
 
-from tests.serving.serving_bundles import exported_mlp, truth
+from tests.serving.serving_bundles import truth
 from tests.serving.serving_http import (
     Server,
     binary,
@@ -31,10 +32,8 @@ LIMITS = Limits(head_bytes=8_000, head_seconds=0.4, connections=12)
 
 
 @pytest.fixture(scope="module")
-def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
-    bundle = tmp_path_factory.mktemp("heads") / "mlp"
-    exported_mlp(bundle, rows=(1, 2))
-    with running([bundle], limits=LIMITS) as server:
+def server(two_rows: Path) -> Iterator[Server]:
+    with running([two_rows], limits=LIMITS) as server:
         yield server
 
 

@@ -7,12 +7,12 @@ import json
 import socket
 import time
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
-from tests.serving.serving_bundles import exported_mlp
 from tests.serving.serving_http import (
     Server,
     closed,
@@ -34,10 +34,8 @@ UPGRADE = {"connection": "Upgrade, HTTP2-Settings", "upgrade": "h2c"}
 
 
 @pytest.fixture(scope="module")
-def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
-    bundle = tmp_path_factory.mktemp("messages") / "mlp"
-    exported_mlp(bundle, rows=(1, 2))
-    with running([bundle], limits=LIMITS, token="secret") as server:
+def server(two_rows: Path) -> Iterator[Server]:
+    with running([two_rows], limits=LIMITS, token="secret") as server:
         yield server
 
 

@@ -8,11 +8,11 @@ import socket
 import time
 from collections.abc import Iterator
 from contextlib import suppress
+from pathlib import Path
 
 import numpy as np
 import pytest
 
-from tests.serving.serving_bundles import exported_mlp
 from tests.serving.serving_http import SECONDS, Server, ask, exchanged, infer, request, running
 from topos.serving import ModelPort, ModelStatus, RequestError, TooLargeError
 from topos.serving.http import Limits
@@ -28,10 +28,8 @@ MODEL = ModelStatus("m", "1", True, "", True, (1, 2), (PORT,), (PORT,), "interpr
 
 
 @pytest.fixture(scope="module")
-def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
-    bundle = tmp_path_factory.mktemp("sizes") / "mlp"
-    exported_mlp(bundle, rows=(1, 2))
-    with running([bundle], limits=LIMITS) as server:
+def server(two_rows: Path) -> Iterator[Server]:
+    with running([two_rows], limits=LIMITS) as server:
         yield server
 
 

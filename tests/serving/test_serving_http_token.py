@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from pathlib import Path
 
 import numpy as np
 import pytest
 
-from tests.serving.serving_bundles import exported_mlp
 from tests.serving.serving_http import (
     Server,
     ask,
@@ -23,10 +23,8 @@ INFER = "/v2/models/mlp/infer"
 
 
 @pytest.fixture(scope="module")
-def guarded(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
-    bundle = tmp_path_factory.mktemp("token") / "mlp"
-    exported_mlp(bundle, rows=(1, 2))
-    with running([bundle], token="right.token==") as server:
+def guarded(two_rows: Path) -> Iterator[Server]:
+    with running([two_rows], token="right.token==") as server:
         yield server
 
 
