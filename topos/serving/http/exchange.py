@@ -54,10 +54,12 @@ def joined(fields: Sequence[tuple[bytes, bytes]]) -> dict[bytes, bytes]:
     That is what they mean (RFC 9110, section 5.3), and what a header of one value refuses.
     """
     headers = dict(fields)
-    if len(headers) < len(fields):
-        for name in headers:
-            headers[name] = b", ".join(value for each, value in fields if each == name)
-    return headers
+    if len(headers) == len(fields):
+        return headers
+    values: dict[bytes, list[bytes]] = {}
+    for name, value in fields:
+        values.setdefault(name, []).append(value)
+    return {name: b", ".join(those) for name, those in values.items()}
 
 
 def demand_message(version: str, headers: Mapping[bytes, bytes]) -> None:
