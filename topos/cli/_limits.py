@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from argparse import ArgumentParser, ArgumentTypeError, Namespace
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from topos.errors import ArgumentError
@@ -19,36 +20,37 @@ LONGEST: Final = 1e8
 
 
 class Limit(NamedTuple):
-    """A flag, the field of `Settings` or `Limits` that it sets, and its default."""
+    """A flag, the field of `Settings` or `Limits` that it sets, its unit, and its default."""
 
     flag: str
     field: str
+    unit: str
     default: float
     meaning: str
 
 
-# Those of `Settings` first, then those of `Limits`; a default that is no integer is a time.
+# A default that is no integer takes a fraction, too.
 SETTINGS: Final = (
-    Limit("--deadline", "deadline", 30.0, "for a request that sets no deadline"),
-    Limit("--max-delay", "max_delay", 0.0, "that a request waits for others to share its call"),
-    Limit("--start-time", "start_seconds", 120.0, "for a worker to load and compile its bundle"),
-    Limit("--call-time", "call_seconds", 30.0, "for one call of the model; then its worker ends"),
-    Limit("--max-body", "max_bytes", 64 * MIB, "bytes of a request, also decompressed"),
-    Limit("--max-rows", "max_rows", 4096, "rows of a request"),
-    Limit("--queue", "queue_requests", 1024, "requests that may wait for a model"),
-    Limit("--queue-bytes", "queue_bytes", 256 * MIB, "bytes of the requests that wait for a model"),
-    Limit("--attempts", "attempts", 2, "calls for a request whose worker ended"),
+    Limit("--deadline", "deadline", "SECONDS", 30.0, "for a request that sets no deadline"),
+    Limit("--max-delay", "max_delay", "SECONDS", 0.0, "to wait for others to share a call"),
+    Limit("--start-time", "start_seconds", "SECONDS", 120.0, "for a worker to load its bundle"),
+    Limit("--call-time", "call_seconds", "SECONDS", 30.0, "for one call of the model"),
+    Limit("--max-body", "max_bytes", "BYTES", 64 * MIB, "of a request, also decompressed"),
+    Limit("--max-rows", "max_rows", "ROWS", 4096, "of a request"),
+    Limit("--queue", "queue_requests", "REQUESTS", 1024, "that may wait for a model"),
+    Limit("--queue-bytes", "queue_bytes", "BYTES", 256 * MIB, "that may wait for a model"),
+    Limit("--attempts", "attempts", "COUNT", 2, "of calls for a request whose worker ended"),
 )
 LIMITS: Final = (
-    Limit("--max-deadline", "deadline", 300.0, "that a request may set as its deadline"),
-    Limit("--head-time", "head_seconds", 10.0, "for request line and headers to arrive"),
-    Limit("--body-time", "body_seconds", 30.0, "for a body to arrive"),
-    Limit("--keep-alive", "keep_alive_seconds", 75, "seconds that an idle connection stays open"),
-    Limit("--drain", "drain_seconds", 30.0, "to answer what is under way at the end"),
-    Limit("--linger", "linger_seconds", 0.0, "to serve on after SIGTERM, not ready"),
-    Limit("--max-json", "json_bytes", 16 * MIB, "bytes of JSON of a request"),
-    Limit("--max-head", "head_bytes", 64 * 2**10, "bytes of request line and headers"),
-    Limit("--connections", "connections", 1000, "connections at once"),
+    Limit("--max-deadline", "deadline", "SECONDS", 300.0, "that a request may set at most"),
+    Limit("--head-time", "head_seconds", "SECONDS", 10.0, "for a request's headers to arrive"),
+    Limit("--body-time", "body_seconds", "SECONDS", 30.0, "for a body to arrive"),
+    Limit("--keep-alive", "keep_alive_seconds", "SECONDS", 75, "that a connection may be idle"),
+    Limit("--drain", "drain_seconds", "SECONDS", 30.0, "to answer what is under way at the end"),
+    Limit("--linger", "linger_seconds", "SECONDS", 0.0, "to serve on after SIGTERM, not ready"),
+    Limit("--max-json", "json_bytes", "BYTES", 16 * MIB, "of the JSON of a request"),
+    Limit("--max-head", "head_bytes", "BYTES", 64 * 2**10, "of the headers of a request"),
+    Limit("--connections", "connections", "COUNT", 1000, "at once"),
 )
 # These may be none at all.
 ZERO: Final = ("--max-delay", "--linger")
@@ -58,20 +60,21 @@ def add_limits(parser: ArgumentParser) -> None:
     """Adds a flag for each limit."""
     group = parser.add_argument_group("limits")
     for limit in (*SETTINGS, *LIMITS):
-        is_time = isinstance(limit.default, float)
-        kind = whole if not is_time else _seconds_or_none if limit.flag in ZERO else _seconds
+        kind: Callable[[str], float] = whole
+        if isinstance(limit.default, float):
+            kind = _seconds_or_none if limit.flag in ZERO else _seconds
         group.add_argument(
             limit.flag,
-            metavar="SECONDS" if is_time else "COUNT",
+            metavar=limit.unit,
             type=kind,
             default=limit.default,
-            help=f"{limit.meaning}; default: %(default)s",
+            help=f"{limit.meaning}; default: {limit.default:.10g}",
         )
     group.add_argument(
         "--max-buffered",
-        metavar="COUNT",
+        metavar="BYTES",
         type=whole,
-        help=f"bytes of all bodies held at once; default: {BUFFERED}, or twice --max-body",
+        help=f"of all bodies held at once; default: {BUFFERED}, or twice --max-body",
     )
     group.add_argument("--no-batching", action="store_true", help="run every request by itself")
     group.add_argument(
