@@ -75,7 +75,7 @@ def called(
     async def send(message: Any) -> None:
         sent.append(message)
 
-    scope = {"type": "http", "method": method, "path": path, "headers": []}
+    scope = {"type": "http", "http_version": "1.0", "method": method, "path": path, "headers": []}
     asyncio.run(application(scope, receive, send))
     assert application.in_flight == application.inferences.under_way == 0
     start, body = sent
