@@ -12,17 +12,13 @@ import numpy as np
 import numpy.typing as npt
 
 from topos.runtimes._stablehlo.chlo.complex_inverse import extended, joined
-from topos.runtimes._stablehlo.chlo.constants import LN_TWO
-from topos.runtimes._stablehlo.chlo.hyperbolic import sinh_cosh
-from topos.runtimes._stablehlo.chlo.wide import Wide, constant, exponential, sine_cosine, where
+from topos.runtimes._stablehlo.chlo.hyperbolic import scaled_pair, sinh_cosh
+from topos.runtimes._stablehlo.chlo.wide import Wide, exponential, sine_cosine, where
 
 __all__ = ["cosh", "sinh", "square", "tan"]
 
 Array = npt.NDArray[Any]
 
-_FAR: Final = 600.0
-_END: Final = 900.0
-_SHIFT: Final = 300
 # From here on tanh is 1 and e**-2y below 2**-115 of it.
 _LEVEL: Final = 40.0
 
@@ -63,13 +59,8 @@ def _signed(array: Array, first: Array, second: Array) -> Array:
 
 
 def _scaled(magnitude: Array) -> tuple[Wide, Wide, Array]:
-    """Returns sinh x and cosh x over a power of two, and that power: only the whole overflows."""
-    far = magnitude > _FAR
-    sine, cosine = sinh_cosh(np.where(far, 1.0, magnitude))
-    exponent = Wide(np.where(far, np.minimum(magnitude, _END), _FAR))
-    large = exponential(exponent - constant(LN_TWO) * float(_SHIFT + 1))
-    scale = np.where(far, 2.0**_SHIFT, 1.0)
-    return where(far, large, sine), where(far, large, cosine), scale
+    (sine, scale), (cosine, _) = (scaled_pair(magnitude, side) for side in (0, 1))
+    return sine, cosine, scale
 
 
 def tan(values: Array) -> Array:

@@ -11,6 +11,7 @@ from typing import Any, Final
 import numpy as np
 import numpy.typing as npt
 
+from topos.payload.kernels import maps
 from topos.payload.kernels.double_double import two_product
 from topos.payload.kernels.maps_wide import Enclosure, scaled_ends
 from topos.payload.kernels.refined_expansion import refined_expansion
@@ -96,7 +97,7 @@ def _inverse(magnitude: Array) -> Array:
     """
     guess = _guess(magnitude)
     for _ in range(3):
-        newton = (_erf(guess) - magnitude).head / (TWO_OVER_ROOT_PI[0] * np.exp(-guess * guess))
+        newton = (_erf(guess) - magnitude).head / (TWO_OVER_ROOT_PI[0] * maps.exp(-guess * guess))
         guess = guess - newton / (1.0 + guess * newton)
     return guess
 
@@ -106,7 +107,7 @@ def _guess(magnitude: Array) -> Array:
 
     Source: Winitzki, A handy approximation for the error function and its inverse (2008).
     """
-    logarithm = np.log1p(-magnitude) + np.log1p(magnitude)
+    logarithm = maps.log1p(-magnitude) + maps.log1p(magnitude)
     factor = 0.147
     middle = 2.0 / (np.pi * factor) + 0.5 * logarithm
     return np.sqrt(np.sqrt(middle * middle - logarithm / factor) - middle)

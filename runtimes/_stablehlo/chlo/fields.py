@@ -1,19 +1,20 @@
-"""Fields: the two kinds of numbers that a formula runs on, float64 arrays and wide numbers."""
+"""Fields: the kinds of numbers that a formula runs on, float64 arrays and wide numbers."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final
 
 import numpy as np
 import numpy.typing as npt
 
+from topos.payload.kernels import maps
 from topos.payload.kernels.pairs import Constant
 from topos.runtimes._stablehlo.chlo import wide
 from topos.runtimes._stablehlo.chlo.wide import Wide
 
-__all__ = ["PLAIN", "WIDE", "Field", "Piece", "piecewise"]
+__all__ = ["PLAIN", "ROUNDED", "WIDE", "Field", "Piece", "piecewise"]
 
 Array = npt.NDArray[Any]
 # A float64 array in the plain field, a wide number in the other; both have the same operators.
@@ -48,6 +49,10 @@ def _sine_cosine(array: Array) -> tuple[Array, Array]:
     return np.sin(array), np.cos(array)
 
 
+def _rounded_sine_cosine(array: Array) -> tuple[Array, Array]:
+    return maps.sin(array), maps.cos(array)
+
+
 PLAIN: Final = Field(
     of=_itself,
     constant=_head,
@@ -58,6 +63,14 @@ PLAIN: Final = Field(
     sine_cosine=_sine_cosine,
     where=np.where,
     value=_itself,
+)
+# The same with maps that have one result on every machine.
+ROUNDED: Final = replace(
+    PLAIN,
+    logarithm=maps.ln,
+    log1p=maps.log1p,
+    exponential=maps.exp,
+    sine_cosine=_rounded_sine_cosine,
 )
 WIDE: Final = Field(
     of=Wide,

@@ -15,14 +15,17 @@ import numpy.typing as npt
 
 from topos.payload.kernels.double_double import two_product, two_sum
 from topos.payload.kernels.maps_logarithm import raised_subnormals
+from topos.payload.kernels.maps_wide import Ends, ends
 from topos.payload.kernels.pairs import Constant, Pair, pair_product, pair_quotient, pair_sum
 from topos.payload.kernels.refined_circular import refined_circular
 from topos.payload.kernels.refined_exponential import expm1_pair, exponential_pair
 from topos.payload.kernels.refined_logarithm import logarithm_pair
 
 __all__ = [
+    "ERROR",
     "Wide",
     "constant",
+    "enclosed",
     "expm1",
     "exponential",
     "log1p",
@@ -37,6 +40,8 @@ Array = npt.NDArray[Any]
 _TINY: Final = 2.0**-30
 _SMALL: Final = 2.0**-18
 _QUARTER_TURN: Final = 128
+# Many times what the formulas lose.
+ERROR: Final = 2.0**-88
 
 
 class Wide:
@@ -94,6 +99,13 @@ class Wide:
     def put(self, lanes: Array, part: Wide) -> None:
         """Writes `part` where the mask `lanes` holds; both arrays must be this number's own."""
         self.head[lanes], self.tail[lanes] = part.head, part.tail
+
+
+def enclosed(number: Wide, known: Array, results: Array, error: Array | None = None) -> Ends:
+    """Returns the ends of an enclosure of what `number` stands for; `results` where `known`."""
+    error = np.abs(number.head) * ERROR if error is None else error
+    low, high = ends(number.head, number.tail, error)
+    return np.where(known, results, low), np.where(known, results, high)
 
 
 def constant(pair: Constant) -> Wide:

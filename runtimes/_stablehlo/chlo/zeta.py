@@ -94,7 +94,9 @@ def _positive(field: Field, orders: Array, exponents: Array, starts: Array) -> A
     # Sums that end up subnormal are computed at a scale where they are not.
     deep = np.where(size < -_DEEP, _LIFT, 0.0)
     offset = offset + field.of(deep) * field.constant(LN_TWO)
-    total = field.value(_sum(field, offset, exponent, start)) * np.exp2(-deep)
+    total = field.value(_sum(field, offset, exponent, start)) * np.where(
+        deep > 0.0, 2.0**-_LIFT, 1.0
+    )
     alone = (size > _ALONE) & (starts < 1.0)
     return np.where(alone, field.value(field.exponential(first)), total)
 

@@ -2,9 +2,17 @@
 
 from topos.runtimes._stablehlo.custom_calls.call import CustomCall, CustomKernel
 from topos.runtimes._stablehlo.custom_calls.registry import (
+    check_of,
     is_shipped,
     kernel_of,
     register_custom_call,
 )
 
-__all__ = ["CustomCall", "CustomKernel", "is_shipped", "kernel_of", "register_custom_call"]
+__all__ = [
+    "CustomCall",
+    "CustomKernel",
+    "check_of",
+    "is_shipped",
+    "kernel_of",
+    "register_custom_call",
+]

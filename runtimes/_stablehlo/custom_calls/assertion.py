@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
+import numpy as np
 import numpy.typing as npt
 
 from topos.errors import ExecutionError
-from topos.runtimes._stablehlo.custom_calls.call import CustomCall, CustomKernel
+from topos.runtimes._runtime import ArrayType
+from topos.runtimes._stablehlo.custom_calls.call import CustomCall
+from topos.runtimes._stablehlo.custom_calls.forms import Target
 
 __all__ = ["TARGETS"]
 
@@ -30,4 +33,11 @@ def _shown(place: re.Match[str], numbers: tuple[Array, ...]) -> str:
     return str(numbers[index].tolist()) if index < len(numbers) else place[0]
 
 
-TARGETS: Final[Mapping[str, CustomKernel]] = {"shape_assertion": _shape_assertion}
+def _asserted(call: CustomCall, operands: Sequence[ArrayType]) -> str:
+    if not operands or operands[0].dtype != np.bool_:
+        got = operands[0] if operands else "none"
+        return f"needs a truth value as its first operand, got {got}"
+    return f"needs 0 results, got {len(call.results)}" if call.results else ""
+
+
+TARGETS: Final[Mapping[str, Target]] = {"shape_assertion": Target(_shape_assertion, _asserted)}

@@ -2,42 +2,62 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any, Final
 
 import numpy as np
 import numpy.typing as npt
 
-from topos.runtimes._stablehlo.custom_calls.call import CustomCall, CustomKernel
+from topos.payload.kernels import maps
+from topos.payload.kernels.conversion import convert
+from topos.payload.kernels.mapping import mapped
+from topos.runtimes._runtime import ArrayType
+from topos.runtimes._stablehlo.chlo import (
+    circular,
+    complex_hyperbolic,
+    complex_inverse,
+    hyperbolic,
+)
+from topos.runtimes._stablehlo.custom_calls.call import CustomCall
+from topos.runtimes._stablehlo.custom_calls.forms import Target
 
 __all__ = ["TARGETS"]
 
 Array = npt.NDArray[Any]
+Each = Callable[[Array], Array]
 
 
-def _erf(array: Array) -> Array:
-    return np.asarray(np.frompyfunc(math.erf, 1, 1)(array), np.float64)
-
-
-def _applied(function: Callable[[Array], Array], call: CustomCall, operand: Array) -> Array:
+def _applied(real: Each, complex: Each | None, call: CustomCall, operand: Array) -> Array:
     """Computes in double precision and rounds once."""
-    computed = np.complex128 if np.iscomplexobj(operand) else np.float64
-    return function(operand.astype(computed)).astype(operand.dtype)
+    if np.iscomplexobj(operand):
+        assert complex, "the check refuses it"
+        wide = complex(operand.astype(np.complex128).reshape(-1))
+        return wide.astype(operand.dtype).reshape(operand.shape)
+    return convert(real(operand.astype(np.float64)), operand.dtype)
 
 
-TARGETS: Final[Mapping[str, CustomKernel]] = {
-    f"mhlo.{name}": partial(_applied, function)
-    for name, function in (
-        ("acos", np.arccos),
-        ("acosh", np.arccosh),
-        ("asin", np.arcsin),
-        ("asinh", np.arcsinh),
-        ("atanh", np.arctanh),
-        ("cosh", np.cosh),
-        ("erf", _erf),
-        ("sinh", np.sinh),
-        ("tan", np.tan),
-    )
+def _alike(complex: Each | None, call: CustomCall, operands: Sequence[ArrayType]) -> str:
+    if len(operands) != 1 or list(operands) != list(call.results):
+        return f"needs one operand and one result of its type, got {len(operands)} operands"
+    kind = operands[0].dtype.kind
+    if kind in "biu" or (kind == "c" and complex is None):
+        return f"takes no elements of {operands[0].dtype}"
+    return ""
+
+
+_FUNCTIONS: Final[Mapping[str, tuple[Each, Each | None]]] = {
+    "acos": (partial(mapped, circular.ACOS), complex_inverse.acos),
+    "acosh": (partial(mapped, hyperbolic.ACOSH), complex_inverse.acosh),
+    "asin": (partial(mapped, circular.ASIN), complex_inverse.asin),
+    "asinh": (partial(mapped, hyperbolic.ASINH), complex_inverse.asinh),
+    "atanh": (partial(mapped, hyperbolic.ATANH), complex_inverse.atanh),
+    "cosh": (partial(mapped, hyperbolic.COSH), complex_hyperbolic.cosh),
+    "erf": (maps.erf, None),
+    "sinh": (partial(mapped, hyperbolic.SINH), complex_hyperbolic.sinh),
+    "tan": (partial(mapped, circular.TAN), complex_hyperbolic.tan),
+}
+TARGETS: Final[Mapping[str, Target]] = {
+    f"mhlo.{name}": Target(partial(_applied, real, complex), partial(_alike, complex))
+    for name, (real, complex) in _FUNCTIONS.items()
 }

@@ -8,9 +8,11 @@ from typing import Any, Final
 import numpy as np
 import numpy.typing as npt
 
-from topos.runtimes._stablehlo.custom_calls.call import CustomCall, CustomKernel
+from topos.errors import ExecutionError
+from topos.runtimes._stablehlo.custom_calls.call import CustomCall
 from topos.runtimes._stablehlo.custom_calls.definite import factored
 from topos.runtimes._stablehlo.custom_calls.elimination import eliminated, tridiagonal
+from topos.runtimes._stablehlo.custom_calls.forms import Target
 from topos.runtimes._stablehlo.custom_calls.lapack import flag, routines
 from topos.runtimes._stablehlo.custom_calls.reflectors import reflected
 from topos.runtimes._stablehlo.custom_calls.triangular import adjoint, solved
@@ -42,24 +44,45 @@ def _geqrf(call: CustomCall, matrix: Array) -> tuple[Array, Array]:
 
 
 def _orgqr(call: CustomCall, vectors: Array, scales: Array) -> tuple[Array]:
+    _demand_vectors(call, vectors, scales)
     identity = np.eye(*vectors.shape, dtype=vectors.dtype)
     return (reflected(vectors, scales, identity, adjoint=False),)
 
 
 def _ormqr(call: CustomCall, vectors: Array, scales: Array, matrix: Array) -> tuple[Array]:
-    transpose = bool(call.configuration["transpose"])
-    if call.configuration["left"]:
+    _demand_vectors(call, vectors, scales)
+    transpose, left = call.configuration["transpose"], call.configuration["left"]
+    _demand_extent(call, len(vectors), matrix, left)
+    if left:
         return (reflected(vectors, scales, matrix, adjoint=transpose),)
     # C Q is the adjoint of the product of Q's adjoint and C's.
     turned = reflected(vectors, scales, adjoint(matrix), adjoint=not transpose)
     return (adjoint(turned),)
 
 
+def _demand_vectors(call: CustomCall, vectors: Array, scales: Array) -> None:
+    if len(scales) > min(vectors.shape):
+        raise ExecutionError(
+            f"custom_call @{call.target} needs at most {min(vectors.shape)} scales, got"
+            f" {len(scales)}"
+        )
+
+
+def _demand_extent(call: CustomCall, extent: int, matrix: Array, left: bool) -> None:
+    if matrix.shape[0 if left else 1] != extent:
+        raise ExecutionError(
+            f"custom_call @{call.target} needs {extent} {'rows' if left else 'columns'} to"
+            f" multiply or solve, got a matrix of shape {list(matrix.shape)}"
+        )
+
+
 def _trsm(call: CustomCall, matrix: Array, sides: Array) -> tuple[Array]:
+    left = flag(call, "side") == "L"
+    _demand_extent(call, len(matrix), sides, left)
     solution = solved(
         matrix,
         sides,
-        left=flag(call, "side") == "L",
+        left=left,
         lower=flag(call, "uplo") == "L",
         unit=flag(call, "diag") == "U",
         transpose=_TRANSPOSES[flag(call, "trans_x")],
@@ -77,12 +100,14 @@ def _gtsv(
     return below, diagonal, above, solution, np.asarray(failed)
 
 
-TARGETS: Final[Mapping[str, CustomKernel]] = {
-    **routines("potrf", _potrf),
-    **routines("getrf", _getrf),
-    **routines("geqrf", _geqrf),
-    **routines("orgqr", _orgqr, "ungqr"),
-    **routines("ormqr", _ormqr, "unmqr"),
-    **routines("trsm", _trsm),
-    **routines("gtsv", _gtsv),
+_LEFT: Final = {"left": bool, "transpose": bool}
+_SIDES: Final = {"side": "LR", "uplo": "LU", "diag": "NU", "trans_x": "NTC"}
+TARGETS: Final[Mapping[str, Target]] = {
+    **routines(("potrf", "potrf"), _potrf, "Tnn", "Tnn I", {"uplo": "LU"}),
+    **routines(("getrf", "getrf"), _getrf, "Tmn", "Tmn Ik I"),
+    **routines(("geqrf", "geqrf"), _geqrf, "Tmn", "Tmn Tk"),
+    **routines(("orgqr", "ungqr"), _orgqr, "Tmn Tl", "Tmn"),
+    **routines(("ormqr", "unmqr"), _ormqr, "Tml Tl Tpq", "Tpq", _LEFT),
+    **routines(("trsm", "trsm"), _trsm, "Tnn Tpq", "Tpq", _SIDES),
+    **routines(("gtsv", "gtsv"), _gtsv, "Tn Tn Tn Tnp", "Tn Tn Tn Tnp I"),
 }

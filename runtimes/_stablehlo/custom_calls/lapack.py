@@ -9,12 +9,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
+from types import MappingProxyType
 from typing import Any, Final
 
 import numpy as np
 import numpy.typing as npt
 
-from topos.runtimes._stablehlo.custom_calls.call import CustomCall, CustomKernel
+from topos.errors import ExecutionError
+from topos.runtimes._stablehlo.custom_calls.call import CustomCall
+from topos.runtimes._stablehlo.custom_calls.forms import Form, Options, Target
 
 __all__ = ["Routine", "flag", "routines"]
 
@@ -22,21 +25,31 @@ Array = npt.NDArray[Any]
 Layout = tuple[int, ...] | None
 Routine = Callable[..., Sequence[Any]]
 
-_REAL: Final = "sd"
-_COMPLEX: Final = "cz"
+_REAL: Final = {"s": np.dtype(np.float32), "d": np.dtype(np.float64)}
+_COMPLEX: Final = {"c": np.dtype(np.complex64), "z": np.dtype(np.complex128)}
 
 
 def routines(
-    name: str, routine: Routine, complex_name: str | None = None
-) -> Mapping[str, CustomKernel]:
+    names: tuple[str, str],
+    routine: Routine,
+    operands: str,
+    results: str | tuple[str, str],
+    options: Options = MappingProxyType({}),
+) -> Mapping[str, Target]:
     """Returns the targets of a routine for f32, f64 and the complex elements of either.
 
-    `complex_name` is its name for complex elements where that is another one.
+    `names` are its names for real and for complex elements, and a pair of `results` goes with
+    them; values are spelled as in `Form`.
     """
-    kernel = partial(_batched, routine)
-    names = [letter + name for letter in _REAL]
-    names += [letter + (complex_name or name) for letter in _COMPLEX]
-    return {f"lapack_{each}_ffi": kernel for each in names}
+    pairs = (results, results) if isinstance(results, str) else results
+    return {
+        f"lapack_{letter}{name}_ffi": Target(
+            partial(_batched, routine),
+            Form(dtype, tuple(operands.split()), tuple(words.split()), options),
+        )
+        for letters, name, words in zip((_REAL, _COMPLEX), names, pairs, strict=True)
+        for letter, dtype in letters.items()
+    }
 
 
 def flag(call: CustomCall, key: str) -> str:
@@ -54,7 +67,12 @@ def _batched(routine: Routine, call: CustomCall, *operands: Array) -> list[Array
     batch = max(operands, key=lambda operand: operand.ndim).shape[: rank - 2]
     for place in np.ndindex(batch):
         values = routine(call, *[operand[place] for operand in stored])
-        for result, value in zip(results, values, strict=True):
+        for position, (result, value) in enumerate(zip(results, values, strict=True)):
+            if np.shape(value) not in ((), result[place].shape):
+                raise ExecutionError(
+                    f"custom_call @{call.target} needs a result {position} of the shape"
+                    f" {list(np.shape(value))} for each matrix, got {list(result[place].shape)}"
+                )
             result[place] = value
     return [
         _from_columns(result, layout) if result.ndim == rank else result

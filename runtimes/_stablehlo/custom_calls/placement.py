@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 import numpy as np
 import numpy.typing as npt
 
-from topos.runtimes._stablehlo.custom_calls.call import CustomCall, CustomKernel
+from topos.runtimes._runtime import ArrayType
+from topos.runtimes._stablehlo.custom_calls.call import CustomCall
+from topos.runtimes._stablehlo.custom_calls.forms import Target
 
 __all__ = ["TARGETS"]
 
@@ -24,14 +26,25 @@ def _allocated(call: CustomCall) -> list[Array]:
     return [np.zeros(stated.shape, stated.dtype) for stated in call.results]
 
 
-TARGETS: Final[Mapping[str, CustomKernel]] = {
-    "AllocateBuffer": _allocated,
-    "SPMDFullToShardShape": _same,
-    "SPMDShardToFullShape": _same,
-    "Sharding": _same,
-    "annotate_device_placement": _same,
-    "xla.sdy.FuncResultSharding": _same,
-    "xla.sdy.GlobalToLocalShape": _same,
-    "xla.sdy.LocalToGlobalShape": _same,
-    "xla.sdy.Sharding": _same,
+def _placed(call: CustomCall, operands: Sequence[ArrayType]) -> str:
+    if len(operands) != len(call.results):
+        return f"needs a result for each of its {len(operands)} operands, got {len(call.results)}"
+    return ""
+
+
+def _alone(call: CustomCall, operands: Sequence[ArrayType]) -> str:
+    return f"needs 0 operands, got {len(operands)}" if operands else ""
+
+
+_SAME: Final = Target(_same, _placed)
+TARGETS: Final[Mapping[str, Target]] = {
+    "AllocateBuffer": Target(_allocated, _alone),
+    "SPMDFullToShardShape": _SAME,
+    "SPMDShardToFullShape": _SAME,
+    "Sharding": _SAME,
+    "annotate_device_placement": _SAME,
+    "xla.sdy.FuncResultSharding": _SAME,
+    "xla.sdy.GlobalToLocalShape": _SAME,
+    "xla.sdy.LocalToGlobalShape": _SAME,
+    "xla.sdy.Sharding": _SAME,
 }

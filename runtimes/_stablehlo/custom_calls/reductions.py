@@ -10,8 +10,9 @@ import numpy as np
 import numpy.typing as npt
 
 from topos.errors import ExecutionError
-from topos.runtimes._stablehlo.custom_calls.call import CustomCall, CustomKernel
+from topos.runtimes._stablehlo.custom_calls.call import CustomCall
 from topos.runtimes._stablehlo.custom_calls.foreign import required_scipy
+from topos.runtimes._stablehlo.custom_calls.forms import Target
 from topos.runtimes._stablehlo.custom_calls.lapack import flag, routines
 
 __all__ = ["TARGETS"]
@@ -45,6 +46,11 @@ def _unsorted(*value: Any) -> None:
 
 def _gehrd(call: CustomCall, matrix: Array) -> tuple[Any, ...]:
     low, high = call.configuration["low"] - 1, call.configuration["high"] - 1
+    if matrix.size and not 0 <= low <= high < len(matrix):
+        raise ExecutionError(
+            f"custom_call @{call.target} needs 1 <= low <= high <= {len(matrix)}, got"
+            f" {low + 1} and {high + 1}"
+        )
     reduced, scales, code = _routine(call, "gehrd", matrix)(matrix, lo=low, hi=high)
     return reduced, scales, code
 
@@ -65,9 +71,11 @@ def _geqp3(call: CustomCall, matrix: Array, pivots: Array) -> tuple[Any, ...]:
     return reduced, chosen, scales
 
 
-TARGETS: Final[Mapping[str, CustomKernel]] = {
-    **routines("gees", _gees),
-    **routines("gehrd", _gehrd),
-    **routines("sytrd", _sytrd, "hetrd"),
-    **routines("geqp3", _geqp3),
+TARGETS: Final[Mapping[str, Target]] = {
+    **routines(
+        ("gees", "gees"), _gees, "Tnn", ("Tnn Tnn Rn Rn I I", "Tnn Tnn Tn I I"), {"mode": "NV"}
+    ),
+    **routines(("gehrd", "gehrd"), _gehrd, "Tnn", "Tnn Tj I", {"low": int, "high": int}),
+    **routines(("sytrd", "hetrd"), _sytrd, "Tnn", "Tnn Rn Rj Tj I", {"uplo": "LU"}),
+    **routines(("geqp3", "geqp3"), _geqp3, "Tmn In", "Tmn In Tk"),
 }

@@ -10,8 +10,9 @@ from typing import Final, overload
 
 from topos.errors import ArgumentError
 from topos.runtimes._stablehlo.custom_calls.call import CustomKernel
+from topos.runtimes._stablehlo.custom_calls.forms import Check, Target
 
-__all__ = ["is_shipped", "kernel_of", "register_custom_call"]
+__all__ = ["check_of", "is_shipped", "kernel_of", "register_custom_call"]
 
 # The families are the files of this folder that have a table.
 _FAMILIES: Final = [
@@ -20,8 +21,8 @@ _FAMILIES: Final = [
     if module.name != "registry"
     and hasattr(family := import_module(f"{__package__}.{module.name}"), "TARGETS")
 ]
-_SHIPPED: Final[Mapping[str, CustomKernel]] = {
-    target: kernel for family in _FAMILIES for target, kernel in family.TARGETS.items()
+_SHIPPED: Final[Mapping[str, Target]] = {
+    name: target for family in _FAMILIES for name, target in family.TARGETS.items()
 }
 # The kernels that a program adds to its own process. A module compiled before keeps its own.
 _REGISTERED: Final[dict[str, CustomKernel]] = {}
@@ -65,7 +66,14 @@ def register_custom_call(
 
 def kernel_of(target: str) -> CustomKernel | None:
     """Returns the kernel that runs for `target`, the program's own before the shipped one."""
-    return _REGISTERED.get(target) or _SHIPPED.get(target)
+    if target in _REGISTERED:
+        return _REGISTERED[target]
+    return _SHIPPED[target].kernel if target in _SHIPPED else None
+
+
+def check_of(target: str) -> Check | None:
+    """Returns the check of each call of `target`, if what runs for it is of this package."""
+    return _SHIPPED[target].check if is_shipped(target) else None
 
 
 def is_shipped(target: str) -> bool:

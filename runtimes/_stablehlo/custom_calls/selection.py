@@ -9,7 +9,9 @@ import numpy as np
 import numpy.typing as npt
 
 from topos.errors import ExecutionError
-from topos.runtimes._stablehlo.custom_calls.call import Called, CustomCall, CustomKernel
+from topos.runtimes._runtime import ArrayType
+from topos.runtimes._stablehlo.custom_calls.call import Called, CustomCall
+from topos.runtimes._stablehlo.custom_calls.forms import Target, options_complaint
 
 __all__ = ["TARGETS"]
 
@@ -22,11 +24,6 @@ def _approx_top_k(call: CustomCall, *operands: Array) -> list[Array]:
     axis = call.configuration["reduction_dim"]
     arrays = [np.moveaxis(operand, axis, -1) for operand in operands[: len(call.results)]]
     count = call.results[0].shape[axis]
-    if count > arrays[0].shape[-1]:
-        raise ExecutionError(
-            f"custom_call @{call.target} needs {count} elements or more along axis {axis},"
-            f" got {arrays[0].shape[-1]}"
-        )
     chosen = _first(before, arrays, count)
     return [np.moveaxis(np.take_along_axis(array, chosen, -1), -1, axis) for array in arrays]
 
@@ -61,8 +58,11 @@ def _foremost(before: Called, arrays: Sequence[Array], places: Array) -> Array:
 def _precedes(before: Called, arrays: Sequence[Array], first: Array, second: Array) -> Array:
     # The function takes two elements of the first array, then two of the next.
     pairs = [np.take_along_axis(array, at, -1) for array in arrays for at in (first, second)]
-    (truth,) = before(*pairs)
-    return truth
+    results = before(*pairs)
+    if len(results) != 1 or results[0].dtype != np.bool_:
+        got = ", ".join(str(result.dtype) for result in results)
+        raise ExecutionError(f"an approximate selection needs a function to i1, got one to {got}")
+    return results[0]
 
 
 def _top_k(call: CustomCall, operand: Array, *count: Array) -> tuple[Array, Array]:
@@ -79,9 +79,59 @@ def _top_k(call: CustomCall, operand: Array, *count: Array) -> tuple[Array, Arra
     return np.take_along_axis(operand, places, -1), places.astype(call.results[1].dtype)
 
 
-TARGETS: Final[Mapping[str, CustomKernel]] = {
-    "ApproxTopK": _approx_top_k,
-    "mhlo.topk": _top_k,
-    "stablehlo.dynamic_approx_top_k": _approx_top_k,
-    "stablehlo.dynamic_top_k": _top_k,
+def _approximate(call: CustomCall, operands: Sequence[ArrayType]) -> str:
+    count = len(call.results)
+    if len(call.called) != 1:
+        return f"needs one function as called_computations, got {len(call.called)}"
+    if not count or len(operands) < 2 * count:
+        return f"needs two operands for each result, got {len(operands)} for {count}"
+    found = options_complaint(call.configuration, {"reduction_dim": int})
+    if found:
+        return found
+    axis, rank = call.configuration["reduction_dim"], len(operands[0].shape)
+    if not 0 <= axis < rank:
+        return f"needs an axis below {rank} as reduction_dim of its backend_config, got {axis}"
+    shape = _shortened(operands[0].shape, axis, call.results[0].shape)
+    wanted = [ArrayType(shape, operand.dtype) for operand in operands[:count]]
+    alike = all(operand.shape == operands[0].shape for operand in operands[:count])
+    return "" if alike and wanted == list(call.results) else _mismatch(operands[:count], call)
+
+
+def _top(call: CustomCall, operands: Sequence[ArrayType]) -> str:
+    if len(operands) not in (1, 2) or len(call.results) != 2:
+        got = f"{len(operands)} and {len(call.results)}"
+        return f"needs 1 or 2 operands and 2 results, got {got}"
+    options = call.attributes.get("mhlo.attributes", {})
+    if not isinstance(options, Mapping) or type(options.get("largest", True)) is not bool:
+        return f"needs a truth value as largest of its mhlo.attributes, got {options}"
+    (array, *_), (values, places) = operands, call.results
+    if not array.shape:
+        return f"needs an operand of rank 1 or more, got {array}"
+    shape = _shortened(array.shape, len(array.shape) - 1, values.shape)
+    alike = values == ArrayType(shape, array.dtype) and places.shape == shape
+    if not alike or places.dtype.kind not in "iu" or array.dtype.kind == "c":
+        return _mismatch([array], call)
+    return ""
+
+
+def _shortened(shape: tuple[int, ...], axis: int, stated: tuple[int, ...]) -> tuple[int, ...]:
+    """Returns `shape` with the extent of `axis` that is stated, or its own where that is more."""
+    extent = stated[axis] if axis < len(stated) else shape[axis]
+    return (*shape[:axis], min(extent, shape[axis]), *shape[axis + 1 :])
+
+
+def _mismatch(operands: Sequence[ArrayType], call: CustomCall) -> str:
+    types = [", ".join(map(str, types)) for types in (operands, call.results)]
+    return (
+        f"needs results that are part of its operands along one axis, got {types[1]} of {types[0]}"
+    )
+
+
+_APPROXIMATE: Final = Target(_approx_top_k, _approximate)
+_EXACT: Final = Target(_top_k, _top)
+TARGETS: Final[Mapping[str, Target]] = {
+    "ApproxTopK": _APPROXIMATE,
+    "mhlo.topk": _EXACT,
+    "stablehlo.dynamic_approx_top_k": _APPROXIMATE,
+    "stablehlo.dynamic_top_k": _EXACT,
 }

@@ -14,8 +14,9 @@ from typing import Any, Final
 import numpy as np
 import numpy.typing as npt
 
-from topos.runtimes._stablehlo.custom_calls.call import CustomCall, CustomKernel
+from topos.runtimes._stablehlo.custom_calls.call import CustomCall
 from topos.runtimes._stablehlo.custom_calls.foreign import optional_scipy, required_scipy
+from topos.runtimes._stablehlo.custom_calls.forms import Target
 from topos.runtimes._stablehlo.custom_calls.lapack import flag, routines
 
 __all__ = ["TARGETS"]
@@ -87,9 +88,14 @@ def _demand_finite(matrix: Array) -> None:
         raise np.linalg.LinAlgError
 
 
-TARGETS: Final[Mapping[str, CustomKernel]] = {
-    **routines("gesdd", partial(_svd, "gesdd")),
-    **routines("gesvd", partial(_svd, "gesvd")),
-    **routines("syevd", _syevd, "heevd"),
-    **routines("geev", _geev),
+_VECTORS: Final = {"compute_left": "NV", "compute_right": "NV"}
+TARGETS: Final[Mapping[str, Target]] = {
+    **routines(
+        ("gesdd", "gesdd"), partial(_svd, "gesdd"), "Tmn", "Tmn Rk Tmp Tqn I", {"mode": "ASN"}
+    ),
+    **routines(
+        ("gesvd", "gesvd"), partial(_svd, "gesvd"), "Tmn", "Tmn Rk Tmp Tqn I", {"mode": "ASN"}
+    ),
+    **routines(("syevd", "heevd"), _syevd, "Tnn", "Tnn Rn I", {"uplo": "LU"}),
+    **routines(("geev", "geev"), _geev, "Tnn", ("Rn Rn Cnn Cnn I", "Cn Cnn Cnn I"), _VECTORS),
 }

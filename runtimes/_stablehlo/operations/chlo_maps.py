@@ -1,6 +1,7 @@
 """CHLO maps: functions of one and two numbers, element by element.
 
-float64 rounds once from a wide number; shorter floats compute in float64 and round once; complex
+The circular and hyperbolic functions of real numbers are correctly rounded. The others round once
+from a wide number for float64, and compute in float64 and round once for shorter floats; complex
 numbers compute as two float64 parts, which round once more for complex<f32>. Where speed is asked
 for, the circular and hyperbolic functions of f64, f32 and complex numbers are numpy's.
 """
@@ -14,8 +15,10 @@ from typing import Any, Final
 import numpy as np
 import numpy.typing as npt
 
+from topos.payload.kernels import mapping
 from topos.payload.kernels.canonical import canonical
 from topos.payload.kernels.conversion import convert, promoted, rounded
+from topos.payload.kernels.rounding import FORMATS
 from topos.runtimes._stablehlo.chlo import (
     bessel,
     circular,
@@ -26,7 +29,7 @@ from topos.runtimes._stablehlo.chlo import (
     hyperbolic,
     zeta,
 )
-from topos.runtimes._stablehlo.chlo.fields import PLAIN, WIDE, Field
+from topos.runtimes._stablehlo.chlo.fields import PLAIN, ROUNDED, WIDE, Field
 from topos.runtimes._stablehlo.program import Kernel
 from topos.runtimes._stablehlo.site import Builder, Site
 from topos.runtimes._stablehlo.types import dtype_of, width
@@ -39,17 +42,16 @@ Map = Callable[..., Array]
 # So many elements at a time stay in the processor's caches.
 _CHUNK: Final = 4096
 
-# With numpy's function, which is right to a few units in the last place.
-_CURVES: Final[Mapping[str, tuple[Map, Map]]] = {
-    "chlo.acos": (circular.acos, np.arccos),
-    "chlo.acosh": (hyperbolic.acosh, np.arccosh),
-    "chlo.asin": (circular.asin, np.arcsin),
-    "chlo.asinh": (hyperbolic.asinh, np.arcsinh),
-    "chlo.atan": (circular.atan, np.arctan),
-    "chlo.atanh": (hyperbolic.atanh, np.arctanh),
-    "chlo.cosh": (hyperbolic.cosh, np.cosh),
-    "chlo.sinh": (hyperbolic.sinh, np.sinh),
-    "chlo.tan": (circular.tan, np.tan),
+_CURVES: Final[Mapping[str, mapping.Map]] = {
+    "chlo.acos": circular.ACOS,
+    "chlo.acosh": hyperbolic.ACOSH,
+    "chlo.asin": circular.ASIN,
+    "chlo.asinh": hyperbolic.ASINH,
+    "chlo.atan": circular.ATAN,
+    "chlo.atanh": hyperbolic.ATANH,
+    "chlo.cosh": hyperbolic.COSH,
+    "chlo.sinh": hyperbolic.SINH,
+    "chlo.tan": circular.TAN,
 }
 _COMPLEX: Final[Mapping[str, Map]] = {
     "chlo._asin_acos_kernel": complex_inverse.kernel,
@@ -78,13 +80,12 @@ def _curve(site: Site) -> Kernel:
     if element.startswith("complex"):
         if site.exact or site.name not in _CURVES:
             return partial(_mapped_parts, _COMPLEX[site.name])
-        return partial(_plain_parts, _CURVES[site.name][1])
-    exact, fast = _CURVES[site.name]
-    if element not in ("f64", "f32"):
-        return partial(_mapped, fast)
-    if not site.exact:
-        return partial(_plain, fast)
-    return partial(_mapped, exact if element == "f64" else fast)
+        return partial(_plain_parts, _CURVES[site.name].approximate)
+    curve = _CURVES[site.name]
+    if not site.exact and element in ("f64", "f32"):
+        return partial(_plain, curve.approximate)
+    exact = partial(mapping.mapped, curve)
+    return exact if dtype_of(site.results[0]) in FORMATS else partial(_mapped, exact)
 
 
 def _special(site: Site) -> Kernel:
@@ -92,7 +93,8 @@ def _special(site: Site) -> Kernel:
     if element.startswith("complex"):
         site.unsupported(f"of elements of {element} is not supported")
     # In float64 the plain formulas are right to about thirteen digits.
-    field: Field = WIDE if element == "f64" and site.exact else PLAIN
+    exact: Field = WIDE if element == "f64" else ROUNDED
+    field = exact if site.exact else PLAIN
     return partial(_mapped, partial(_SPECIAL[site.name], field))
 
 

@@ -7,7 +7,11 @@ from typing import Any, Final
 import numpy as np
 import numpy.typing as npt
 
+from topos.payload.kernels import maps
 from topos.payload.kernels.double_double import two_product, two_sum
+from topos.payload.kernels.mapping import mapped
+from topos.runtimes._stablehlo.chlo.angle import CBRT, atan2
+from topos.runtimes._stablehlo.chlo.modulus import hypot
 from topos.runtimes._stablehlo.operations.complex_parts import Parts
 
 __all__ = [
@@ -110,7 +114,7 @@ def sqrt(x: Array, y: Array) -> Parts:
     """Returns the root whose real part is not negative; specials as in C99, Annex G.6.4.2."""
     exponent = _scale(x, y)
     near_x, near_y = np.ldexp(x, -exponent), np.ldexp(y, -exponent)
-    root = np.sqrt(0.5 * (np.abs(near_x) + np.hypot(near_x, near_y)))
+    root = np.sqrt(0.5 * (np.abs(near_x) + hypot(near_x, near_y)))
     root = np.ldexp(root, exponent >> 1)
     # The smaller part follows from 2 Re Im = y, of which no digit cancels.
     other = np.where(root == 0.0, 0.0, np.abs(y) / (2.0 * root))
@@ -127,7 +131,7 @@ def rsqrt(x: Array, y: Array) -> Parts:
     """Returns 1 / sqrt(z), that is the conjugate of sqrt(z) over |z|; inf + NaN i at zero."""
     real, imaginary = sqrt(x, y)
     exponent = _scale(x, y)
-    size = np.hypot(np.ldexp(x, -exponent), np.ldexp(y, -exponent))
+    size = hypot(np.ldexp(x, -exponent), np.ldexp(y, -exponent))
     real, imaginary = np.ldexp(real / size, -exponent), np.ldexp(-imaginary / size, -exponent)
     real = np.where(size == 0.0, np.inf, real)
     endless = np.isinf(x) | np.isinf(y)
@@ -137,18 +141,18 @@ def rsqrt(x: Array, y: Array) -> Parts:
 def cbrt(x: Array, y: Array) -> Parts:
     """Returns the principal cube root, that of a third of the argument."""
     exponent = 3 * (_scale(x, y) // 3)
-    size = np.hypot(np.ldexp(x, -exponent), np.ldexp(y, -exponent))
-    root, angle = np.ldexp(np.cbrt(size), exponent // 3), np.arctan2(y, x) / 3.0
+    size = hypot(np.ldexp(x, -exponent), np.ldexp(y, -exponent))
+    root, angle = np.ldexp(mapped(CBRT, size), exponent // 3), atan2(y, x) / 3.0
     # The angle may be too small a number where the imaginary part is not.
     flat = (x > 0.0) & (np.abs(y) < 2.0**-60 * x)
-    return root * np.cos(angle), np.where(flat, y / (3.0 * root * root), root * np.sin(angle))
+    return root * maps.cos(angle), np.where(flat, y / (3.0 * root * root), root * maps.sin(angle))
 
 
 def sign(x: Array, y: Array) -> Parts:
     """Returns z / |z|; a zero stays."""
     exponent = _scale(x, y)
     near_x, near_y = np.ldexp(x, -exponent), np.ldexp(y, -exponent)
-    size = np.hypot(near_x, near_y)
+    size = hypot(near_x, near_y)
     zero = size == 0.0
     undefined = np.isnan(x) | np.isnan(y)
     real, imaginary = np.where(zero, x, near_x / size), np.where(zero, y, near_y / size)

@@ -15,6 +15,8 @@ from topos.payload.kernels import maps
 from topos.payload.kernels.double_double import fast_two_sum, two_product, two_sum
 from topos.payload.kernels.maps_logarithm import logarithm_parts
 from topos.payload.kernels.pairs import Pair, pair_sum, pair_times
+from topos.runtimes._stablehlo.chlo.angle import atan2
+from topos.runtimes._stablehlo.chlo.modulus import hypot
 from topos.runtimes._stablehlo.operations.complex_parts import Parts, circle
 
 __all__ = ["argument", "log", "log1p", "log_modulus"]
@@ -31,7 +33,7 @@ _NEAR: Final = 2.0**-6
 def log(x: Array, y: Array) -> Parts:
     """Returns ln|z| and the argument, in [-pi, pi]; -inf at 0."""
     head, tail = log_modulus(x, y)
-    return head + tail, np.arctan2(y, x)
+    return head + tail, atan2(y, x)
 
 
 def log1p(x: Array, y: Array) -> Parts:
@@ -49,7 +51,7 @@ def log1p(x: Array, y: Array) -> Parts:
     inside = ~(near | apart)
     enclosure = logarithm_parts(np.where(inside, square[0], 1.0), np.where(inside, square[1], 0.0))
     wide = np.where(apart, head + tail, 0.5 * (enclosure.head + enclosure.tail))
-    return np.where(near, _half_log1p(excess), wide), np.arctan2(y, x + 1.0)
+    return np.where(near, _half_log1p(excess), wide), atan2(y, x + 1.0)
 
 
 def log_modulus(x: Array, y: Array) -> Pair:
@@ -67,14 +69,14 @@ def log_modulus(x: Array, y: Array) -> Pair:
 
 
 def argument(x: Array, y: Array) -> Pair:
-    """Returns the argument of z as a pair: one step of Newton's method from numpy's."""
-    angle = np.arctan2(y, x)
+    """Returns the argument of z as a pair: one step of Newton's method from the rounded one."""
+    angle = atan2(y, x)
     exponent = -np.frexp(np.maximum(np.abs(x), np.abs(y)))[1]
     x, y = np.ldexp(x, exponent), np.ldexp(y, exponent)
     (sine, sine_tail), cosine = circle(angle)
     # |z| sin(exact - angle), in which the leading digits cancel.
     rest = pair_sum(pair_times(cosine, y), pair_times((-sine, -sine_tail), x))
-    step = (rest[0] + rest[1]) / np.hypot(x, y)
+    step = (rest[0] + rest[1]) / hypot(x, y)
     # Where the angle is about as small as numbers are, it has fewer digits than the step needs.
     usable = np.isfinite(step) & (np.abs(angle) > 2.0**-960)
     return angle, np.where(usable, step, np.copysign(0.0, angle))

@@ -9,14 +9,15 @@ from typing import Any, Final
 import numpy as np
 import numpy.typing as npt
 
-from topos.payload.kernels.conversion import rounded
+from topos.payload.kernels.rounding import FORMATS
+from topos.runtimes._stablehlo.chlo.modulus import hypot
 from topos.runtimes._stablehlo.operations import (
     complex_arithmetic,
     complex_circular,
     complex_exponential,
     complex_logarithm,
 )
-from topos.runtimes._stablehlo.operations.complex_parts import binary, unary
+from topos.runtimes._stablehlo.operations.complex_parts import binary, split, unary
 from topos.runtimes._stablehlo.program import Kernel
 from topos.runtimes._stablehlo.site import Builder, Site
 from topos.runtimes._stablehlo.types import dtype_of, is_complex
@@ -27,9 +28,8 @@ Array = npt.NDArray[Any]
 
 
 def _modulus(array: Array) -> Array:
-    """Returns |z|, infinite where either part is, even if the other one is NaN."""
-    wide = np.hypot(array.real.astype(np.float64), array.imag.astype(np.float64))
-    return rounded(wide, array.real.dtype)
+    """Returns |z| correctly rounded, infinite where either part is, even beside a NaN."""
+    return hypot(*split(array), FORMATS[array.real.dtype]).reshape(array.shape)
 
 
 def _square(array: Array) -> Array:

@@ -12,7 +12,13 @@ import numpy.typing as npt
 
 from topos.errors import ExecutionError, UnavailableError
 from topos.runtimes._runtime import ArrayType
-from topos.runtimes._stablehlo.custom_calls import CustomCall, CustomKernel, is_shipped, kernel_of
+from topos.runtimes._stablehlo.custom_calls import (
+    CustomCall,
+    CustomKernel,
+    check_of,
+    is_shipped,
+    kernel_of,
+)
 from topos.runtimes._stablehlo.custom_calls.call import Called
 from topos.runtimes._stablehlo.dense import decoded
 from topos.runtimes._stablehlo.operations.bodies import Pointwise, pointwise
@@ -51,6 +57,10 @@ def _custom_call(site: Site) -> Kernel:
         called=tuple([_called(site, name) for name in site.optional("called_computations") or ()]),
         exact=site.exact,
     )
+    check = check_of(target)
+    if check is not None:
+        complaint = check(call, [_array_type(site, target, site.operands[at]) for at in taken])
+        site.demand(not complaint, f"@{target} {complaint}")
     return _Invocation(kernel, call, taken, tupled, is_shipped(target))
 
 
@@ -110,10 +120,19 @@ def _array_type(site: Site, target: str, type: Type) -> ArrayType:
 
 
 def _called(site: Site, name: Symbol) -> Called:
-    return partial(_applied, pointwise(site.function(name, site.operation)))
+    body = site.function(name, site.operation)
+    dtypes = [_array_type(site, name, type).dtype for type in body.arguments]
+    return partial(_applied, name, pointwise(body), dtypes)
 
 
-def _applied(apply: Pointwise, *arrays: Array) -> Sequence[Array]:
+def _applied(
+    name: Symbol, apply: Pointwise, dtypes: Sequence[np.dtype[Any]], *arrays: Array
+) -> Sequence[Array]:
+    if dtypes != [array.dtype for array in arrays]:
+        needed, got = (
+            ", ".join(map(str, each)) for each in (dtypes, [array.dtype for array in arrays])
+        )
+        raise ExecutionError(f"@{name} needs scalars of ({needed}), got ({got})")
     return apply(arrays, ())
 
 

@@ -17,6 +17,7 @@ from zlib import crc32
 import numpy as np
 import numpy.typing as npt
 
+from topos.payload.kernels import maps
 from topos.runtimes._stablehlo.operations.counters import joined, philox, threefry
 from topos.runtimes._stablehlo.program import Kernel
 from topos.runtimes._stablehlo.site import Builder, Site
@@ -155,8 +156,8 @@ def _whole(bits: Array, _: Array, low: Array, high: Array) -> Array:
 
 def _normal(bits: Array, others: Array, mean: Array, deviation: Array) -> Array:
     """Returns the first of the pair of Box and Muller (1958); the logarithm's argument is not 0."""
-    radius = np.sqrt(-2.0 * np.log(1.0 - _fractions(bits)))
-    drawn = radius * np.cos(2.0 * np.pi * _fractions(others))
+    radius = np.sqrt(-2.0 * maps.ln(1.0 - _fractions(bits)))
+    drawn = radius * maps.cos(2.0 * np.pi * _fractions(others))
     return np.asarray(mean.astype(np.float64) + deviation.astype(np.float64) * drawn)
 
 

@@ -54,12 +54,12 @@ class Windows:
         """The operand's axes along which windows extend and start anywhere, ascending."""
         return tuple([axis for axis in self.offsets if axis in self.components])
 
-    def cut(self, rank: int) -> tuple[slice, ...]:
+    def cut(self, rank: int) -> tuple[Any, ...]:
         """Returns the part of an operand that windows reach which do not move along an axis."""
         still = set(self.offsets) - set(self.components)
-        return tuple(
-            [slice(self.sizes[axis]) if axis in still else slice(None) for axis in range(rank)]
-        )
+        kept = [slice(self.sizes[axis]) if axis in still else slice(None) for axis in range(rank)]
+        # The ellipsis keeps what is cut from a scalar an array, which can be written to.
+        return (..., *kept)
 
     def starts(self, indices: Array) -> dict[int, Array]:
         """Returns where windows start along each axis that has a component or is batching.

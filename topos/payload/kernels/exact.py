@@ -43,6 +43,7 @@ __all__ = [
     "ExactMap",
     "decided",
     "dyadic",
+    "enclose_circular",
     "logarithm_of",
 ]
 
@@ -210,7 +211,8 @@ def _quadrant(integer: int, exponent: int, places: int) -> tuple[int, int]:
     return multiple, (argument - multiple * quarter) >> (inner - places)
 
 
-def _circular(integer: int, exponent: int, places: int, turn: int) -> tuple[int, int]:
+def enclose_circular(integer: int, exponent: int, places: int, turn: int) -> tuple[int, int]:
+    """Returns the enclosure of sin(x + turn pi/2)."""
     multiple, rest = _quadrant(integer, exponent, places)
     turn += multiple
     value = cosine(rest, places) if turn & 1 else sine(rest, places)
@@ -218,11 +220,11 @@ def _circular(integer: int, exponent: int, places: int, turn: int) -> tuple[int,
 
 
 def _sin(integer: int, exponent: int, places: int) -> tuple[int, int]:
-    return _circular(integer, exponent, places + max(0, -_top(integer, exponent)), 0)
+    return enclose_circular(integer, exponent, places + max(0, -_top(integer, exponent)), 0)
 
 
 def _cos(integer: int, exponent: int, places: int) -> tuple[int, int]:
-    return _circular(integer, exponent, places, 1)
+    return enclose_circular(integer, exponent, places, 1)
 
 
 def _sin_limit(value: float) -> float | None:

@@ -51,9 +51,9 @@ def nearest(integer: int, exponent: int, target: Format) -> float:
     place = max(exponent + magnitude.bit_length() - target.precision, target.quantum)
     shift = place - exponent
     kept = _shifted_to_even(magnitude, shift) if shift > 0 else magnitude << -shift
-    if kept.bit_length() + place > target.limit:
-        return math.copysign(math.inf, integer)
-    return math.copysign(math.ldexp(kept, place), integer)
+    beyond = kept.bit_length() + place > target.limit
+    result = math.inf if beyond else math.ldexp(kept, place)
+    return -result if integer < 0 else result
 
 
 def _shifted_to_even(magnitude: int, shift: int) -> int:
