@@ -8,19 +8,18 @@ moderate numbers and numbers of any bits. Run as `python -m tests.conformance.in
 from __future__ import annotations
 
 import argparse
-import sys
 from collections.abc import Iterator
 from typing import Any, Final, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from tests.conformance.digest import digest_of, mixture, patterns, words
+from tests.conformance.digest import digest_of, patterns, words
+from tests.project.paths import ROOT
 from topos.errors import ToposError
 from topos.runtimes import interpreter
 from topos.runtimes._stablehlo.operations import ELEMENTWISE
 from topos.runtimes._stablehlo.types import ELEMENTS
-from tests.project.paths import ROOT
 
 __all__ = ["Subject", "digests", "elementwise", "gallery"]
 

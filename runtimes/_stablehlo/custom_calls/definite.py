@@ -7,6 +7,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from topos.runtimes._stablehlo.custom_calls.elements import product, quotient
+
 __all__ = ["factored"]
 
 Array = npt.NDArray[Any]
@@ -38,7 +40,9 @@ def _eliminated(matrix: Array) -> tuple[Array, Array]:
         failed = np.where((failed == 0) & ~(pivot > 0), np.int32(row + 1), failed)
         root = np.sqrt(pivot)
         work[..., row, row] = root
-        work[..., row + 1 :, row] /= root[..., None]
+        work[..., row + 1 :, row] = quotient(work[..., row + 1 :, row], root[..., None])
         column = work[..., row + 1 :, row]
-        work[..., row + 1 :, row + 1 :] -= column[..., :, None] * np.conjugate(column)[..., None, :]
+        work[..., row + 1 :, row + 1 :] -= product(
+            column[..., :, None], np.conjugate(column)[..., None, :]
+        )
     return np.tril(work), failed

@@ -7,6 +7,7 @@ from typing import Any, Final
 import numpy as np
 import numpy.typing as npt
 
+from topos.runtimes._stablehlo.custom_calls.elements import product, quotient
 from topos.runtimes._stablehlo.custom_calls.triangular import solved
 
 __all__ = ["eliminated", "tridiagonal"]
@@ -17,15 +18,16 @@ Array = npt.NDArray[Any]
 _BLOCK: Final = 16
 
 
-def eliminated(matrix: Array) -> tuple[Array, Array, int]:
+def eliminated(matrix: Array, blocked: bool) -> tuple[Array, Array, int]:
     """Returns L and U in one `[m, n]` array, the rows swapped, and the first zero pivot.
 
     L has a unit diagonal, which is not stored. The rows swapped with the first ones in turn, and
-    the pivot, count from one; the pivot is 0 where there is no zero on U's diagonal.
+    the pivot, count from one; the pivot is 0 where there is no zero on U's diagonal. Each
+    element subtracts its products one by one; where `blocked`, numpy sums those of blocks.
     """
     work = np.array(matrix)
     swaps = np.arange(min(work.shape), dtype=np.int32)
-    _eliminate(work, swaps)
+    (_eliminate if blocked else _eliminate_columns)(work, swaps)
     zeros = np.flatnonzero(np.diagonal(work) == 0)
     return work, swaps + np.int32(1), int(zeros[0]) + 1 if zeros.size else 0
 
@@ -65,9 +67,9 @@ def _eliminate_columns(work: Array, swaps: Array) -> None:
         work[[place, chosen]] = work[[chosen, place]]
         if work[place, place] == 0:
             continue
-        work[place + 1 :, place] /= work[place, place]
-        work[place + 1 :, place + 1 :] -= np.outer(
-            work[place + 1 :, place], work[place, place + 1 :]
+        work[place + 1 :, place] = quotient(work[place + 1 :, place], work[place, place])
+        work[place + 1 :, place + 1 :] -= product(
+            work[place + 1 :, place, None], work[place, place + 1 :]
         )
 
 
@@ -95,15 +97,16 @@ def tridiagonal(below: Array, diagonal: Array, above: Array, sides: Array) -> tu
             result[[place, place + 1]] = result[[place + 1, place]]
         if first[0] == 0:
             return result, place + 1
-        factor = second[0] / first[0]
+        factor = quotient(second[:1], first[:1])
         rows[place] = first
-        rows[place + 1] = (*(second[1:] - factor * first[1:]), 0)
-        result[place + 1] -= factor * result[place]
+        rows[place + 1] = (*(second[1:] - product(factor, first[1:])), 0)
+        result[place + 1] -= product(factor, result[place])
     if extent and rows[-1, 0] == 0:
         return result, extent
     for place in reversed(range(extent)):
-        known = result[place + 1 : place + 3]
-        result[place] = (result[place] - rows[place, 1 : 1 + len(known)] @ known) / rows[place, 0]
+        for beyond, row in enumerate(result[place + 1 : place + 3], start=1):
+            result[place] -= product(rows[place, beyond], row)
+        result[place] = quotient(result[place], rows[place, 0])
     return result, 0
 
 

@@ -26,7 +26,7 @@ _TRANSPOSES: Final = {"N": "NO_TRANSPOSE", "T": "TRANSPOSE", "C": "ADJOINT"}
 
 def _potrf(call: CustomCall, matrix: Array) -> tuple[Array, Array]:
     lower = flag(call, "uplo") == "L"
-    factor, failed = factored(matrix if lower else adjoint(matrix), True)
+    factor, failed = factored(matrix if lower else adjoint(matrix), not call.exact)
     if not lower:
         factor = adjoint(factor)
     # The other triangle is left as it was.
@@ -35,7 +35,7 @@ def _potrf(call: CustomCall, matrix: Array) -> tuple[Array, Array]:
 
 
 def _getrf(call: CustomCall, matrix: Array) -> tuple[Array, Array, int]:
-    return eliminated(matrix)
+    return eliminated(matrix, not call.exact)
 
 
 def _geqrf(call: CustomCall, matrix: Array) -> tuple[Array, Array]:
@@ -86,7 +86,7 @@ def _trsm(call: CustomCall, matrix: Array, sides: Array) -> tuple[Array]:
         lower=flag(call, "uplo") == "L",
         unit=flag(call, "diag") == "U",
         transpose=_TRANSPOSES[flag(call, "trans_x")],
-        blocked=True,
+        blocked=not call.exact,
     )
     return (solution,)
 

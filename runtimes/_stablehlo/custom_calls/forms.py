@@ -62,13 +62,14 @@ class Form:
                 if len(rest) == len(word) - 1:
                     _learn(extents, word[1:], rest)
                 needed = (*batch, *(extents.get(letter, letter) for letter in word[1:]))
-                dtype = self._element(word[0])
+                dtype = self.element(word[0])
                 if needed != type.shape or dtype != type.dtype:
                     shown = ",".join(map(str, needed))
                     return f"needs {dtype.name}[{shown}] as {what} {place}, got {type}"
         return ""
 
-    def _element(self, letter: str) -> np.dtype[Any]:
+    def element(self, letter: str) -> np.dtype[Any]:
+        """Returns the dtype that the first letter of a word stands for."""
         size = self.dtype.itemsize // (2 if self.dtype.kind == "c" else 1)
         elements = {"T": self.dtype, "R": np.dtype(f"f{size}"), "C": np.dtype(f"c{2 * size}")}
         return elements.get(letter, _INTEGER)

@@ -7,6 +7,8 @@ from typing import Any, Final
 import numpy as np
 import numpy.typing as npt
 
+from topos.runtimes._stablehlo.custom_calls.elements import product, quotient
+
 __all__ = ["adjoint", "solved"]
 
 Array = npt.NDArray[Any]
@@ -49,7 +51,7 @@ def solved(
 def _solved(matrix: Array, sides: Array, lower: bool, unit: bool, blocked: bool) -> Array:
     extent = matrix.shape[-1]
     if not blocked or extent <= _BLOCK:
-        return _substituted(matrix, sides, lower, unit)
+        return _substituted(matrix, sides, lower, unit, blocked)
     ends = (slice(0, extent // 2), slice(extent // 2, extent))
     first, second = ends if lower else ends[::-1]
     result = np.empty(sides.shape, sides.dtype)
@@ -61,12 +63,13 @@ def _solved(matrix: Array, sides: Array, lower: bool, unit: bool, blocked: bool)
     return result
 
 
-def _substituted(matrix: Array, sides: Array, lower: bool, unit: bool) -> Array:
+def _substituted(matrix: Array, sides: Array, lower: bool, unit: bool, loose: bool) -> Array:
     result = np.array(sides)
+    times, over = (np.multiply, np.divide) if loose else (product, quotient)
     extent = matrix.shape[-1]
     for row in range(extent) if lower else reversed(range(extent)):
         if not unit:
-            result[..., row, :] /= matrix[..., row, row, None]
+            result[..., row, :] = over(result[..., row, :], matrix[..., row, row, None])
         rest = slice(row + 1, extent) if lower else slice(0, row)
-        result[..., rest, :] -= matrix[..., rest, row, None] * result[..., row, None, :]
+        result[..., rest, :] -= times(matrix[..., rest, row, None], result[..., row, None, :])
     return result

@@ -9,10 +9,10 @@ import numpy.typing as npt
 
 from topos.payload.kernels import maps
 from topos.payload.kernels.pairs import Pair, pair_product, pair_quotient, pair_sum
-from topos.runtimes._stablehlo.operations.complex_arithmetic import add, divide, multiply, sqrt
+from topos.runtimes._stablehlo.chlo.complex_arithmetic import add, divide, multiply, sqrt
+from topos.runtimes._stablehlo.chlo.complex_parts import Parts, circle, quarter
 from topos.runtimes._stablehlo.operations.complex_exponential import expm1_pair, grown
 from topos.runtimes._stablehlo.operations.complex_logarithm import log
-from topos.runtimes._stablehlo.operations.complex_parts import Parts, circle, quarter
 
 __all__ = ["atan2", "cos", "sin", "tan", "tanh"]
 

@@ -15,9 +15,9 @@ from topos.payload.kernels import maps
 from topos.payload.kernels.double_double import fast_two_sum, two_sum
 from topos.payload.kernels.maps_exponential import exponential_parts, scaled, small_expm1
 from topos.payload.kernels.pairs import Pair, pair_product, pair_sum, pair_times
-from topos.runtimes._stablehlo.operations.complex_arithmetic import divide
+from topos.runtimes._stablehlo.chlo.complex_arithmetic import divide
+from topos.runtimes._stablehlo.chlo.complex_parts import Parts, circle
 from topos.runtimes._stablehlo.operations.complex_logarithm import argument, log_modulus
-from topos.runtimes._stablehlo.operations.complex_parts import Parts, circle
 
 __all__ = ["exp", "expm1", "expm1_pair", "grown", "logistic", "power"]
 

@@ -16,8 +16,8 @@ from topos.payload.kernels.double_double import fast_two_sum, two_product, two_s
 from topos.payload.kernels.maps_logarithm import logarithm_parts
 from topos.payload.kernels.pairs import Pair, pair_sum, pair_times
 from topos.runtimes._stablehlo.chlo.angle import atan2
+from topos.runtimes._stablehlo.chlo.complex_parts import Parts, circle
 from topos.runtimes._stablehlo.chlo.modulus import hypot
-from topos.runtimes._stablehlo.operations.complex_parts import Parts, circle
 
 __all__ = ["argument", "log", "log1p", "log_modulus"]
 

@@ -10,14 +10,14 @@ import numpy as np
 import numpy.typing as npt
 
 from topos.payload.kernels.rounding import FORMATS
+from topos.runtimes._stablehlo.chlo import complex_arithmetic
+from topos.runtimes._stablehlo.chlo.complex_parts import binary, split, unary
 from topos.runtimes._stablehlo.chlo.modulus import hypot
 from topos.runtimes._stablehlo.operations import (
-    complex_arithmetic,
     complex_circular,
     complex_exponential,
     complex_logarithm,
 )
-from topos.runtimes._stablehlo.operations.complex_parts import binary, split, unary
 from topos.runtimes._stablehlo.program import Kernel
 from topos.runtimes._stablehlo.site import Builder, Site
 from topos.runtimes._stablehlo.types import dtype_of, is_complex

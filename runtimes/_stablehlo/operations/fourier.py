@@ -1,10 +1,12 @@
 """Fourier transforms over the last axes.
 
-The Exact posture transforms in double precision and rounds once.
+The Exact posture transforms in double precision by a stated order of sums and products, and rounds
+once.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any, Final
@@ -12,9 +14,12 @@ from typing import Any, Final
 import numpy as np
 import numpy.typing as npt
 
+from topos.payload.kernels.canonical import canonical
+from topos.runtimes._stablehlo.chlo.complex_parts import Parts, joined
+from topos.runtimes._stablehlo.operations.transforms import transformed
 from topos.runtimes._stablehlo.program import Kernel
 from topos.runtimes._stablehlo.site import Builder, Site
-from topos.runtimes._stablehlo.types import dtype_of, extents, is_complex
+from topos.runtimes._stablehlo.types import dtype_of, extents
 
 __all__ = ["BUILDERS"]
 
@@ -41,10 +46,43 @@ def _fft(site: Site) -> Kernel:
     if 0 in extents(result):
         return partial(_empty, extents(result), dtype_of(result))
     axes = tuple(range(len(operand.shape) - len(lengths), len(operand.shape)))
-    computed = dtype_of(operand)
     if site.exact:
-        computed = np.dtype(np.complex128 if is_complex(operand) else np.float64)
-    return partial(_transformed, _TRANSFORMS[kind], lengths, axes, computed, dtype_of(result))
+        return partial(_summed, kind, lengths, axes, dtype_of(result))
+    return partial(_transformed, _TRANSFORMS[kind], lengths, axes, dtype_of(result))
+
+
+def _summed(
+    kind: str, lengths: tuple[int, ...], axes: tuple[int, ...], dtype: np.dtype[Any], array: Array
+) -> Array:
+    sign = 1 if kind.startswith("I") else -1
+    parts = array.real.astype(np.float64), array.imag.astype(np.float64)
+    *others, last = axes
+    for axis in others if kind == "IRFFT" else reversed(axes):
+        parts = transformed(parts, axis, sign)
+    if kind == "IRFFT":
+        parts = transformed(_whole(parts, lengths[-1]), last, sign)
+    if sign > 0:
+        parts = parts[0] / math.prod(lengths), parts[1] / math.prod(lengths)
+    if kind == "RFFT":
+        half = lengths[-1] // 2 + 1
+        parts = parts[0][..., :half], parts[1][..., :half]
+    if dtype.kind != "c":
+        return canonical(parts[0].astype(dtype))
+    return joined((parts[0].ravel(), parts[1].ravel()), np.empty(parts[0].shape, dtype))
+
+
+def _whole(parts: Parts, extent: int) -> Parts:
+    """Returns the spectrum of which the last axis has one half; the other half is its conjugate."""
+    real, imaginary = parts[0], np.array(parts[1])
+    # What stands alone is its own conjugate, whatever the operand says.
+    imaginary[..., 0] = 0.0
+    if extent % 2 == 0:
+        imaginary[..., -1] = 0.0
+    back = slice((extent - 1) // 2, 0, -1)
+    return (
+        np.concatenate([real, real[..., back]], axis=-1),
+        np.concatenate([imaginary, -imaginary[..., back]], axis=-1),
+    )
 
 
 def _empty(shape: tuple[int, ...], dtype: np.dtype[Any], _: Array) -> Array:
@@ -55,11 +93,10 @@ def _transformed(
     transform: Callable[..., Array],
     lengths: tuple[int, ...],
     axes: tuple[int, ...],
-    computed: np.dtype[Any],
     dtype: np.dtype[Any],
     array: Array,
 ) -> Array:
-    values = transform(array.astype(computed, copy=False), s=lengths, axes=axes)
+    values = transform(array, s=lengths, axes=axes)
     return values.astype(dtype, copy=False)
 
 

@@ -11,6 +11,7 @@ import pytest
 from tests.runtimes.stablehlo.conftest import Run, spelled
 from tests.runtimes.stablehlo.window_samples import samples
 from topos.payload.kernels import arithmetic
+from topos.runtimes import interpreter
 from topos.runtimes._stablehlo.evaluate import compiled
 from topos.runtimes.interpreter import run_text
 
@@ -252,3 +253,24 @@ def test_every_update_falls_where_it_is_specified(exact: bool) -> None:
             text = module(numbers, line, array, indices, updates)
             (result,) = compiled(text, exact)(array, indices, updates)
             assert result.tobytes() == wanted.tobytes(), sample
+
+
+@pytest.mark.parametrize("element", ["f32", "bf16", "i32", "complex<f32>"])
+@pytest.mark.parametrize("line", ["stablehlo.add %a, %b", "stablehlo.subtract %b, %a"])
+def test_a_scalar_is_written_to(element: str, line: str) -> None:
+    # What is cut out of a scalar must be an array, not a number that nothing can be written to.
+    one = f"tensor<{element}>"
+    text = (
+        f"func.func @main(%x: {one}, %i: tensor<2x0xi32>, %u: tensor<2x{element}>) -> {one} {{\n"
+        '%r = "stablehlo.scatter"(%x, %i, %u) <{scatter_dimension_numbers ='
+        f" #stablehlo.scatter<index_vector_dim = 1>}}> ({{\n^bb0(%a: {one}, %b: {one}):\n"
+        f"%s = {line} : {one}\nstablehlo.return %s : {one}\n}})"
+        f" : ({one}, tensor<2x0xi32>, tensor<2x{element}>) -> {one}\nreturn %r : {one}\n}}"
+    )
+    executable = interpreter.RUNTIME.compile(text)
+    start, _, updates = executable.signature.arguments
+    got = executable(
+        np.ones((), start.dtype), np.zeros((2, 0), np.int32), np.array([2, 4], updates.dtype)
+    )
+    assert got[0].shape == ()
+    assert complex(got[0]) == (7 if "add" in line else 3)

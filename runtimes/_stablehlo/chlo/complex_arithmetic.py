@@ -11,8 +11,8 @@ from topos.payload.kernels import maps
 from topos.payload.kernels.double_double import two_product, two_sum
 from topos.payload.kernels.mapping import mapped
 from topos.runtimes._stablehlo.chlo.angle import CBRT, atan2
+from topos.runtimes._stablehlo.chlo.complex_parts import Parts
 from topos.runtimes._stablehlo.chlo.modulus import hypot
-from topos.runtimes._stablehlo.operations.complex_parts import Parts
 
 __all__ = [
     "add",
