@@ -1,4 +1,4 @@
-"""Every kernel has one digest, whatever processor, libraries and environment it runs with."""
+"""Every kernel and operation has one digest, whatever processor and libraries it runs with."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from typing import Final
 import numpy as np
 import pytest
 
+from tests.conformance import interpreted
 from tests.conformance.digest import digest_of
 from tests.project.paths import ROOT
 
@@ -74,6 +75,18 @@ def test_every_environment_has_the_pinned_digests(name: str) -> None:
         pytest.skip("this processor has none of the kernels to go without")
     # `python -m tests.conformance.digest` writes the file anew.
     assert output(["-m", "tests.conformance.digest"], changes) == PINNED.read_text()
+
+
+def test_the_interpreter_needs_no_fused_or_vector_instructions() -> None:
+    # Products and sums of complex numbers, transforms and logarithms among them.
+    command = ["-m", "tests.conformance.interpreted", "orders"]
+    plain = ENVIRONMENTS["no dispatched kernels, plain C library"]
+    here = [
+        f"{subject.name} {interpreted.digest(subject)}\n"
+        for family in command[2:]
+        for subject in interpreted.FAMILIES[family]()
+    ]
+    assert "".join(here) == output(command, plain)
 
 
 def test_a_disabled_feature_is_really_off() -> None:

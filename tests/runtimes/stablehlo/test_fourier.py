@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+import gmpy2
 import numpy as np
 import numpy.typing as npt
 import pytest
 
 from topos.errors import UnsupportedError
 from topos.runtimes._stablehlo.evaluate import compiled
+from topos.runtimes._stablehlo.operations.transforms import transformed
 
 Array = npt.NDArray[Any]
 Run = Callable[..., Array]
@@ -40,6 +42,37 @@ def test_a_transform_sums_over_all_frequencies(run: Run, extent: int) -> None:
         f"%r = stablehlo.fft %a, type = IFFT, length = [{extent}] : ({type}) -> {type}", type, x
     )
     np.testing.assert_allclose(back, x @ waves(extent, 1) / extent, atol=1e-12)
+
+
+@pytest.mark.parametrize("sign", [1, -1])
+def test_a_transform_is_a_sum_in_the_stated_order(sign: int) -> None:
+    x, y = RNG.standard_normal((2, 6))
+    with gmpy2.context(precision=200):
+        turns = [2 * gmpy2.const_pi() * k / 6 for k in range(6)]
+        w = [(float(gmpy2.cos(turn)), sign * float(gmpy2.sin(turn))) for turn in turns]
+    w[3] = (-1.0, 0.0)
+
+    def times(power: int, number: tuple[float, float]) -> tuple[float, float]:
+        (c, d), (a, b) = w[power % 6], number
+        return a * c - b * d, a * d + b * c
+
+    def plus(left: tuple[float, float], right: tuple[float, float]) -> tuple[float, float]:
+        return left[0] + right[0], left[1] + right[1]
+
+    # 6 = 2 * 3: two transforms of length 3, of the even and of the odd elements.
+    inner = [
+        [
+            plus(
+                plus((x[r], y[r]), times(2 * j, (x[2 + r], y[2 + r]))),
+                times(4 * j, (x[4 + r], y[4 + r])),
+            )
+            for j in range(3)
+        ]
+        for r in range(2)
+    ]
+    wanted = [plus(inner[0][j % 3], times(j, inner[1][j % 3])) for j in range(6)]
+    real, imaginary = transformed((x, y), 0, sign)
+    assert list(zip(real.tolist(), imaginary.tolist(), strict=True)) == wanted
 
 
 def test_several_lengths_transform_the_last_axes(run: Run) -> None:
