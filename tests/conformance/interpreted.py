@@ -63,6 +63,12 @@ ORDERED: Final = {
         " : (tensor<5x77xF>, tensor<F>) -> tensor<5xF>",
         "tensor<5xF>",
     ),
+    "geqrf": (
+        ("tensor<9x6xF>",),
+        "%r, %s = stablehlo.custom_call @lapack_Lgeqrf_ffi(%a) {mhlo.backend_config = {}}"
+        " : (tensor<9x6xF>) -> (tensor<9x6xF>, tensor<6xF>)",
+        "tensor<9x6xF>",
+    ),
     "getrf": (
         ("tensor<9x9xF>",),
         "%r, %s, %t = stablehlo.custom_call @lapack_Lgetrf_ffi(%a) {mhlo.backend_config = {}}"

@@ -1,4 +1,4 @@
-"""Products and quotients of elements that are the same on every machine, complex ones too.
+"""Products, quotients and sums of elements that are the same on every machine, complex ones too.
 
 numpy's complex product may fuse a multiplication and an addition where the processor can.
 """
@@ -10,10 +10,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from topos.payload.kernels import reduction
 from topos.runtimes._stablehlo.chlo import complex_arithmetic
 from topos.runtimes._stablehlo.chlo.complex_parts import binary
 
-__all__ = ["product", "quotient"]
+__all__ = ["product", "quotient", "total"]
 
 Array = npt.NDArray[Any]
 
@@ -23,6 +24,16 @@ def product(left: Array, right: Array) -> Array:
     if np.iscomplexobj(left):
         return binary(complex_arithmetic.multiply, left, right)
     return np.asarray(np.multiply(left, right))
+
+
+def total(terms: Array) -> Array:
+    """Returns the sums along the first axis, each the oracle's tree of halves, by parts."""
+    if not np.iscomplexobj(terms):
+        return reduction.sum(terms, (0,))
+    result = np.empty(terms.shape[1:], terms.dtype)
+    result.real = reduction.sum(np.ascontiguousarray(terms.real), (0,))
+    result.imag = reduction.sum(np.ascontiguousarray(terms.imag), (0,))
+    return result
 
 
 def quotient(left: Array, right: Array) -> Array:

@@ -14,6 +14,7 @@ from topos.runtimes._stablehlo.custom_calls.definite import factored
 from topos.runtimes._stablehlo.custom_calls.elimination import eliminated, tridiagonal
 from topos.runtimes._stablehlo.custom_calls.forms import Target
 from topos.runtimes._stablehlo.custom_calls.lapack import flag, routines
+from topos.runtimes._stablehlo.custom_calls.reflectors import factored as householder
 from topos.runtimes._stablehlo.custom_calls.reflectors import reflected
 from topos.runtimes._stablehlo.custom_calls.triangular import adjoint, solved
 
@@ -39,6 +40,8 @@ def _getrf(call: CustomCall, matrix: Array) -> tuple[Array, Array, int]:
 
 
 def _geqrf(call: CustomCall, matrix: Array) -> tuple[Array, Array]:
+    if call.exact:
+        return householder(matrix)
     turned, scales = np.linalg.qr(matrix, mode="raw")
     return turned.T, scales
 
@@ -46,7 +49,7 @@ def _geqrf(call: CustomCall, matrix: Array) -> tuple[Array, Array]:
 def _orgqr(call: CustomCall, vectors: Array, scales: Array) -> tuple[Array]:
     _demand_vectors(call, vectors, scales)
     identity = np.eye(*vectors.shape, dtype=vectors.dtype)
-    return (reflected(vectors, scales, identity, adjoint=False),)
+    return (reflected(vectors, scales, identity, adjoint=False, exact=call.exact),)
 
 
 def _ormqr(call: CustomCall, vectors: Array, scales: Array, matrix: Array) -> tuple[Array]:
@@ -54,9 +57,9 @@ def _ormqr(call: CustomCall, vectors: Array, scales: Array, matrix: Array) -> tu
     transpose, left = call.configuration["transpose"], call.configuration["left"]
     _demand_extent(call, len(vectors), matrix, left)
     if left:
-        return (reflected(vectors, scales, matrix, adjoint=transpose),)
+        return (reflected(vectors, scales, matrix, adjoint=transpose, exact=call.exact),)
     # C Q is the adjoint of the product of Q's adjoint and C's.
-    turned = reflected(vectors, scales, adjoint(matrix), adjoint=not transpose)
+    turned = reflected(vectors, scales, adjoint(matrix), adjoint=not transpose, exact=call.exact)
     return (adjoint(turned),)
 
 

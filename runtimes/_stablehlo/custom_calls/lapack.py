@@ -25,8 +25,11 @@ Array = npt.NDArray[Any]
 Layout = tuple[int, ...] | None
 Routine = Callable[..., Sequence[Any]]
 
-_REAL: Final = {"s": np.dtype(np.float32), "d": np.dtype(np.float64)}
-_COMPLEX: Final = {"c": np.dtype(np.complex64), "z": np.dtype(np.complex128)}
+_REAL: Final[Mapping[str, np.dtype[Any]]] = {"s": np.dtype(np.float32), "d": np.dtype(np.float64)}
+_COMPLEX: Final[Mapping[str, np.dtype[Any]]] = {
+    "c": np.dtype(np.complex64),
+    "z": np.dtype(np.complex128),
+}
 
 
 def routines(
