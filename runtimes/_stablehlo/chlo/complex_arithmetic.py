@@ -112,9 +112,18 @@ def _scale(x: Array, y: Array) -> Array:
 
 def sqrt(x: Array, y: Array) -> Parts:
     """Returns the root whose real part is not negative; specials as in C99, Annex G.6.4.2."""
+    return _sqrt(x, y, *_leveled(x, y))
+
+
+def _leveled(x: Array, y: Array) -> tuple[Array, Array, Array]:
+    """Returns an even binary exponent e, x / 2**e, and |z| / 2**e."""
     exponent = _scale(x, y)
-    near_x, near_y = np.ldexp(x, -exponent), np.ldexp(y, -exponent)
-    root = np.sqrt(0.5 * (np.abs(near_x) + hypot(near_x, near_y)))
+    near_x = np.ldexp(x, -exponent)
+    return exponent, near_x, hypot(near_x, np.ldexp(y, -exponent))
+
+
+def _sqrt(x: Array, y: Array, exponent: Array, near_x: Array, size: Array) -> Parts:
+    root = np.sqrt(0.5 * (np.abs(near_x) + size))
     root = np.ldexp(root, exponent >> 1)
     # The smaller part follows from 2 Re Im = y, of which no digit cancels.
     other = np.where(root == 0.0, 0.0, np.abs(y) / (2.0 * root))
@@ -129,9 +138,8 @@ def sqrt(x: Array, y: Array) -> Parts:
 
 def rsqrt(x: Array, y: Array) -> Parts:
     """Returns 1 / sqrt(z), that is the conjugate of sqrt(z) over |z|; inf + NaN i at zero."""
-    real, imaginary = sqrt(x, y)
-    exponent = _scale(x, y)
-    size = hypot(np.ldexp(x, -exponent), np.ldexp(y, -exponent))
+    exponent, near_x, size = _leveled(x, y)
+    real, imaginary = _sqrt(x, y, exponent, near_x, size)
     real, imaginary = np.ldexp(real / size, -exponent), np.ldexp(-imaginary / size, -exponent)
     real = np.where(size == 0.0, np.inf, real)
     endless = np.isinf(x) | np.isinf(y)

@@ -75,6 +75,8 @@ def _scaled_bracket(side: int, values: Array, tiny: Array, sign: Array) -> Ends:
 def scaled_pair(magnitude: Array, side: int) -> tuple[Wide, Array]:
     """Returns sinh x or cosh x over a power of two, and that power: only the whole overflows."""
     far = magnitude > _SCALED
+    if not far.any():
+        return sinh_cosh(magnitude)[side], np.ones_like(magnitude)
     exponent = Wide(np.where(far, np.minimum(magnitude, _END), _SCALED))
     large = exponential(exponent - constant(LN_TWO) * float(_SHIFT + 1))
     near = sinh_cosh(np.where(far, 1.0, magnitude))[side]

@@ -89,9 +89,9 @@ def test_a_call_of_lapack_has_its_form(target: str) -> None:
     )
     given = options(form)
     interpreter.RUNTIME.compile(text(target, operands, results, given))
-    for *call, message in broken(form, operands, results, given):
+    for taken, returned, chosen, message in broken(form, operands, results, given):
         with pytest.raises(VerifyError, match=f"@{target} needs") as raised:
-            interpreter.RUNTIME.compile(text(target, *call))
+            interpreter.RUNTIME.compile(text(target, taken, returned, chosen))
         assert message in str(raised.value)
 
 
