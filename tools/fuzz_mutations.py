@@ -30,11 +30,11 @@ KINDS: Final = tuple(
 )  # fmt: skip
 
 
-def mutated(texts: Sequence[str], seed: int, position: int) -> str:
-    """Returns a text with one to four mutations, the same for the same numbers."""
+def mutated(texts: Sequence[str], seed: int, position: int, most: int = 4) -> str:
+    """Returns a text with one to `most` mutations, the same for the same numbers."""
     draw = random.Random(f"{seed} {position}")
     text = draw.choice(texts)
-    for _ in range(draw.randint(1, 4)):
+    for _ in range(draw.randint(1, most)):
         text = draw.choice(MUTATIONS)(draw, text, texts)
     return text
 

@@ -47,11 +47,11 @@ OPERATION: Final = re.compile(r"\b(?:stablehlo|chlo)\.(?!return\b|token\b)([a-z]
 ENDED_BADLY: Final = ("died", "late", "foreign", "fault")
 
 
-def shown(cases: Sequence[int]) -> Iterator[int]:
-    """Yields `cases` and prints how many are done, about twenty times."""
+def shown(cases: Iterable[int], count: int) -> Iterator[int]:
+    """Yields `cases` and prints how many of `count` are done, about twenty times."""
     started = time.monotonic()
     for done, position in enumerate(cases):
-        if done and done % max(1, len(cases) // 20) == 0:
+        if done and done % max(1, count // 20) == 0:
             print(f"{done:,} texts, {time.monotonic() - started:.0f} s", file=sys.stderr)
         yield position
 
@@ -112,7 +112,7 @@ class Fuzz:
 
     def run(self) -> int:
         """Tries the texts, prints the tables, and returns the exit status."""
-        for position in shown(self._positions()):
+        for position in shown(self._positions(), self._number()):
             case = self._case(position)
             if self._chosen.only is not None:
                 print(case.text)
@@ -123,25 +123,34 @@ class Fuzz:
         bad = [kind for kinds in self._kinds.values() for kind in kinds if _is_fault(kind)]
         return 1 if bad else 0
 
-    def _positions(self) -> Sequence[int]:
-        """Returns the numbers of the texts: all, or as many as wanted, evenly spread if plain."""
+    def _number(self) -> int:
+        """Returns how many texts are tried."""
         chosen = self._chosen
         if chosen.only is not None:
-            return [chosen.only]
-        if not chosen.plain:
-            count = COUNT if chosen.count is None else chosen.count
-            every: Iterable[int] = itertools.count()
-            if chosen.verified:
-                every = (each for each in every if _verifies(self._case(each).text))
-            return [*itertools.islice(every, count)]
-        total = len(self._cases)
-        count = min(total, chosen.count or total)
-        return [total * each // count for each in range(count)]
+            return 1
+        if chosen.plain:
+            return min(len(self._cases), chosen.count or len(self._cases))
+        return COUNT if chosen.count is None else int(chosen.count)
+
+    def _positions(self) -> Iterator[int]:
+        """Yields the numbers of the texts: as many as wanted, evenly spread if plain."""
+        chosen, count = self._chosen, self._number()
+        if chosen.only is not None:
+            return iter([chosen.only])
+        if chosen.plain:
+            return (len(self._cases) * each // count for each in range(count))
+        every: Iterator[int] = itertools.count()
+        if chosen.verified:
+            every = (each for each in every if _verifies(self._case(each).text))
+        return itertools.islice(every, count)
 
     def _case(self, position: int) -> Case:
         if self._chosen.plain:
             return self._cases[position]
-        return Case(f"text {position}", mutated(self._texts, self._chosen.seed, position))
+        # A second mutation would mostly break what the first one left valid.
+        most = 1 if self._chosen.verified else 4
+        text = mutated(self._texts, self._chosen.seed, position, most)
+        return Case(f"text {position}", text)
 
     def _try(self, position: int, case: Case) -> None:
         limit = self._chosen.limit

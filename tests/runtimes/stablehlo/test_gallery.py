@@ -170,7 +170,7 @@ def test_the_parser_of_jaxlib_takes_the_text_and_the_print(path: Path) -> None:
 
 def executed_by_xla(text: str) -> tuple[Array, ...]:
     pytest.importorskip("jax")
-    return runtimes.load("xla").compile(text)(*arguments(text))
+    return runtimes.load("xla").compile(text, options={"isolated": True})(*arguments(text))
 
 
 @pytest.mark.parametrize(
