@@ -25,7 +25,8 @@ HELP = "run a StableHLO file"
 EPILOG = f"""\
 A.npz holds arg0, arg1, ..., one for each argument of @main; R.npz gets result0, result1, ... and
 is written whole or not at all. An element that numpy does not know, such as bfloat16, is stored as
-its bits. Without --out the results are printed.
+its bits. Without --out the results are printed. A runtime other than the interpreter runs in a
+worker process: a module that ends it is told with the signal.
 
 {EXIT}"""
 
