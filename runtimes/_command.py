@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import io
+import json
 import os
 import signal
 import sys
@@ -64,9 +65,21 @@ def untextual(path: str, error: UnicodeDecodeError) -> str:
     """Returns why a file is no text of a module, told of `path`."""
     if not error.object.startswith(BYTECODE):
         return f"{path}: a module needs UTF-8 text: {error}"
-    text = Path(path).with_suffix(".mlir")
-    beside = f"; its text is {text}" if text.is_file() else ""
+    text = _text_of(Path(path))
+    beside = "" if text is None else f"; its text is {text}"
     return f"{path}: a module needs StableHLO text, got MLIR bytecode, a portable artifact{beside}"
+
+
+def _text_of(artifact: Path) -> Path | None:
+    """Returns the text of an artifact that a bundle's manifest pairs with it, if one does."""
+    try:
+        manifest = json.loads((artifact.parent / "manifest.json").read_bytes())
+        pairs = {each["artifact"]["name"]: each["module"]["name"] for each in manifest["programs"]}
+        text = artifact.parent / pairs[artifact.name]
+    # Any file may be called so.
+    except (OSError, ValueError, LookupError, TypeError, RecursionError):
+        return None
+    return text if text.is_file() else None
 
 
 @contextmanager

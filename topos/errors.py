@@ -81,7 +81,9 @@ class TextError(ToposError, ValueError):
         # A line of constants may be megabytes long; the window keeps the caret in sight.
         start = max(0, self.column - 1 - 60)
         window = self.source_line[start : start + 120]
-        return f"\n{window}\n{' ' * (self.column - 1 - start)}^"
+        # What a terminal would obey or cannot show takes one column as well.
+        shown = "".join(each if each.isprintable() or each == "\t" else "\ufffd" for each in window)
+        return f"\n{shown}\n{' ' * (self.column - 1 - start)}^"
 
     def located(self, text: str) -> Self:
         """Returns this error with its line taken from `text`, at its first word by default."""

@@ -109,6 +109,7 @@ def overwritten(data: bytes, name: str = "manifest.json") -> Change:
 
 WEIGHTS, TEXT, SAMPLE = "weights.safetensors", "rows4.mlir", "rows1.sample.safetensors"
 FIRST = ("programs", 0)
+LFS = b"version https://git-lfs.github.com/spec/v1\noid sha256:4d7a2\nsize 12345\n"
 DAMAGES: dict[str, tuple[Change, str]] = {
     **{
         f"without {name}": (removed(name), f"needs {name}: No such file")
@@ -193,6 +194,14 @@ DAMAGES: dict[str, tuple[Change, str]] = {
         manifest_with(*FIRST, "arguments", 0, "shape", value=[-1, -40]),
         "has no possible shape",
     ),
+    "a pointer for the weights": (
+        overwritten(LFS, WEIGHTS),
+        f"has a Git LFS pointer in the place of {WEIGHTS}: run git lfs pull",
+    ),
+    "a pointer for a text": (
+        overwritten(LFS, TEXT),
+        f"has a Git LFS pointer in the place of {TEXT}: run git lfs pull",
+    ),
     "an infinite envelope": (
         manifest_with(*FIRST, "results", 0, "envelope", value=1e999),
         "manifest.json",
@@ -215,6 +224,7 @@ DAMAGES: dict[str, tuple[Change, str]] = {
 # Another export would not help here, or there may be none at all.
 NO_DAMAGES = {
     *("without a manifest", "a file instead", "an unknown format", "no format", "a true format"),
+    *("a pointer for the weights", "a pointer for a text"),
     *(f"a link for {name}" for name in (WEIGHTS, TEXT, "manifest.json")),
 }
 
@@ -228,7 +238,7 @@ def test_a_damaged_bundle_is_refused_with_the_reason(folder: Path, damage: str) 
         Bundle.load(folder)
     assert reason in str(refused.value)
     assert str(folder) in str(refused.value)
-    assert str(refused.value).endswith("; export again") == (damage not in NO_DAMAGES)
+    assert str(refused.value).endswith("; copy or export it again") == (damage not in NO_DAMAGES)
 
 
 def test_a_file_for_a_bundle_is_told_with_the_folder_that_is_meant(folder: Path) -> None:
@@ -238,7 +248,7 @@ def test_a_file_for_a_bundle_is_told_with_the_folder_that_is_meant(folder: Path)
     (folder / "manifest.json").unlink()
     with pytest.raises(BundleError, match=f"{TEXT} is none, but a file$"):
         Bundle.load(folder / TEXT)
-    with pytest.raises(BundleError, match=r"nowhere is none$"):
+    with pytest.raises(BundleError, match=r"^a bundle is a folder, and there is no .*nowhere$"):
         Bundle.load(folder / "nowhere")
 
 

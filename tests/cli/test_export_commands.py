@@ -245,7 +245,7 @@ def test_a_check_fails_where_a_result_is_outside(tmp_path: Path, capsys: Capture
     found, wanted = hashlib.sha256(text.read_bytes()), Bundle.glance(tmp_path / "b").programs[0]
     assert capsys.readouterr().err == (
         f"{tmp_path / 'b'} has a main.mlir whose digest is another: {found.hexdigest()[:12]} where "
-        f"the manifest has {wanted.digest[:12]}; export again\n"
+        f"the manifest has {wanted.digest[:12]}; copy or export it again\n"
     )
     rewritten(tmp_path / "b")
     assert main(["check", str(tmp_path / "b"), "--runtime", "interpreter"]) == 1

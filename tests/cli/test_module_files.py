@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import io
+import json
+import sys
 from pathlib import Path
 
 import pytest
@@ -18,16 +21,19 @@ def module(tmp_path: Path) -> str:
     return str(path)
 
 
-def test_a_portable_artifact_is_told_with_its_text(
+def test_a_portable_artifact_is_told_with_its_text_where_a_manifest_pairs_them(
     module: str, tmp_path: Path, capsys: Captured
 ) -> None:
+    (tmp_path / "rows1.mlirbc").write_bytes(b"ML\xefR\x01StableHLO")
     (tmp_path / "m.mlirbc").write_bytes(b"ML\xefR\x01StableHLO")
-    (tmp_path / "alone.mlirbc").write_bytes(b"ML\xefR\x01StableHLO")
+    program = {"artifact": {"name": "rows1.mlirbc"}, "module": {"name": "m.mlir"}}
+    (tmp_path / "manifest.json").write_text(json.dumps({"programs": [program]}))
     (tmp_path / "other").write_bytes(b"\xef nothing")
     needs = "a module needs StableHLO text, got MLIR bytecode, a portable artifact"
     for name, told in (
-        ("m.mlirbc", f"{needs}; its text is {module}\n"),
-        ("alone.mlirbc", f"{needs}\n"),
+        ("rows1.mlirbc", f"{needs}; its text is {module}\n"),
+        # A text of the same name beside it may be another module's.
+        ("m.mlirbc", f"{needs}\n"),
         ("other", "a module needs UTF-8 text: 'utf-8' codec can't decode byte 0xef"),
     ):
         path = tmp_path / name
@@ -50,3 +56,51 @@ def test_a_folder_for_a_module_is_told_with_what_could_be_meant(
     assert capsys.readouterr().err == f"{tmp_path / 'empty'}: {is_folder}\n"
     assert main(["validate", long := "x" * 300]) == 2
     assert capsys.readouterr().err == f"{long}: File name too long\n"
+
+
+@pytest.mark.parametrize("command", ["validate", "print", "ops", "run"])
+@pytest.mark.parametrize(
+    ("given", "told"),
+    [
+        (
+            b"ML\xefR\x01StableHLO",
+            "-: a module needs StableHLO text, got MLIR bytecode, a portable",
+        ),
+        (b"\x7fELF\x02\x01\xff", "-: a module needs UTF-8 text: 'utf-8' codec can't decode byte"),
+        (b"\x1b[31m\x00\x07", "-:1:1: "),
+    ],
+)
+def test_bytes_on_standard_input_are_told_as_those_of_a_file(
+    command: str, given: bytes, told: str, capsys: Captured, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # The encoding that Python takes in the C locale makes text of any bytes.
+    stdin = io.TextIOWrapper(io.BytesIO(given), "utf-8", errors="surrogateescape")
+    monkeypatch.setattr(sys, "stdin", stdin)
+    assert main([command, "-"]) == 1
+    said = capsys.readouterr().err
+    assert said.startswith(told)
+    assert said.replace("\n", "").isprintable()
+
+
+def test_a_module_on_standard_input_may_have_a_mark_and_line_ends_of_windows(
+    capsys: Captured, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    given = "\ufefffunc.func @main() {\r\n  return\r\n}\r\n".encode()
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(given), "utf-8"))
+    assert main(["validate", "-"]) == 0
+    assert capsys.readouterr().out == "-: valid\n"
+
+
+def test_a_missing_folder_is_told_as_one(module: str, tmp_path: Path, capsys: Captured) -> None:
+    nowhere, absent = tmp_path / "nowhere", f"there is no folder {tmp_path / 'nowhere'}"
+    for words, told in (
+        (
+            ["run", module, "--out", f"{nowhere}/r.npz"],
+            f"{nowhere}/r.npz: {absent}",
+        ),
+        (["validate", f"{nowhere}/m.mlir"], f"{nowhere}/m.mlir: {absent}"),
+        (["validate", f"{tmp_path}/no.mlir"], f"{tmp_path}/no.mlir: No such file or directory"),
+        (["check", str(nowhere)], f"a bundle is a folder, and there is no {nowhere}"),
+    ):
+        assert main(words) != 0
+        assert capsys.readouterr().err == f"{told}\n"

@@ -17,7 +17,7 @@ from tests.runtimes.test_samples import lowered
 from tests.samples import CASES
 from topos import Plan
 from topos.engine.sources import source_payloads
-from topos.runtimes import ArrayType
+from topos.runtimes import ArrayType, verify
 from topos.runtimes._archive import load, save
 from topos.runtimes.grade import FAR, ROWS, largest_distance
 
@@ -43,8 +43,10 @@ def modules(folder: Path) -> Iterator[Module]:
 
 
 def written(path: Path, operation: str | None, plan: Plan) -> Module:
-    """Writes the module of `plan` to `path`."""
-    path.write_text(plan.emit_stablehlo())
+    """Writes the module of `plan` to `path`; what our verifier refuses goes to no command."""
+    text = plan.emit_stablehlo()
+    verify(text)
+    path.write_text(text)
     return Module(path, operation, plan)
 
 

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import gzip
+import json
 import os
+import pickle
 import stat
 import struct
 import subprocess
 import sys
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -58,12 +60,10 @@ def damaged(whole: bytes) -> dict[str, bytes]:
         return struct.pack("<Q", len(text)) + text + rest
 
     return {
-        "empty": b"",
         "length alone": whole[:8],
         "half a header": whole[: 8 + length // 2],
         "one byte short": whole[:-1],
         "one byte more": whole + b"\0",
-        "a zip": b"PK\x03\x04" + whole,
         "a huge header": struct.pack("<Q", 2**63) + whole[8:],
         "a header of 200 MB": struct.pack("<Q", 200_000_000) + whole[8:],
         "no JSON": file(b"{" * len(header)),
@@ -97,12 +97,89 @@ def test_a_file_that_is_not_there_is_the_systems_to_tell(network: Network, tmp_p
     parameters = network.parameters()
     with pytest.raises(FileNotFoundError, match=r"nowhere\.safetensors"):
         load(tmp_path / "nowhere.safetensors", parameters, network)
-    with pytest.raises(FileNotFoundError, match="no/such"):
+    with pytest.raises(FileNotFoundError, match=r"there is no folder .*no/such: '.*w\.safet"):
         save(tmp_path / "no/such/w.safetensors", parameters, network)
-    for action in (load, save):
-        attempt: Any = action
-        with pytest.raises(OSError, match="a checkpoint needs a regular file"):
-            attempt(tmp_path, parameters, network)
+    with pytest.raises(OSError, match="a checkpoint needs a regular file"):
+        save(tmp_path, parameters, network)
+    with pytest.raises(IsADirectoryError, match="a checkpoint is a file, and this is a folder: "):
+        load(tmp_path, parameters, network)
+    for name in "abcd":
+        save(tmp_path / f"{name}.safetensors", parameters, network)
+    several = r"a folder that holds a\.safetensors, b\.safetensors, c\.safetensors, \.\.\.: "
+    with pytest.raises(IsADirectoryError, match=several):
+        load(tmp_path, parameters, network)
+
+
+SHARDS = {f"block.{at}": f"model-0000{at % 4}-of-00004.safetensors" for at in range(8)}
+IN_TORCH = "in PyTorch, safetensors.torch.save_file writes its tensors as a checkpoint"
+
+NO_TENSORS = "JSON, which holds no tensors: the checkpoint lies beside it most often"
+WEB_PAGE = "a web page or XML: the download got another thing than the file"
+
+
+@pytest.mark.parametrize(
+    ("contents", "told"),
+    [
+        (b"", "empty: download or copy it again"),
+        (
+            b"version https://git-lfs.github.com/spec/v1\noid sha256:4d7a2\nsize 12345\n",
+            "a Git LFS pointer: run git lfs pull where it was cloned",
+        ),
+        (
+            json.dumps({"metadata": {"total_size": 1}, "weight_map": SHARDS}).encode(),
+            "the index of a checkpoint in 4 files: load each of them with partial=True"
+            " (model-00000-of-00004.safetensors, model-00001-of-00004.safetensors,"
+            " model-00002-of-00004.safetensors, ...)",
+        ),
+        (
+            b'{\n  "weight_map": {"w": "only.safetensors"}}',
+            "the index of a checkpoint in 1 files: load each of them with partial=True"
+            " (only.safetensors)",
+        ),
+        (
+            b'{"hidden_size": 512}',
+            NO_TENSORS,
+        ),
+        (
+            b'{"weight_map": [',
+            NO_TENSORS,
+        ),
+        (
+            b"PK\x03\x04\0\0\x08\x08archive/data.pkl",
+            f"a zip archive, as torch.save and numpy.savez write: {IN_TORCH}",
+        ),
+        (b"\x80\x02\x8a\nl\xfc\x9c", f"a pickle, as old versions of torch.save write: {IN_TORCH}"),
+        (pickle.dumps([1.0]), f"a pickle, as old versions of torch.save write: {IN_TORCH}"),
+        (b"GGUF\x03\0\0\0", "a GGUF file: most models have safetensors files at their source, too"),
+        (
+            b"\n<!DOCTYPE html><title>401</title>",
+            WEB_PAGE,
+        ),
+        (
+            b"<Error><Code>AccessDenied",
+            WEB_PAGE,
+        ),
+        (gzip.compress(b"x"), "compressed by gzip: unpack it"),
+    ],
+)
+def test_another_file_is_told_for_what_it_is(
+    contents: bytes, told: str, network: Network, tmp_path: Path
+) -> None:
+    path = tmp_path / "model.safetensors"
+    path.write_bytes(contents)
+    with pytest.raises(FeedError) as caught:
+        load(path, network.parameters(), network)
+    assert str(caught.value) == f"{path} is no safetensors file but {told}"
+
+
+@pytest.mark.parametrize("length", [ord("<"), ord("{"), 0x280, 0x8B1F])
+def test_a_header_whose_length_looks_like_another_file_is_damage(
+    length: int, network: Network, tmp_path: Path
+) -> None:
+    path = tmp_path / "cut.safetensors"
+    path.write_bytes(struct.pack("<Q", length) + b'{"w":')
+    with pytest.raises(FeedError, match="cannot be read as a safetensors file: "):
+        load(path, network.parameters(), network)
 
 
 def test_a_save_that_fails_leaves_the_old_file(

@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+import uvicorn
 
 from tests.serving.serving_bundles import exported_mlp, truth
 from topos.errors import UnavailableError
@@ -21,6 +22,7 @@ from topos.serving import Session, Settings
 from topos.serving.http import reloading
 from topos.serving.http.examples import Examples
 from topos.serving.http.reloading import Reloading, watched_folders
+from topos.serving.http.running import Running
 
 
 def test_a_watch_that_fails_is_told_once_and_tried_again(
@@ -69,6 +71,23 @@ def test_a_reload_that_fails_leaves_the_other_models_theirs(tmp_path: Path) -> N
     asyncio.run(Reloading(session, [], told.append).reload_all())
     assert told[0].startswith("a serves on as it was: ")
     assert told[1:] == ["b is loaded again, version 2"]
+
+
+def test_a_model_that_was_never_loaded_is_told_without_a_version() -> None:
+    told: list[str] = []
+
+    class One:
+        def models(self) -> list[Any]:
+            parts = {"name": "a", "version": "", "ready": False, "reason": "no worker"}
+            return [type("Model", (), parts)]
+
+    session: Any = One()
+    application: Any = None
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        config = uvicorn.Config(application)
+        Running(session, application, config, listener, [], told.append)._tell()
+    (line,) = told
+    assert line.startswith("a is not ready (no worker) at http://127.0.0.1:")
 
 
 def test_a_worker_without_file_descriptors_is_a_refused_reload(

@@ -71,5 +71,5 @@ def test_a_damaged_bundle_is_told_as_everywhere(tmp_path: Path) -> None:
     (path / "rows1.mlir").unlink()
     with pytest.raises(BundleError) as caught:
         LoadedModel.load(Origin(str(path), "interpreter", "fast", {}, None))
-    told = f"{path} needs rows1.mlir: No such file or directory; export again"
+    told = f"{path} needs rows1.mlir: No such file or directory; copy or export it again"
     assert str(caught.value) == told

@@ -27,6 +27,8 @@ __all__ = [
 ]
 
 CHUNK: Final = 1 << 20
+# How a pointer begins that Git leaves for a large file: https://git-lfs.com, its specification.
+POINTER: Final = b"version https://git-lfs"
 MOST_MANIFEST: Final = 1 << 24
 # A link could lead out of the folder, and a pipe could keep its reader waiting for ever.
 FLAGS: Final = sum(getattr(os, name, 0) for name in ("O_NOFOLLOW", "O_NONBLOCK", "O_BINARY"))
@@ -45,6 +47,10 @@ class VerifiedFile:
         self._digest, self.left = hashlib.sha256(), entry.bytes
         length = os.fstat(file.fileno()).st_size
         if length != entry.bytes:
+            if file.read(len(POINTER)) == POINTER:
+                raise BundleError(
+                    f"{folder} has a Git LFS pointer in the place of {entry.name}: run git lfs pull"
+                )
             raise damaged(folder, f"needs a {entry.name} of {entry.bytes} bytes, got {length}")
 
     def take(self, target: memoryview) -> None:
@@ -109,6 +115,8 @@ def read(folder: Path, entry: File) -> bytes:
 def read_manifest(folder: Path) -> bytes:
     """Returns the bytes of the manifest, the last file that an export writes."""
     if not os.path.isdir(folder):
+        if not os.path.lexists(folder):
+            raise BundleError(f"a bundle is a folder, and there is no {folder}")
         raise BundleError(f"a bundle is a folder, and {folder} is none{_instead(folder)}")
     if not os.path.lexists(folder / MANIFEST):
         raise BundleError(f"{folder} has no {MANIFEST}: it is no bundle, or still being written")
@@ -121,8 +129,6 @@ def read_manifest(folder: Path) -> bytes:
 
 def _instead(path: Path) -> str:
     """Returns what stands where a folder was looked for."""
-    if not os.path.lexists(path):
-        return ""
     if os.path.lexists(path.parent / MANIFEST):
         return f", but a file in the bundle {path.parent}"
     return ", but a file"

@@ -40,7 +40,7 @@ MOST_AXES: Final = 64
 MOST_BYTES: Final = 1 << 62
 MOST_CALLS: Final = 10_000
 
-AGAIN: Final = "; export again"
+AGAIN: Final = "; copy or export it again"
 """How what is said of a damaged bundle ends."""
 
 

@@ -52,7 +52,9 @@ def _text(path: str) -> str:
         # What was closed before the start is None.
         if sys.stdin is None:
             raise OSError(errno.EBADF, "standard input is closed")
-        return sys.stdin.read()
+        # As a file is read: a locale may take any bytes for text, and would print them as they are.
+        text = sys.stdin.buffer.read().decode("utf-8-sig")
+        return text.replace("\r\n", "\n").replace("\r", "\n")
 
 
 def _held(folder: str) -> str:
@@ -68,7 +70,10 @@ def naming(path: str) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        raise UnavailableError(f"{path}: {error.strerror or error}") from error
+        folder = Path(path.removeprefix("--png ")).absolute().parent
+        absent = error.errno == errno.ENOENT and not folder.is_dir()
+        reason = f"there is no folder {folder}" if absent else error.strerror or error
+        raise UnavailableError(f"{path}: {reason}") from error
 
 
 def _fail(message: str, status: int) -> int:

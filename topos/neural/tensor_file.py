@@ -16,6 +16,7 @@ from typing import Any, Final
 
 from topos import Element, Tensor, TensorType, bf16, bool_, f16, f32, f64, i32, i64
 from topos.errors import FeedError, UnavailableError
+from topos.neural.foreign_file import described, held
 
 __all__ = ["TensorFile", "opened", "write_tensors"]
 
@@ -68,12 +69,19 @@ def opened(path: str | os.PathLike[str]) -> Iterator[TensorFile]:
     """
     package = _safetensors()
     target = os.fspath(path)
-    if not stat.S_ISREG(os.stat(target).st_mode):
+    mode = os.stat(target).st_mode
+    if stat.S_ISDIR(mode):
+        told = f"a checkpoint is a file, and this is a folder{held(target)}"
+        raise OSError(errno.EISDIR, told, target)
+    if not stat.S_ISREG(mode):
         raise OSError(errno.EINVAL, "a checkpoint needs a regular file, got another thing", target)
     try:
         with package.safe_open(target, framework="numpy") as handle:
             yield TensorFile(path, handle)
     except package.SafetensorError as error:
+        what = described(target)
+        if what is not None:
+            raise FeedError(f"{target} is no safetensors file but {what}") from None
         raise FeedError(f"{target} cannot be read as a safetensors file: {error}") from error
 
 
@@ -95,7 +103,9 @@ def write_tensors(
         with tempfile.NamedTemporaryFile(dir=target.parent, prefix=".", delete=False) as file:
             _write(file, target, mode, [header, *(tensor for _, tensor in ordered)])
     except OSError as error:
-        raise OSError(error.errno, error.strerror, os.fspath(path)) from error
+        absent = error.errno == errno.ENOENT and not target.parent.is_dir()
+        reason = f"there is no folder {target.parent}" if absent else error.strerror
+        raise OSError(error.errno, reason, os.fspath(path)) from error
 
 
 def _rank(name: str, tensor: Tensor) -> int:

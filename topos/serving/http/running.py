@@ -99,10 +99,9 @@ class Running:
         address = f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
         for model in self._session.models():
             state = "serves" if model.ready else f"is not ready ({model.reason})"
-            line = (
-                f"{model.name} {model.version} {state} at http://{address}/v2/models/{model.name}"
-            )
-            self._announce(line)
+            # A model that was never loaded has no version.
+            title = " ".join(filter(None, (model.name, model.version, state)))
+            self._announce(f"{title} at http://{address}/v2/models/{model.name}")
 
     def _end(self) -> None:
         # A supervisor may signal the process and its group, and means to end it once.

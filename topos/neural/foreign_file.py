@@ -1,0 +1,67 @@
+"""Foreign files: what somebody gave for a checkpoint, and how to get at what is in it."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+from typing import Any, Final
+
+__all__ = ["described", "held"]
+
+# How long the part is that tells what a file is.
+HEAD: Final = 64
+SHOWN: Final = 3
+TORCH: Final = "in PyTorch, safetensors.torch.save_file writes its tensors as a checkpoint"
+KINDS: Final = (
+    (b"version https://git-lfs", "a Git LFS pointer: run git lfs pull where it was cloned"),
+    (b"PK\x03\x04", f"a zip archive, as torch.save and numpy.savez write: {TORCH}"),
+    (b"\x80", f"a pickle, as old versions of torch.save write: {TORCH}"),
+    (b"GGUF", "a GGUF file: most models have safetensors files at their source, too"),
+    (b"\x89HDF", "an HDF5 file: write its arrays by safetensors.numpy.save_file"),
+    (b"\x93NUMPY", "one array of numpy: write it by safetensors.numpy.save_file"),
+    (b"\x1f\x8b", "compressed by gzip: unpack it"),
+    (b"<", "a web page or XML: the download got another thing than the file"),
+)
+
+
+def described(path: str) -> str | None:
+    """Returns what a file is and what to do, or None where that cannot be told."""
+    with open(path, "rb") as file:
+        head = file.read(HEAD)
+    if not head:
+        return "empty: download or copy it again"
+    # What begins with the length of a header, and then the header, was a checkpoint.
+    if head[4:9] == b"\0\0\0\0{":
+        return None
+    start = head.removeprefix(b"\xef\xbb\xbf").lstrip()
+    for magic, what in KINDS:
+        if start.startswith(magic):
+            return what
+    return _json(path) if start.startswith(b"{") else None
+
+
+def _json(path: str) -> str:
+    """Returns what a file of JSON is: the index of a checkpoint in several files, most often."""
+    try:
+        shards = sorted(set(_weight_map(path).values()))
+    except (OSError, ValueError, LookupError, TypeError, AttributeError, RecursionError):
+        return "JSON, which holds no tensors: the checkpoint lies beside it most often"
+    shown = ", ".join(map(str, shards[:SHOWN])) + (", ..." if len(shards) > SHOWN else "")
+    return (
+        f"the index of a checkpoint in {len(shards)} files: load each of them with partial=True"
+        f" ({shown})"
+    )
+
+
+def _weight_map(path: str) -> dict[str, Any]:
+    """Returns the file of each tensor, as an index of Hugging Face has them."""
+    mapping: dict[str, Any] = json.loads(Path(path).read_bytes())["weight_map"]
+    return mapping
+
+
+def held(folder: str) -> str:
+    """Returns the checkpoints that could be meant in a folder."""
+    names = sorted(name for name in os.listdir(folder) if name.endswith(".safetensors"))
+    shown = ", ".join(names[:SHOWN]) + (", ..." if len(names) > SHOWN else "")
+    return f" that holds {shown}" if names else ""
