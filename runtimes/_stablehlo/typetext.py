@@ -64,6 +64,9 @@ def _tensor(text: str) -> Tensor | Unranked:
         shape.append(int(match[1]) if match[1] else None)
         start = match.end()
     element, encoding = _split(body[start:])
+    # Bounds of MHLO have the older spelling of StableHLO's.
+    if encoding.startswith("#mhlo.type_extensions<"):
+        encoding = encoding.replace("#mhlo", "#stablehlo", 1)
     return Tensor(tuple(shape), element, encoding)
 
 
@@ -80,7 +83,8 @@ def _split(text: str) -> tuple[str, str]:
 def _other_type(token: Token) -> OtherType:
     if token.type == "WORD" and not _SCALAR.fullmatch(token.value):
         raise MisreadError(f"no type is called {token.value[:40]}", token)
-    return OtherType(token.value)
+    # The token of MHLO is that of StableHLO.
+    return OtherType("!stablehlo.token" if token.value == "!mhlo.token" else token.value)
 
 
 def _tuple_type(parts: tuple[Type, ...] | None) -> TupleType:

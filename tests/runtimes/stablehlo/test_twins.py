@@ -76,6 +76,25 @@ def test_an_operation_of_mhlo_is_its_twin(foreign: str, own: str) -> None:
     assert mlir_accepts(again)
 
 
+def test_tokens_and_bounds_of_mhlo_are_those_of_stablehlo() -> None:
+    bounded = "tensor<?xf32, #mhlo.type_extensions<bounds = [4]>>"
+    text = (
+        f"func.func @main(%b: {bounded}) -> !mhlo.token {{\n"
+        f"%0 = mhlo.add %b, %b : {bounded}\n"
+        '%1 = "mhlo.create_token"() : () -> !mhlo.token\nreturn %1 : !mhlo.token\n}\n'
+    )
+    verify(text)
+    assert "mhlo." not in printed(text).replace("stablehlo.", "")
+    assert same(parse(printed(text)), parse(text))
+    assert mlir_accepts(text)
+
+
+def test_what_is_kept_of_mhlo_is_printed_as_it_was() -> None:
+    alias = "#mhlo.output_operand_alias<output_tuple_indices = [], operand_index = 0>"
+    line = f'%r = "mhlo.fusion"(%a) {{kind = #mhlo<fusion_kind kLoop>, k = {alias}}} : ({M}) -> {M}'
+    assert line in printed(around(line))
+
+
 def test_it_runs_as_its_twin() -> None:
     array = np.arange(6, dtype=np.float32).reshape(2, 3)
     (result,) = run_text(around(PAIRS[5][0]), [array, np.float32(0)])
