@@ -33,7 +33,7 @@ class Malformed(NamedTuple):
 
     def fault(self, status: int, body: bytes) -> str:
         """Returns what is wrong with an answer, or nothing."""
-        if not 400 <= status <= LATEST or (self.status or status) != status:
+        if status not in ((self.status,) if self.status else range(400, LATEST + 1)):
             return f"{self.status or '4xx'} was due, got {status} {body[:120]!r}"
         try:
             error = json.loads(body)["error"]
@@ -225,6 +225,7 @@ def _no_http() -> Iterator[Malformed]:
         b"GET /v2 HTTP/1.1\r\nno colon\r\n\r\n",
         b"GET /v2 HTTP/1.1\r\n\r\n",
         b"GET /v2 HTTP/1.1\r\nhost: a\r\nhost: b\r\n\r\n",
-        b"POST /v2 HTTP/1.1\r\nhost: a\r\ntransfer-encoding: gzip, chunked\r\n\r\n0\r\n\r\n",
     ):
         yield Malformed(f"no HTTP: {text[:40]!r}", text, "")
+    coded = b"POST /v2 HTTP/1.1\r\nhost: a\r\ntransfer-encoding: gzip, chunked\r\n\r\n0\r\n\r\n"
+    yield Malformed("a coded transfer", coded, "Transfer-Encoding", 501)
