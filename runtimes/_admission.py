@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Set
 from graphlib import CycleError, TopologicalSorter
 from math import prod
 from typing import Any, Final
@@ -16,6 +16,7 @@ __all__ = ["admit", "refuse_folded_zero_divisors"]
 
 # More bytes than any processor of today can address; sizes near 2**63 overflow in a compiler.
 LARGEST_BYTES: Final = 2**48
+COMPUTATIONS: Final = "called_computations"
 DIVISIONS: Final = frozenset({"stablehlo.divide", "stablehlo.remainder"})
 # Operations that only place a constant's elements elsewhere.
 PLACEMENTS: Final = frozenset(
@@ -26,8 +27,9 @@ PLACEMENTS: Final = frozenset(
 def admit(ir: Binding, module: Binding) -> None:
     """Refuses what XLA and IREE die of.
 
-    Raises `VerifyError` for a function without a body, called or not, and `UnsupportedError`
-    for a function that reaches itself by calls or a type of more than 2**48 bytes.
+    Raises `VerifyError` for a function without a body, called or not, and for one that a custom
+    call names and the module lacks, and `UnsupportedError` for a function that reaches itself by
+    calls or a type of more than 2**48 bytes.
     """
     functions = {
         ir.StringAttr(each.attributes["sym_name"]).value: each
@@ -38,6 +40,7 @@ def admit(ir: Binding, module: Binding) -> None:
     for name, function in functions.items():
         if not function.operation.regions[0].blocks:
             raise VerifyError(f"a function needs a body to run, and @{name} has none")
+    _refuse_absent_computations(ir, module, functions.keys())
     _refuse_cycles(calls)
     _refuse_large_types(ir, module)
 
@@ -75,6 +78,18 @@ def _operations(ir: Binding, root: Binding) -> list[Binding]:
     return found
 
 
+def _refuse_absent_computations(ir: Binding, module: Binding, names: Set[str]) -> None:
+    for operation in _operations(ir, module):
+        if operation.name != "stablehlo.custom_call" or COMPUTATIONS not in operation.attributes:
+            continue
+        for symbol in ir.ArrayAttr(operation.attributes[COMPUTATIONS]):
+            name = ir.FlatSymbolRefAttr(symbol).value
+            if name not in names:
+                raise VerifyError(
+                    f"custom_call needs a function, got @{name} among its {COMPUTATIONS}"
+                )
+
+
 def _refuse_cycles(calls: Mapping[str, set[str]]) -> None:
     try:
         TopologicalSorter(calls).prepare()
@@ -97,6 +112,9 @@ def _refuse_large_types(ir: Binding, module: Binding) -> None:
 
 def _elements(ir: Binding, value: Binding) -> Any:
     """Returns the elements of an integer constant, or None for any other value."""
+    # The bindings cannot cast a complex constant.
+    if not isinstance(value.type.element_type, ir.IntegerType):
+        return None
     maker = value.owner
     while not isinstance(maker, ir.Block) and maker.name in PLACEMENTS:
         maker = maker.operands[0].owner

@@ -13,7 +13,10 @@ from topos.errors import ExecutionError, UnsupportedError
 from topos.runtimes._archive import Array, stored_dtype
 from topos.runtimes._batch_norm import expand
 from topos.runtimes._mlir import main_of, parse, signature
+from topos.runtimes._plain_constants import plain_constants
+from topos.runtimes._plain_indices import plain_indices
 from topos.runtimes._reference_operations import SUPPORTED
+from topos.runtimes._reference_rewrites import rewrite
 from topos.runtimes._runtime import ArrayType
 
 __all__ = ["ReferenceModule"]
@@ -38,7 +41,10 @@ class ReferenceModule:
             self.signature = signature(ir, self._module)
             self._arguments = list(main_of(ir, self._module).type.inputs)
             _refuse_complex(self.signature.arguments + self.signature.results)
+            plain_constants(ir, self._module, text)
+            plain_indices(ir, self._module)
             _decompose(self._module)
+            rewrite(ir, self._module)
             _refuse_unsupported(self._module)
             _return_bits(self._module, self.signature.results)
 

@@ -15,6 +15,7 @@ from topos.runtimes._xla_custom_calls import LAPACK, prepare_kernels
 from topos.runtimes._xla_device import require_own
 from topos.runtimes._xla_dispatch import Run, dispatched
 from topos.runtimes._xla_module import brief, program, refusal
+from topos.runtimes._xla_rewrites import REVISION
 
 __all__ = ["NAME", "Loaded", "Recipe", "built", "packed_form", "restored"]
 
@@ -95,7 +96,10 @@ def _loaded(kept: Packed, device: Any) -> Loaded:
 
 def _compiled(recipe: Recipe, carried: Mapping[int, int], options: Any) -> Loaded:
     device = recipe.device
-    code, signature = program(recipe.text, carried, device.platform)
+    code, signature, flags = program(recipe.text, carried, recipe.flags, device.platform)
+    # An option that XLA does not know is refused before the text is read.
+    if flags != recipe.flags:
+        options = _options(recipe._replace(flags=flags))
     try:
         executable = device.client.compile_and_load(code, [device], options)
     except Exception as error:
@@ -123,6 +127,7 @@ def _key(recipe: Recipe, carried: Mapping[int, int], options: Any) -> str:
         "device": recipe.device.id,
         # They hold XLA_FLAGS and jax's own settings too.
         "options": options.SerializeAsString(),
+        "revision": REVISION,
         # The compiler splits sums by the threads that it counts.
         "threads": (os.environ.get("NPROC"), _processors()),
     }

@@ -11,23 +11,28 @@ from topos.runtimes._admission import admit, refuse_folded_zero_divisors
 from topos.runtimes._mlir import Binding, bytecode, main_of, parse, signature, unalias
 from topos.runtimes._signature import ModuleSignature
 from topos.runtimes._xla_custom_calls import admit_custom_calls
+from topos.runtimes._xla_rewrites import needed_flags, rewrite
 
 __all__ = ["Program", "bindings", "brief", "flags_of", "program", "refusal"]
 
 # XLA rewrites x / 3 as x * (1 / 3) in the one pass and contracts a * b + c in the other; without
 # both, every elementwise operation rounds for itself.
-INEXACT_PASSES: Final = "algsimp,fusion"
+SIMPLIFIER: Final = "algsimp"
+INEXACT_PASSES: Final = f"{SIMPLIFIER},fusion"
 PASSES: Final = "xla_disable_hlo_passes"
+# XLA computes in f32 what a text has in bf16, and by this leaves out roundings in between.
+EXCESS: Final = "xla_allow_excess_precision"
 # Of the status codes that start a message of XLA, those that say "known, and not here".
 LACKING: Final = ("UNIMPLEMENTED", "NOT_FOUND")
 ALIASING: Final = "tf.aliasing_output"
 
 
 class Program(NamedTuple):
-    """A module that XLA may compile, and its types."""
+    """A module that XLA may compile, its types, and XLA's options to compile it with."""
 
     code: bytes
     signature: ModuleSignature
+    flags: Mapping[str, Any]
 
 
 def bindings() -> tuple[Binding, Any]:
@@ -40,10 +45,13 @@ def bindings() -> tuple[Binding, Any]:
     return ir, make_ir_context
 
 
-def program(text: str, carried: Mapping[int, int], platform: str) -> Program:
+def program(
+    text: str, carried: Mapping[int, int], flags: Mapping[str, Any], platform: str
+) -> Program:
     """Returns `text` read, each carried argument giving its buffer to the result that it maps to.
 
-    Custom calls are looked at where `platform` is a CPU; XLA knows those of any other itself.
+    What XLA gets wrong under the options `flags` is rewritten, or they are changed. Custom calls
+    are looked at where `platform` is a CPU; XLA knows those of any other itself.
     Raises `ParseError`, `VerifyError` or `UnsupportedError`.
     """
     ir, make_context = bindings()
@@ -55,15 +63,17 @@ def program(text: str, carried: Mapping[int, int], platform: str) -> Program:
             admit_custom_calls(ir, module)
         unalias(ir, module)
         types = signature(ir, module)
+        rewrite(ir, module, text, SIMPLIFIER not in flags.get(PASSES, "").split(","))
         if carried:
             _alias(ir, main_of(ir, module), carried)
-        return Program(bytecode(module), types)
+        return Program(bytecode(module), types, {**flags, **needed_flags(ir, module)})
 
 
 def flags_of(numerics: Numerics | str, options: Mapping[str, Any]) -> dict[str, Any]:
-    """Returns XLA's options: those chosen, and under exact numerics two passes off."""
+    """Returns XLA's options: those chosen, and under exact numerics what keeps every rounding."""
     flags = dict(options)
     if Numerics.of(numerics) is Numerics.EXACT:
+        flags.setdefault(EXCESS, False)
         chosen = flags.get(PASSES)
         flags[PASSES] = f"{INEXACT_PASSES},{chosen}" if chosen else INEXACT_PASSES
     return flags

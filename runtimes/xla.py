@@ -31,7 +31,8 @@ class Xla(Runtime):
     """XLA for any device of jax; safe to compile and to call from several threads.
 
     Arithmetic on the CPU flushes subnormal numbers to zero, whatever the numerics. `EXACT`
-    turns off the passes that merge or rewrite float operations. No setting of jax is changed.
+    turns off the passes that merge or rewrite float operations, and lets no rounding to bf16 be
+    left out. What XLA gets wrong is rewritten or refused. No setting of jax is changed.
     """
 
     name = NAME

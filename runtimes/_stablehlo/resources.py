@@ -33,13 +33,18 @@ class Resources(NamedTuple):
         """
         if not absent(constant):
             return constant.body
-        digits = self.digits.get(constant.body[len(_OPENING) : -1].strip().strip('"'))
+        name = constant.body[len(_OPENING) : -1].strip().strip('"')
+        element = constant.type.element if isinstance(constant.type, Tensor) else ""
+        digits = self.dense(name, element)
+        return constant.body if digits is None else f'"0x{digits}"'
+
+    def dense(self, name: str, element: str) -> str | None:
+        """Returns the digits of a dense constant of `element`; None where they are left out."""
+        digits = self.digits.get(name)
         if digits is None:
-            return constant.body
+            return None
         digits = digits[_HEADER:]
-        if isinstance(constant.type, Tensor) and constant.type.element == "i1":
-            digits = _packed(digits)
-        return f'"0x{digits}"'
+        return _packed(digits) if element == "i1" else digits
 
 
 def resources_of(section: str) -> Resources:

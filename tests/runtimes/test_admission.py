@@ -110,3 +110,22 @@ def test_an_integer_division_that_xla_would_fold_by_zero_is_refused(
             text.replace("CONSTANT", divisor).replace("DIVIDEND", "%a")
         )(argument)
         assert result.tolist() == expected
+
+
+@pytest.mark.parametrize("text", ["dense<(2.0, 4.0)>", "dense<[(2.0, 4.0), (2.0, 4.0)]>"])
+def test_a_division_of_complex_constants_runs(text: str) -> None:
+    divided = f"""func.func @main() -> tensor<2xcomplex<f32>> {{
+      %a = stablehlo.constant {text} : tensor<2xcomplex<f32>>
+      %b = stablehlo.constant dense<(0.0, 2.0)> : tensor<2xcomplex<f32>>
+      %0 = stablehlo.divide %a, %b : tensor<2xcomplex<f32>>
+      return %0 : tensor<2xcomplex<f32>>
+    }}"""
+    (result,) = load("xla").compile(divided)()
+    assert result.tolist() == [2 - 1j, 2 - 1j]
+
+
+def test_a_computation_that_is_absent_is_refused_beside_one_that_is_there() -> None:
+    text = CALLED.replace("func.call @f(%a)", "stablehlo.custom_call @f(%a) {CALLS}")
+    text = text.replace("CALLS", "called_computations = [@main, @other]")
+    with pytest.raises(VerifyError, match=r"^custom_call needs a function, got @other among its"):
+        load("xla").compile(text)

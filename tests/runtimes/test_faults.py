@@ -13,7 +13,9 @@ import pytest
 from tests.project.paths import ROOT
 from tests.runtimes.test_samples import require
 from topos import runtimes
-from topos.errors import ToposError
+from topos.errors import ToposError, UnsupportedError
+from topos.runtimes._xla_module import bindings
+from topos.runtimes._xla_rewrites import needed_flags, rewrite
 
 SPECIFICATION = importlib.util.spec_from_file_location("faults", ROOT / "tools/faults.py")
 assert SPECIFICATION is not None
@@ -54,6 +56,41 @@ def test_a_module_is_right_through_the_adapter_or_refused(name: str) -> None:
 @pytest.mark.parametrize("name", [name for name in FAULTS if FAULTS[name][1].results is not None])
 def test_the_interpreter_gives_the_right_results(name: str) -> None:
     run("interpreter", FAULTS[name][1], "exact")
+
+
+@pytest.mark.parametrize("simplified", [False, True])
+def test_xla_gets_a_module_without_faults_as_it_is(simplified: bool) -> None:
+    require("xla")
+    ir, make_context = bindings()
+    plain = """func.func @main(%x: tensor<4x3xf32>, %i: tensor<i32>, %u: tensor<1x3xf32>)
+        -> (tensor<1x3xf32>, tensor<2x3xf32>, tensor<4x3xf32>, tensor<4xf32>) {
+      %z = stablehlo.constant dense<0.0> : tensor<f32>
+      %n = stablehlo.constant dense<0> : tensor<i32>
+      %0 = stablehlo.dynamic_slice %x, %i, %n, sizes = [1, 3]
+        : (tensor<4x3xf32>, tensor<i32>, tensor<i32>) -> tensor<1x3xf32>
+      %1 = stablehlo.add %x, %x : tensor<4x3xf32>
+      %2 = stablehlo.dynamic_slice %1, %i, %n, sizes = [2, 3]
+        : (tensor<4x3xf32>, tensor<i32>, tensor<i32>) -> tensor<2x3xf32>
+      %3 = stablehlo.dynamic_update_slice %x, %u, %i, %n
+        : (tensor<4x3xf32>, tensor<1x3xf32>, tensor<i32>, tensor<i32>) -> tensor<4x3xf32>
+      %4 = stablehlo.reduce(%3 init: %z) applies stablehlo.add across dimensions = [1]
+        : (tensor<4x3xf32>, tensor<f32>) -> tensor<4xf32>
+      return %0, %2, %3, %4 : tensor<1x3xf32>, tensor<2x3xf32>, tensor<4x3xf32>, tensor<4xf32>
+    }"""
+    with make_context():
+        module = ir.Module.parse(plain)
+        before = str(module)
+        rewrite(ir, module, plain, simplified)
+        assert str(module) == before
+        assert not needed_flags(ir, module)
+
+
+def test_an_elided_resource_is_refused_by_its_name() -> None:
+    require("xla")
+    text = TOOL.faults("xla")["resource"].module.partition("{-#")[0]
+    for runtime in ("xla", "reference"):
+        with pytest.raises(UnsupportedError, match=r"^a constant needs its elements, and the text"):
+            runtimes.load(runtime).compile(text)
 
 
 @pytest.mark.parametrize("runtime", TOOL.RUNTIMES)

@@ -1,0 +1,149 @@
+"""What XLA gets wrong, written as what it gets right, in a parsed module."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, Final
+
+from topos.errors import UnsupportedError
+from topos.runtimes._mlir import Binding
+from topos.runtimes._plain_constants import plain_constants
+from topos.runtimes._plain_indices import plain_indices
+from topos.runtimes._rewriting import operations_of, replaced, shaped, written
+from topos.runtimes._xla_nested import clamp_nested
+from topos.runtimes._xla_windows import keep_cropped
+
+__all__ = ["REVISION", "needed_flags", "rewrite"]
+
+# Of what is done to a module before XLA sees it: one more with every change to that.
+REVISION: Final = 1
+
+FRONTEND: Final = "mhlo.frontend_attributes"
+SHARDING: Final = "xla.sdy."
+# Without these XLA's newer code for a scatter takes two equal operands for one.
+OLDER_LOOPS: Final = {"xla_cpu_use_fusion_emitters": False}
+NARROWEST_WIDE: Final = 2**31
+
+
+def rewrite(ir: Binding, module: Binding, text: str, simplified: bool) -> None:
+    """Rewrites in `module`, parsed from `text`, what XLA computes wrongly or dies of.
+
+    `simplified` tells whether XLA's algebraic simplifier runs, which has faults of its own.
+    Raises `UnsupportedError` for a form that has no rewriting.
+    """
+    plain_constants(ir, module, text)
+    plain_indices(ir, module)
+    for operation in operations_of(ir, module):
+        rule = RULES.get(operation.name)
+        if rule is not None:
+            rule(ir, operation)
+    if simplified:
+        clamp_nested(ir, module)
+        for operation in operations_of(ir, module):
+            if operation.name == "stablehlo.reduce_window":
+                keep_cropped(ir, operation)
+
+
+def needed_flags(ir: Binding, module: Binding) -> Mapping[str, Any]:
+    """Returns the options without which XLA compiles `module` wrongly."""
+    repeats = any(map(_may_repeat, operations_of(ir, module)))
+    return OLDER_LOOPS if repeats else {}
+
+
+def _may_repeat(operation: Binding) -> bool:
+    """Returns whether two operands of a scatter may be found equal: only arguments never are."""
+    if operation.name != "stablehlo.scatter":
+        return False
+    operands = list(operation.operands)[: len(operation.results)]
+    types = {str(each.type) for each in operands}
+    return len(types) < len(operands)
+
+
+def _reduce(ir: Binding, operation: Binding) -> None:
+    """Broadcasts what a reduction's body returns from outside: XLA returns it without a shape.
+
+    A reduction of no elements returns what it starts from, also where its body gives a constant.
+    """
+    *_, last = operation.regions[0].blocks[0].operations
+    stands = [_standing(ir, operation, place) for place in range(len(last.operands))]
+    for result, value in zip(operation.results, stands, strict=True):
+        if value is not None:
+            line = f"broadcast_in_dim %i, dims = [] : ({value.type}) -> {result.type}"
+            made = written(ir, operation, result.type, f"%r = stablehlo.{line}", i=value)
+            result.replace_all_uses_with(made)
+    if all(value is not None for value in stands):
+        operation.erase()
+
+
+def _standing(ir: Binding, operation: Binding, place: int) -> Binding | None:
+    """Returns the scalar that is every element of a result of a reduction, if it is known."""
+    body, shape = operation.regions[0].blocks[0], operation.operands[0].type.shape
+    *_, last = body.operations
+    value = last.operands[place]
+    maker = value.owner
+    if isinstance(maker, ir.Block):
+        is_outside, is_constant = maker != body, False
+    else:
+        is_outside = maker.parent.operation != operation.operation
+        is_constant = maker.name == "stablehlo.constant"
+    axes = ir.DenseI64ArrayAttr(operation.attributes["dimensions"])
+    if any(shape[axis] == 0 for axis in axes) and (is_outside or is_constant):
+        return operation.operands[len(operation.results) + place]
+    return value if is_outside else None
+
+
+def _select(ir: Binding, operation: Binding) -> None:
+    """Clamps 64-bit indices of a torch_index_select, of which XLA drops the upper half."""
+    operand, indices = (each.type for each in operation.operands)
+    highest = operand.shape[int(ir.IntegerAttr(operation.attributes["dim"]))] - 1
+    if str(indices.element_type) != "i64" or not indices.has_static_shape:
+        return
+    if highest >= NARROWEST_WIDE:
+        raise UnsupportedError("xla takes a torch_index_select of at most 2**31 rows")
+    result = shaped(ir, indices, ir.IntegerType.get_signless(32))
+    lines = f"""%low = stablehlo.constant dense<0> : {indices}
+    %high = stablehlo.constant dense<{max(highest, 0)}> : {indices}
+    %inside = stablehlo.clamp %low, %i, %high : {indices}
+    %r = stablehlo.convert %inside : ({indices}) -> {result}"""
+    replaced(ir, operation, 1, lines, result)
+
+
+def _loop(ir: Binding, operation: Binding) -> None:
+    """Refuses a loop over a tensor of bounded size: where it changes, XLA ends its process."""
+    for value in operation.operands:
+        if isinstance(value.type, ir.RankedTensorType) and not value.type.has_static_shape:
+            raise UnsupportedError(f"xla takes no loop over a tensor of changing size {value.type}")
+
+
+def _function(ir: Binding, operation: Binding) -> None:
+    """Drops what Shardy says of arguments, which XLA believes without looking for the mesh.
+
+    On one device it says nothing.
+    """
+    if "arg_attrs" not in operation.attributes:
+        return
+    dictionaries = [*map(ir.DictAttr, ir.ArrayAttr(operation.attributes["arg_attrs"]))]
+    if not any(FRONTEND in each for each in dictionaries):
+        return
+    kept = [
+        {entry.name: _without_shardings(ir, entry) for entry in attributes}
+        for attributes in dictionaries
+    ]
+    operation.attributes["arg_attrs"] = ir.ArrayAttr.get([ir.DictAttr.get(each) for each in kept])
+
+
+def _without_shardings(ir: Binding, entry: Binding) -> Binding:
+    if entry.name != FRONTEND:
+        return entry.attr
+    inner = ir.DictAttr(entry.attr)
+    return ir.DictAttr.get(
+        {each.name: each.attr for each in inner if not each.name.startswith(SHARDING)}
+    )
+
+
+RULES: Final[Mapping[str, Callable[[Any, Binding], None]]] = {
+    "func.func": _function,
+    "stablehlo.reduce": _reduce,
+    "stablehlo.torch_index_select": _select,
+    "stablehlo.while": _loop,
+}
