@@ -11,6 +11,7 @@ from typing import Any, Final
 import numpy as np
 import numpy.typing as npt
 
+from topos.runtimes._stablehlo.chlo import complex_limits
 from topos.runtimes._stablehlo.chlo.complex_inverse import extended, joined
 from topos.runtimes._stablehlo.chlo.hyperbolic import scaled_pair, sinh_cosh
 from topos.runtimes._stablehlo.chlo.wide import Wide, exponential, sine_cosine, where
@@ -32,7 +33,7 @@ def sinh(values: Array) -> Array:
         real, imaginary = (first * cosine).value() * scale, (second * sine).value() * scale
         return joined(_signed(real, x, cosine.head), np.copysign(imaginary, _sign(sine, y)))
 
-    return extended(finite, np.sinh, values)
+    return extended(finite, complex_limits.sinh, values)
 
 
 def cosh(values: Array) -> Array:
@@ -44,7 +45,7 @@ def cosh(values: Array) -> Array:
         imaginary = (first * sine).value() * scale
         return joined((second * cosine).value() * scale, _signed(imaginary, x, _sign(sine, y)))
 
-    return extended(finite, np.cosh, values)
+    return extended(finite, complex_limits.cosh, values)
 
 
 def _sign(sine: Wide, angle: Array) -> Array:
@@ -79,7 +80,11 @@ def tan(values: Array) -> Array:
         real = _signed(real, _sign(sine, x), cosine.head)
         return joined(real, np.copysign(imaginary, y))
 
-    return extended(finite, np.tan, values)
+    return extended(finite, _endless_tan, values)
+
+
+def _endless_tan(x: Array, y: Array) -> tuple[Array, Array]:
+    return complex_limits.tanh(y, x)[::-1]
 
 
 def square(values: Array) -> Array:

@@ -15,6 +15,7 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from topos.runtimes._stablehlo.chlo import complex_limits
 from topos.runtimes._stablehlo.chlo.circular import arctangent, cofactor
 from topos.runtimes._stablehlo.chlo.constants import LN_TWO, PI
 from topos.runtimes._stablehlo.chlo.wide import Wide, constant, log1p, logarithm, root, where
@@ -58,7 +59,7 @@ def asin(values: Array) -> Array:
         parts = _parts(np.abs(x), np.abs(y))
         return joined(np.copysign(parts.sine.value(), x), np.copysign(parts.growth.value(), y))
 
-    return extended(finite, np.arcsin, values)
+    return extended(finite, _endless_asin, values)
 
 
 def acos(values: Array) -> Array:
@@ -68,7 +69,7 @@ def acos(values: Array) -> Array:
         angle, growth = _cosine_angle(x, y)
         return joined(angle, -np.copysign(growth, y))
 
-    return extended(finite, np.arccos, values)
+    return extended(finite, complex_limits.acos, values)
 
 
 def acosh(values: Array) -> Array:
@@ -78,7 +79,7 @@ def acosh(values: Array) -> Array:
         angle, growth = _cosine_angle(x, y)
         return joined(growth, np.copysign(angle, y))
 
-    return extended(finite, np.arccosh, values)
+    return extended(finite, _endless_acosh, values)
 
 
 def asinh(values: Array) -> Array:
@@ -88,7 +89,7 @@ def asinh(values: Array) -> Array:
         parts = _parts(np.abs(y), np.abs(x))
         return joined(np.copysign(parts.growth.value(), x), np.copysign(parts.sine.value(), y))
 
-    return extended(finite, np.arcsinh, values)
+    return extended(finite, complex_limits.asinh, values)
 
 
 def atanh(values: Array) -> Array:
@@ -98,7 +99,7 @@ def atanh(values: Array) -> Array:
         real, imaginary = _quotient_parts(np.abs(x), np.abs(y))
         return joined(np.copysign(real, x), np.copysign(imaginary, y))
 
-    return extended(finite, np.arctanh, values)
+    return extended(finite, complex_limits.atanh, values)
 
 
 def atan(values: Array) -> Array:
@@ -108,7 +109,7 @@ def atan(values: Array) -> Array:
         imaginary, real = _quotient_parts(np.abs(y), np.abs(x))
         return joined(np.copysign(real, x), np.copysign(imaginary, y))
 
-    return extended(finite, np.arctan, values)
+    return extended(finite, _endless_atan, values)
 
 
 def kernel(values: Array) -> Array:
@@ -121,21 +122,36 @@ def kernel(values: Array) -> Array:
         parts = _parts(np.abs(x), np.abs(y))
         return joined(parts.run.value(), parts.growth.value())
 
-    def special(values: Array) -> Array:
-        growth = np.abs(np.arcsin(values).imag)
-        return joined(np.abs(values.imag), growth)
+    def special(x: Array, y: Array) -> tuple[Array, Array]:
+        return np.abs(y), np.abs(_endless_asin(x, y)[1])
 
     return extended(finite, special, values)
 
 
+def _endless_asin(x: Array, y: Array) -> tuple[Array, Array]:
+    growth, angle = complex_limits.asinh(y, x)
+    return angle, growth
+
+
+def _endless_acosh(x: Array, y: Array) -> tuple[Array, Array]:
+    angle, growth = complex_limits.acos(x, y)
+    return np.abs(growth), np.where(np.isnan(y), angle, np.copysign(angle, y))
+
+
+def _endless_atan(x: Array, y: Array) -> tuple[Array, Array]:
+    return complex_limits.atanh(y, x)[::-1]
+
+
 def extended(
-    finite: Callable[[Array, Array], Array], special: Callable[[Array], Array], values: Array
+    finite: Callable[[Array, Array], Array],
+    special: Callable[[Array, Array], tuple[Array, Array]],
+    values: Array,
 ) -> Array:
-    """Returns `finite` of the parts where both are finite, `special` of the number elsewhere."""
+    """Returns `finite` of the parts where both are finite, the parts of `special` elsewhere."""
     mask = np.isfinite(values)
     result = np.empty_like(values)
     result[mask] = finite(values.real[mask], values.imag[mask])
-    result[~mask] = special(values[~mask])
+    result[~mask] = joined(*special(values.real[~mask], values.imag[~mask]))
     return result
 
 

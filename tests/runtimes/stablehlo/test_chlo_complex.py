@@ -124,8 +124,8 @@ def test_a_kernel_of_asin_and_acos() -> None:
 
 @pytest.mark.parametrize("name", NAMES)
 def test_infinities_and_nan_are_those_of_the_standard(name: str) -> None:
-    parts = [0.0, 1.5, np.inf, -np.inf, np.nan]
-    values = np.empty((5, 5), np.complex128)
+    parts = [0.0, -0.0, 1.5, -2.5, np.inf, -np.inf, np.nan]
+    values = np.empty((7, 7), np.complex128)
     values.real, values.imag = np.array(parts)[:, None], parts
     values = values[~np.isfinite(values)]
     function = getattr(np, name.replace("a", "arc", 1) if name.startswith("a") else name)
@@ -134,6 +134,8 @@ def test_infinities_and_nan_are_those_of_the_standard(name: str) -> None:
     result = applied(f"chlo.{name}", values)
     for got, standard in ((result.real, wanted.real), (result.imag, wanted.imag)):
         assert np.array_equal(got, standard, equal_nan=True)
+        known = standard == standard
+        assert np.array_equal(np.signbit(got[known]), np.signbit(standard[known]))
 
 
 def test_signed_zeros_of_sinh_cosh_and_tan() -> None:
