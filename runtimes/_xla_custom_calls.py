@@ -6,7 +6,6 @@ while it lowers a call of its own: a module that comes as text would jump to now
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any, Final
 
 import numpy as np
@@ -17,6 +16,7 @@ from topos.runtimes._mlir import Binding
 __all__ = ["LAPACK", "admit_custom_calls", "prepare_kernels"]
 
 CUSTOM_CALL: Final = "stablehlo.custom_call"
+FOURIER: Final = "stablehlo.fft"
 LAPACK: Final = "lapack_"
 SPARSE: Final = "cpu_csr_sparse_dense_ffi"
 # A call back into the Python that made the module, which is not this process's.
@@ -39,9 +39,15 @@ def admit_custom_calls(ir: Binding, module: Binding) -> None:
     """Makes the kernels ready that `module` calls on a CPU.
 
     Raises `UnsupportedError` with the first target that nobody registered in this process, that
-    calls back into Python, or that has not the form in which XLA takes it.
+    calls back into Python, or that has not the form in which XLA takes it; so for a Fourier
+    transform of other lengths than its operand has, at which XLA's library ends the process.
     """
-    calls = [*_calls(ir, module)]
+    for transform in _found(ir, module, FOURIER):
+        _demand_whole(ir, transform)
+    calls = [
+        (ir.StringAttr(call.attributes["call_target_name"]).value, call)
+        for call in _found(ir, module, CUSTOM_CALL)
+    ]
     targets = {target for target, _ in calls}
     if not targets:
         return
@@ -82,17 +88,29 @@ def prepare_kernels(targets: set[str]) -> None:
         import jax.experimental.sparse  # noqa: F401
 
 
-def _calls(ir: Binding, module: Binding) -> Iterator[tuple[str, Binding]]:
+def _demand_whole(ir: Binding, transform: Binding) -> None:
+    # The verifier holds the lengths of a transform to or from real numbers to these.
+    if "RFFT" in str(transform.attributes["fft_type"]):
+        return
+    lengths = [*ir.DenseI64ArrayAttr(transform.attributes["fft_length"])]
+    shape = [*ir.RankedTensorType(transform.operands[0].type).shape]
+    if lengths != shape[len(shape) - len(lengths) :]:
+        raise UnsupportedError(
+            f"xla takes an fft as long as the last dimensions of its operand, got {lengths} "
+            f"for {shape}"
+        )
+
+
+def _found(ir: Binding, module: Binding, name: str) -> list[Binding]:
     found: list[Any] = []
 
     def visit(operation: Any) -> Any:
-        if operation.name == CUSTOM_CALL:
+        if operation.name == name:
             found.append(operation)
         return ir.WalkResult.ADVANCE
 
     module.operation.walk(visit)
-    for call in found:
-        yield ir.StringAttr(call.attributes["call_target_name"]).value, call
+    return found
 
 
 def _initialize_lapack() -> None:

@@ -106,6 +106,26 @@ def test_a_target_that_xla_takes_itself_runs(target: str, attributes: str, one: 
     np.testing.assert_allclose(result, one * IDENTITY, atol=1e-6)
 
 
+TRANSFORM = """
+func.func @main(%x: tensor<2x4xcomplex<f32>>) -> tensor<2x4xcomplex<f32>> {
+  %0 = stablehlo.fft %x, type = KIND, length = [LENGTHS]
+      : (tensor<2x4xcomplex<f32>>) -> tensor<2x4xcomplex<f32>>
+  return %0 : tensor<2x4xcomplex<f32>>
+}
+"""
+
+
+@pytest.mark.parametrize("kind", ["FFT", "IFFT"])
+def test_a_fourier_transform_is_as_long_as_its_operand(kind: str) -> None:
+    text = TRANSFORM.replace("KIND", kind)
+    x = np.ones((2, 4), np.complex64)
+    (whole,) = load("xla").compile(text.replace("LENGTHS", "2, 4"))(x)
+    assert whole[0, 0] == (8 if kind == "FFT" else 1)
+    for lengths in ("2, 64", "3", "4, 4"):
+        with pytest.raises(UnsupportedError, match=r"^xla takes an fft as long as the last dim"):
+            load("xla").compile(text.replace("LENGTHS", lengths))
+
+
 THREAD = f"""
 import sys
 from pathlib import Path
