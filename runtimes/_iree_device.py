@@ -124,7 +124,7 @@ class Device:
         """Returns a buffer over the memory of an array that stays as it is."""
         if not array.size:
             return self.copied(array)
-        # The bindings ask for memory that may be written to; IREE never writes to an argument.
+        # The bindings ask for memory that may be written to; `keep_values` keeps IREE from it.
         memory = (ctypes.c_char * array.nbytes).from_address(array.ctypes.data)
         buffer = self._allocator.import_host_allocation(memory, self._local, self._usage)
         view = self._view(buffer, array.shape, self._elements[array.dtype])

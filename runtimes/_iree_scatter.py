@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from topos.errors import UnsupportedError
-from topos.runtimes._iree_site import IndexSite
-from topos.runtimes._iree_writer import Writer
+from topos.runtimes._iree_site import IndexSite, along
+from topos.runtimes._iree_text import listed, tensor, zero
 from topos.runtimes._mlir import Binding
 
 __all__ = ["keep_scatter_inside"]
@@ -24,11 +24,14 @@ def keep_scatter_inside(site: IndexSite) -> None:
     window = _window(fields, operand.rank, operation.operands[count + 1].type.shape)
     extents = [operand.shape[axis] for axis in moved]
     slack = [operand.shape[axis] - window[axis] for axis in moved]
-    if not moved or 0 in indices.type.shape or site.stays(indices, min(slack)):
+    (vector,) = fields.get("index_vector_dim", (0,))
+    if not moved or 0 in indices.type.shape:
+        return
+    if site.stays(indices, min(slack)):
+        operation.operands[count] = site.inside(indices, slack, vector)
         return
     if any(window[axis] > 1 for axis in moved):
         raise UnsupportedError("iree takes no scatter whose windows may overlap in part")
-    (vector,) = fields.get("index_vector_dim", (0,))
     operation.operands[count] = _into_margin(site, indices, extents, vector)
     # What is dropped goes behind the last place, from wherever it was.
     operation.attributes["indices_are_sorted"] = site.ir.BoolAttr.get(False)
@@ -38,45 +41,52 @@ def keep_scatter_inside(site: IndexSite) -> None:
 
 def _into_margin(site: IndexSite, indices: Binding, extents: Sequence[int], vector: int) -> Binding:
     """Returns the indices in the widened operand: what lies outside goes behind the last place."""
-    writer, largest, type = Writer(site.ir, site.operation), site.largest(indices), indices.type
-    ends = writer.along([min(each, largest) for each in extents], type, vector)
-    # First in the indices' own type, for an unsigned one may be too large for any signed.
-    capped = writer.write("minimum", type, [indices, ends])
+    largest, type = site.largest(indices), indices.type
     wide = largest > 2**31 or max(extents) >= 2**31
-    start = writer.converted(capped, site.ir.IntegerType.get_signless(64 if wide else 32))
-    first = writer.along([0] * len(extents), start.type, vector)
-    behind = writer.along(extents, start.type, vector)
-    valid = writer.compared("GE", start, first)
-    return writer.write("select", start.type, [valid, start, behind])
+    # First in the indices' own type, for an unsigned one may be too large for any signed.
+    capped = [min(each, largest) for each in extents]
+    signed, truth = tensor(type.shape, "i64" if wide else "i32"), tensor(type.shape, "i1")
+    start = site.ir.RankedTensorType(site.ir.Type.parse(signed))
+    text = f"""
+    func.func private @f(%i: {type}) -> {signed} {{
+      {along("ends", capped, type, vector)}
+      %capped = stablehlo.minimum %i, %ends : {type}
+      %start = stablehlo.convert %capped : ({type}) -> {signed}
+      %first = stablehlo.constant dense<0> : {signed}
+      {along("behind", extents, start, vector)}
+      %valid = stablehlo.compare GE, %start, %first : ({signed}, {signed}) -> {truth}
+      %placed = stablehlo.select %valid, %start, %behind : {truth}, {signed}
+      return %placed : {signed}
+    }}"""
+    return site.put(text, [indices])[0]
 
 
 def _widen(site: IndexSite, place: int, moved: set[int]) -> None:
     """Gives an operand one more place along each axis of `moved`, which the result loses again."""
     operation, type = site.operation, site.operation.operands[place].type
-    none = (0,) * type.rank
-    margin = tuple(int(axis in moved) for axis in range(type.rank))
-    before = Writer(site.ir, operation)
-    shape = [extent + more for extent, more in zip(type.shape, margin, strict=True)]
-    wide = before.tensor(shape, type.element_type)
-    operation.operands[place] = before.write(
-        "pad",
-        wide,
-        [operation.operands[place], before.zero(type.element_type)],
-        edge_padding_low=none,
-        edge_padding_high=margin,
-        interior_padding=none,
-    )
+    element, none = str(type.element_type), [0] * type.rank
+    if element.startswith("!"):
+        raise UnsupportedError(f"iree takes no scatter of elements {element}")
+    margin = [int(axis in moved) for axis in range(type.rank)]
+    wide = tensor([sum(pair) for pair in zip(type.shape, margin, strict=True)], element)
+    pad = f"""
+    func.func private @f(%x: {type}) -> {wide} {{
+      %z = stablehlo.constant dense<{zero(element)}> : tensor<{element}>
+      %p = stablehlo.pad %x, %z, low = [{listed(none)}], high = [{listed(margin)}],
+        interior = [{listed(none)}] : ({type}, tensor<{element}>) -> {wide}
+      return %p : {wide}
+    }}"""
+    operation.operands[place] = site.put(pad, [operation.operands[place]])[0]
     result = operation.results[place]
-    result.set_type(wide)
-    cut = Writer(site.ir, operation, after=True).write(
-        "slice",
-        type,
-        [result],
-        start_indices=none,
-        limit_indices=tuple(type.shape),
-        strides=(1,) * type.rank,
-    )
-    result.replace_all_uses_except(cut, cut.owner.operation)
+    result.set_type(operation.operands[place].type)
+    limits = ", ".join(f"0:{extent}" for extent in type.shape)
+    cut = f"""
+    func.func private @f(%x: {wide}) -> {type} {{
+      %s = stablehlo.slice %x [{limits}] : ({wide}) -> {type}
+      return %s : {type}
+    }}"""
+    (kept,) = site.put(cut, [result], after=True)
+    result.replace_all_uses_except(kept, kept.owner.operation)
 
 
 def _window(

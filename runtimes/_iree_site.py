@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Final, NamedTuple
 
 from topos.errors import UnsupportedError
 from topos.runtimes._iree_intervals import Interval, Intervals, held
+from topos.runtimes._iree_text import listed, tensor, written
 from topos.runtimes._mlir import Binding
 
 __all__ = ["IndexSite"]
 
 FIELD: Final = re.compile(r"(\w+) = (?:\[([^\]]*)\]|(\d+))")
+WIDE: Final = "i64"
 
 
 class IndexSite(NamedTuple):
@@ -41,3 +43,46 @@ class IndexSite(NamedTuple):
         if holds is None:
             raise UnsupportedError(f"iree takes indices of whole bytes, got {indices.type}")
         return holds.high
+
+    def inside(
+        self, indices: Binding, highest: Sequence[int], vector: int, wide: bool = False
+    ) -> Binding:
+        """Returns the indices clamped to `highest`, one for each place along the axis `vector`.
+
+        Unsigned indices, and all where they are to be `wide`, become signed ones of 64 bits.
+        """
+        type, element = indices.type, str(indices.type.element_type)
+        if not highest or 0 in type.shape:
+            return indices
+        given = "i"
+        body = ""
+        if not self.stays(indices, min(highest)):
+            largest, given = self.largest(indices), "clamped"
+            body = f"""
+            %low = stablehlo.constant dense<0> : {type}
+            {along("high", [min(each, largest) for each in highest], type, vector)}
+            %clamped = stablehlo.clamp %low, %i, %high : {type}"""
+        made, given = str(type), given
+        if wide or element.startswith("ui"):
+            made = tensor(type.shape, WIDE)
+            body += f"\n%signed = stablehlo.convert %{given} : ({type}) -> {made}"
+            given = "signed"
+        text = f"func.func private @f(%i: {type}) -> {made} {{{body}\nreturn %{given} : {made}\n}}"
+        return self.put(text, [indices])[0] if body else indices
+
+    def put(self, text: str, operands: Sequence[Binding], after: bool = False) -> list[Binding]:
+        """Returns the results of the function in `text`, its body beside the operation."""
+        return written(self.ir, self.operation, text, operands, after).results
+
+
+def along(name: str, values: Sequence[int], type: Binding, axis: int) -> str:
+    """Returns text for integers `name` of the tensor `type`, `values` along `axis`.
+
+    Where `axis` is none of its own, there is one value for all of them.
+    """
+    if axis == type.rank:
+        return f"%{name} = stablehlo.constant dense<{values[0]}> : {type}"
+    line = tensor((len(values),), type.element_type)
+    return f"""%{name}line = stablehlo.constant dense<[{listed(values)}]> : {line}
+            %{name} = stablehlo.broadcast_in_dim %{name}line, dims = [{axis}]
+                : ({line}) -> {type}"""

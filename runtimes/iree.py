@@ -20,6 +20,8 @@ from topos.runtimes._iree_bounds import keep_inside
 from topos.runtimes._iree_device import DEVICES, device_of
 from topos.runtimes._iree_executable import NAME, Binary, IreeExecutable, restored
 from topos.runtimes._iree_process import STATISTICS, compiled
+from topos.runtimes._iree_rewrites import rewrite
+from topos.runtimes._iree_writes import keep_values
 from topos.runtimes._isolated import IsolatedRuntime
 from topos.runtimes._mlir import bytecode, parse, signature, unalias
 from topos.runtimes._packages import imported, installed
@@ -41,7 +43,7 @@ DEFAULT_SECONDS: Final = 600.0
 # What the compiler may take is told to it, and the worker waits so much longer.
 SLACK_SECONDS: Final = 5.0
 # Of what is done to a module before IREE sees it: one more with every change to that.
-REVISION: Final = 1
+REVISION: Final = 2
 
 
 class Iree(Runtime):
@@ -136,6 +138,8 @@ def _built(text: str, flags: list[str], seconds: float, versions: str) -> Binary
         admit(ir, module)
         unalias(ir, module)
         keep_inside(ir, module)
+        rewrite(ir, module)
+        keep_values(ir, module)
         types, code = signature(ir, module), bytecode(module)
     made = compiled(find_tool, code, flags, seconds)
     return Binary(types, made.binary, made.transient, versions)

@@ -1,0 +1,166 @@
+"""Values that IREE would overwrite while they are still to be read, kept apart by copies."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Final
+
+from topos.runtimes._iree_text import operations_of, tensor, written, zero
+from topos.runtimes._mlir import Binding, main_of
+
+__all__ = ["keep_values"]
+
+# Operations whose results IREE shares, also where two sorts write to them.
+KNOWN: Final = frozenset({"stablehlo.constant", "stablehlo.iota"})
+UPDATE: Final = "stablehlo.dynamic_update_slice"
+# Operations that IREE computes in the memory of as many first operands as they have results.
+WRITERS: Final = frozenset({UPDATE, "stablehlo.scatter", "stablehlo.sort"})
+# Operations whose result is never the memory of an operand, whatever IREE folds.
+FRESH: Final = frozenset(
+    f"stablehlo.{name}"
+    for name in ("convolution", "dot", "dot_general", "gather", "reduce", "reduce_window")
+)
+# By the operation, the attribute that names the function that it calls.
+CALLS: Final = {"func.call": "callee", "stablehlo.composite": "decomposition"}
+BRANCHES: Final = frozenset({"stablehlo.case", "stablehlo.if"})
+LOOP: Final = "stablehlo.while"
+BARRIER: Final = "stablehlo.optimization_barrier"
+
+
+def keep_values(ir: Binding, module: Binding) -> None:
+    """Keeps updates, scatters and sorts of `module` from writing over what is read after them.
+
+    IREE takes the memory of an argument of `@main` for its own, also where a resident, another
+    result or the caller's array lies there: an argument that such an operation may write to is
+    copied first, and so is what passes a barrier on its way there, which hides from IREE that the
+    value before it is still needed. What an update writes is computed before it, for IREE would
+    compute it in place from what it has just overwritten. Places and constants that are written to
+    become copies, for IREE shares equal ones.
+    """
+    operations = operations_of(ir, module)
+    writers = [each for each in operations if each.name in WRITERS]
+    if not writers:
+        return
+    # Those of the text, before there are others.
+    barriers = [each for each in operations if each.name == BARRIER]
+    for number, each in enumerate(writers, 1):
+        if each.name == UPDATE:
+            each.operands[1] = _hidden(ir, each, each.operands[1])
+        for place in range(len(each.results)):
+            value = each.operands[place]
+            if not isinstance(value.owner, ir.Block) and value.owner.name in KNOWN:
+                copy, _ = _copied(ir, each, value, number)
+                each.operands[place] = _hidden(ir, each, copy)
+    overwritten = [value for each in writers for value in [*each.operands][: len(each.results)]]
+    main = main_of(ir, module)
+    (block,) = main.regions[0].blocks
+    origins = _Origins(ir, operations).of(overwritten)
+    for argument in block.arguments:
+        if argument in origins:
+            copy, selection = _copied(ir, block.operations[0].operation, argument)
+            argument.replace_all_uses_except(copy, selection)
+    for each in barriers:
+        for place, result in enumerate(each.results):
+            if result in origins:
+                each.operands[place], _ = _copied(ir, each, each.operands[place])
+
+
+def _hidden(ir: Binding, before: Binding, value: Binding) -> Binding:
+    type = value.type
+    text = f"""
+    func.func private @f(%x: {type}) -> {type} {{
+      %b = stablehlo.optimization_barrier %x : {type}
+      return %b : {type}
+    }}"""
+    return written(ir, before, text, [value]).results[0]
+
+
+def _copied(
+    ir: Binding, before: Binding, value: Binding, number: int = 0
+) -> tuple[Binding, Binding]:
+    """Returns a copy by a selection that IREE cannot see through, and that operation.
+
+    Copies of one value by different numbers stay apart.
+    """
+    type = value.type
+    text = f"""
+    func.func private @f(%x: {type}) -> {type} {{
+      %number = stablehlo.constant dense<{number}> : tensor<i32>
+      %same = stablehlo.optimization_barrier %number : tensor<i32>
+      %hidden = stablehlo.compare EQ, %number, %same
+        : (tensor<i32>, tensor<i32>) -> tensor<i1>
+      {_zero(ir, type)}
+      %copy = stablehlo.select %hidden, %x, %zero : tensor<i1>, {type}
+      return %copy : {type}
+    }}"""
+    made = written(ir, before, text, [value])
+    return made.results[0], made.operations[-1]
+
+
+def _zero(ir: Binding, type: Binding) -> str:
+    if not isinstance(type.element_type, ir.ComplexType):
+        return f"%zero = stablehlo.constant dense<{zero(str(type.element_type))}> : {type}"
+    part = tensor(type.shape, type.element_type.element_type)
+    return f"""%part = stablehlo.constant dense<0.0> : {part}
+      %apart = stablehlo.optimization_barrier %part : {part}
+      %zero = stablehlo.complex %apart, %apart : {type}"""
+
+
+class _Origins:
+    """Where the values of a module may come from unchanged, as far as IREE may find out."""
+
+    def __init__(self, ir: Binding, operations: list[Binding]) -> None:
+        self._ir = ir
+        self._callers: dict[str, list[Binding]] = {}
+        self._functions: dict[str, Binding] = {}
+        for each in operations:
+            if each.name == "func.func":
+                self._functions[ir.StringAttr(each.attributes["sym_name"]).value] = each
+            if each.name in CALLS:
+                self._callers.setdefault(self._callee(each), []).append(each)
+
+    def of(self, values: Iterable[Binding]) -> set[Binding]:
+        """Returns `values` and all that they may come from."""
+        found: set[Binding] = set()
+        left = [*values]
+        while left:
+            value = left.pop()
+            if value not in found:
+                found.add(value)
+                left += self._before(value)
+        return found
+
+    def _before(self, value: Binding) -> list[Binding]:
+        maker = value.owner
+        if isinstance(maker, self._ir.Block):
+            return self._handed(maker.owner, self._ir.BlockArgument(value).arg_number)
+        place = self._ir.OpResult(value).result_number
+        if maker.name in CALLS:
+            function = self._functions.get(self._callee(maker))
+            return _returned(function, place) if function is not None else []
+        if maker.name == LOOP:
+            return self._handed(maker, place)
+        if maker.name in BRANCHES:
+            return _returned(maker, place)
+        return [] if maker.name in FRESH else [*maker.operands]
+
+    def _handed(self, owner: Binding, place: int) -> list[Binding]:
+        """Returns what the argument of a block at `place` is given, in loops also by a turn."""
+        if owner.name == LOOP:
+            (last,) = owner.regions[1].blocks
+            return [owner.operands[place], _last(last).operands[place]]
+        if owner.name != "func.func":
+            return []
+        name = self._ir.StringAttr(owner.attributes["sym_name"]).value
+        return [each.operands[place] for each in self._callers.get(name, [])]
+
+    def _callee(self, call: Binding) -> str:
+        return str(self._ir.FlatSymbolRefAttr(call.attributes[CALLS[call.name]]).value)
+
+
+def _returned(owner: Binding, place: int) -> list[Binding]:
+    return [_last(block).operands[place] for region in owner.regions for block in region.blocks]
+
+
+def _last(block: Binding) -> Binding:
+    return block.operations[len(block.operations) - 1]
