@@ -26,7 +26,7 @@ def exported_mlp(
     return export(path, [_mlp(count, scale) for count in rows], batched=True, name=name)
 
 
-def exported_pair(path: Path, element: Element = bf16) -> Bundle:
+def exported_pair(path: Path, element: Element = bf16, name: str = "pair") -> Bundle:
     """Two results of two inputs, rows in front, in bfloat16 or another element."""
     plans = []
     for rows in (2, 4):
@@ -34,7 +34,7 @@ def exported_pair(path: Path, element: Element = bf16) -> Bundle:
         x, y = (tape.input(np.zeros((rows, 3)).tolist(), name=name) for name in ("x", "y"))
         total, product = (x + y).named("total"), (x * y).named("product")
         plans.append(tape.into_network().entry([total.symbol, product.symbol]).lower())
-    return export(path, plans, batched=True, name=path.name)
+    return export(path, plans, batched=True, name=name)
 
 
 def exported_total(path: Path) -> Bundle:

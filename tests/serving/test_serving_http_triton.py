@@ -27,7 +27,7 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     exported_mlp(folder / "mlp", rows=(1, 4))
     exported_pair(folder / "pair")
     exported_total(folder / "total")
-    exported_pair(folder / "singles", f32)
+    exported_pair(folder / "singles", f32, "singles")
     bundles = [folder / name for name in ("mlp", "pair", "total", "singles")]
     with running(bundles, token=TOKEN) as server:
         yield server
