@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable
 from functools import cache
 from importlib.resources import files
+from threading import Lock
 from types import SimpleNamespace
 from typing import Any, Final, cast
 
@@ -26,6 +27,8 @@ __all__ = ["parse"]
 _OPENING: Final = re.compile(r"(?:^|=)[ \t]*([A-Za-z_]\w*\.[\w.]+)", re.MULTILINE)
 _WINDOW: Final = 4096
 
+_BUILDING: Final = Lock()
+
 # Characters that are refused for want of their counterpart.
 _OPEN: Final = {"<": "a '<' without its '>'", '"': "a string without its end"}
 
@@ -33,7 +36,10 @@ _OPEN: Final = {"<": "a '<' without its '>'", '"': "a string without its end"}
 def parse(text: str) -> Module:
     """Returns the module that `text` spells; raises `ParseError` at the first mistake."""
     try:
-        return cast(Module, _parser().parse(text))
+        # Python 3.11 fails where several threads read the literals of the grammar at once.
+        with _BUILDING:
+            parser = _parser()
+        return cast(Module, parser.parse(text))
     except UnexpectedInput as error:
         raise _foreign(error, text) or _explained(error, text) from None
     except MisreadError as error:
