@@ -45,9 +45,7 @@ def keep_values(ir: Binding, module: Binding) -> None:
     barriers = [each for each in operations if each.name == BARRIER]
     for number, each in enumerate(writers, 1):
         if each.name == UPDATE:
-            # A barrier alone would hide that a slice is still read from what it is a view of.
-            copy, _ = _copied(ir, each, each.operands[1])
-            each.operands[1] = _hidden(ir, each, copy)
+            each.operands[1] = _hidden(ir, each, each.operands[1])
         for place in range(len(each.results)):
             value = each.operands[place]
             if not isinstance(value.owner, ir.Block) and value.owner.name in KNOWN:
