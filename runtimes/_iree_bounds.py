@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Final
 
 from topos.errors import UnsupportedError
-from topos.runtimes._iree_intervals import Intervals
+from topos.runtimes._intervals import Intervals
 from topos.runtimes._iree_scatter import keep_scatter_inside
 from topos.runtimes._iree_site import IndexSite
 from topos.runtimes._iree_text import operations_of, require_static

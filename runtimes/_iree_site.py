@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Final, NamedTuple
 
 from topos.errors import UnsupportedError
-from topos.runtimes._iree_intervals import Interval, Intervals, held
+from topos.runtimes._intervals import Interval, Intervals, held
 from topos.runtimes._iree_text import listed, tensor, written
 from topos.runtimes._mlir import Binding
 

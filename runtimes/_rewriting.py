@@ -8,7 +8,16 @@ from typing import Any, Final
 
 from topos.runtimes._mlir import Binding
 
-__all__ = ["dimension_numbers", "listed", "operations_of", "replaced", "shaped", "written"]
+__all__ = [
+    "along",
+    "dimension_numbers",
+    "listed",
+    "operations_of",
+    "replaced",
+    "shaped",
+    "written",
+    "zero",
+]
 
 FIELD: Final = re.compile(r"(\w+) = (?:\[([^\]]*)\]|(\d+))")
 
@@ -71,6 +80,25 @@ def shaped(ir: Binding, type: Binding, element: Binding) -> Binding:
 def listed(numbers: Sequence[int]) -> str:
     """Returns numbers as the text of a list has them."""
     return f"[{', '.join(map(str, numbers))}]"
+
+
+def along(name: str, values: Sequence[int], type: Binding, axis: int) -> str:
+    """Returns text for integers `name` of the tensor `type`, `values` along `axis`.
+
+    Where `axis` is none of its own, there is one value for all of them.
+    """
+    if axis == type.rank:
+        return f"%{name} = stablehlo.constant dense<{values[0]}> : {type}"
+    line = f"tensor<{len(values)}x{type.element_type}>"
+    return f"""%{name}line = stablehlo.constant dense<{listed(values)}> : {line}
+    %{name} = stablehlo.broadcast_in_dim %{name}line, dims = [{axis}] : ({line}) -> {type}"""
+
+
+def zero(element: str) -> str:
+    """Returns a zero as the text of a constant of those elements has it."""
+    if element.startswith("complex"):
+        return "(0.0, 0.0)"
+    return "false" if element == "i1" else "0.0" if "f" in element else "0"
 
 
 def dimension_numbers(attribute: Binding) -> Mapping[str, tuple[int, ...]]:

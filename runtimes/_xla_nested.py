@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any, Final
 
 from topos.runtimes._mlir import Binding
-from topos.runtimes._rewriting import dimension_numbers, listed, operations_of, replaced
+from topos.runtimes._rewriting import along, dimension_numbers, operations_of, replaced
 
 __all__ = ["clamp_nested"]
 
@@ -135,11 +135,7 @@ def _clamp_operand(
     type = operation.operands[place].type
     if not type.has_static_shape or 0 in type.shape or min(highest) < 0:
         return
-    lines = f"%low = stablehlo.constant dense<0> : {type}\n"
-    if axis == type.rank:
-        lines += f"%high = stablehlo.constant dense<{highest[0]}> : {type}\n"
-    else:
-        row = f"tensor<{len(highest)}x{type.element_type}>"
-        lines += f"""%row = stablehlo.constant dense<{listed(highest)}> : {row}
-        %high = stablehlo.broadcast_in_dim %row, dims = [{axis}] : ({row}) -> {type}\n"""
-    replaced(ir, operation, place, f"{lines}%r = stablehlo.clamp %low, %i, %high : {type}", type)
+    lines = f"""%low = stablehlo.constant dense<0> : {type}
+    {along("high", highest, type, axis)}
+    %r = stablehlo.clamp %low, %i, %high : {type}"""
+    replaced(ir, operation, place, lines, type)

@@ -6,17 +6,19 @@ from collections.abc import Callable, Mapping
 from typing import Any, Final
 
 from topos.errors import UnsupportedError
+from topos.runtimes._intervals import Intervals
 from topos.runtimes._mlir import Binding
 from topos.runtimes._plain_constants import plain_constants
 from topos.runtimes._plain_indices import plain_indices
 from topos.runtimes._rewriting import operations_of, replaced, shaped, written
+from topos.runtimes._scatter_margins import keep_windows
 from topos.runtimes._xla_nested import clamp_nested
 from topos.runtimes._xla_windows import keep_cropped
 
 __all__ = ["REVISION", "needed_flags", "rewrite"]
 
 # Of what is done to a module before XLA sees it: one more with every change to that.
-REVISION: Final = 1
+REVISION: Final = 2
 
 FRONTEND: Final = "mhlo.frontend_attributes"
 SHARDING: Final = "xla.sdy."
@@ -33,7 +35,10 @@ def rewrite(ir: Binding, module: Binding, text: str, simplified: bool) -> None:
     """
     plain_constants(ir, module, text)
     plain_indices(ir, module)
+    intervals = Intervals(ir)
     for operation in operations_of(ir, module):
+        if operation.name == "stablehlo.scatter":
+            keep_windows(ir, operation, intervals)
         rule = RULES.get(operation.name)
         if rule is not None:
             rule(ir, operation)

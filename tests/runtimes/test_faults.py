@@ -25,6 +25,10 @@ SPECIFICATION.loader.exec_module(TOOL)
 
 GUIDE = ROOT / "docs" / "guides" / "runtimes.md"
 PACKAGES = {"iree": "iree-base-compiler", "reference": "jaxlib", "xla": "jaxlib"}
+OVERWRITES = """({
+      ^bb0(%a: tensor<f32>, %b: tensor<f32>):
+        stablehlo.return %b : tensor<f32>
+      })"""
 FAULTS = {
     f"{runtime}-{name}": (runtime, fault)
     for runtime in TOOL.RUNTIMES
@@ -62,8 +66,10 @@ def test_the_interpreter_gives_the_right_results(name: str) -> None:
 def test_xla_gets_a_module_without_faults_as_it_is(simplified: bool) -> None:
     require("xla")
     ir, make_context = bindings()
-    plain = """func.func @main(%x: tensor<4x3xf32>, %i: tensor<i32>, %u: tensor<1x3xf32>)
-        -> (tensor<1x3xf32>, tensor<2x3xf32>, tensor<4x3xf32>, tensor<4xf32>) {
+    plain = """func.func @main(%x: tensor<4x3xf32>, %i: tensor<i32>, %u: tensor<1x3xf32>,
+        %j: tensor<2x1xi32>, %k: tensor<1xi32>, %v: tensor<2x3xf32>)
+        -> (tensor<1x3xf32>, tensor<2x3xf32>, tensor<4x3xf32>, tensor<4xf32>, tensor<4x3xf32>,
+            tensor<4x3xf32>) {
       %z = stablehlo.constant dense<0.0> : tensor<f32>
       %n = stablehlo.constant dense<0> : tensor<i32>
       %0 = stablehlo.dynamic_slice %x, %i, %n, sizes = [1, 3]
@@ -75,8 +81,19 @@ def test_xla_gets_a_module_without_faults_as_it_is(simplified: bool) -> None:
         : (tensor<4x3xf32>, tensor<1x3xf32>, tensor<i32>, tensor<i32>) -> tensor<4x3xf32>
       %4 = stablehlo.reduce(%3 init: %z) applies stablehlo.add across dimensions = [1]
         : (tensor<4x3xf32>, tensor<f32>) -> tensor<4xf32>
-      return %0, %2, %3, %4 : tensor<1x3xf32>, tensor<2x3xf32>, tensor<4x3xf32>, tensor<4xf32>
-    }"""
+      %5 = "stablehlo.scatter"(%x, %j, %v) <{scatter_dimension_numbers = #stablehlo.scatter<
+        update_window_dims = [1], inserted_window_dims = [0], scatter_dims_to_operand_dims = [0],
+        index_vector_dim = 1>}> BODY
+        : (tensor<4x3xf32>, tensor<2x1xi32>, tensor<2x3xf32>) -> tensor<4x3xf32>
+      %c = stablehlo.constant dense<1> : tensor<1xi32>
+      %p = stablehlo.concatenate %k, %c, dim = 0 : (tensor<1xi32>, tensor<1xi32>) -> tensor<2xi32>
+      %w = stablehlo.slice %v [0:1, 0:2] : (tensor<2x3xf32>) -> tensor<1x2xf32>
+      %6 = "stablehlo.scatter"(%x, %p, %w) <{scatter_dimension_numbers = #stablehlo.scatter<
+        update_window_dims = [0, 1], scatter_dims_to_operand_dims = [0, 1]>}> BODY
+        : (tensor<4x3xf32>, tensor<2xi32>, tensor<1x2xf32>) -> tensor<4x3xf32>
+      return %0, %2, %3, %4, %5, %6 : tensor<1x3xf32>, tensor<2x3xf32>, tensor<4x3xf32>,
+        tensor<4xf32>, tensor<4x3xf32>, tensor<4x3xf32>
+    }""".replace("BODY", OVERWRITES)
     with make_context():
         module = ir.Module.parse(plain)
         before = str(module)

@@ -47,6 +47,20 @@ class Intervals:
             self._known[value] = self._found(value, depth) if depth < DEEPEST else None
         return self._known[value]
 
+    def along(self, value: Binding, axis: int, place: int) -> Interval | None:
+        """Returns what the elements of `value` at `place` along `axis` lie in, as `of` does."""
+        maker = value.owner
+        if axis == value.type.rank or isinstance(maker, self._ir.Block):
+            return self.of(value)
+        if maker.name == "stablehlo.concatenate" and int(maker.attributes["dimension"]) == axis:
+            parts = [*maker.operands]
+            while place >= parts[0].type.shape[axis]:
+                place -= parts.pop(0).type.shape[axis]
+            return self.along(parts[0], axis, place)
+        if maker.name == "stablehlo.constant":
+            return self._constant(maker, axis, place)
+        return self.of(value)
+
     def _found(self, value: Binding, depth: int) -> Interval | None:
         maker = value.owner
         if isinstance(maker, self._ir.Block):
@@ -64,13 +78,15 @@ class Intervals:
         holds = held(value.type)
         return answer if answer and holds and answer.within(holds) else None
 
-    def _constant(self, maker: Binding) -> Interval | None:
+    def _constant(self, maker: Binding, axis: int = 0, place: int | None = None) -> Interval | None:
         elements = maker.attributes["value"]
         if not isinstance(elements, self._ir.DenseIntElementsAttr):
             return None
         if str(elements.type.element_type) not in DTYPES:
             return None
         array = np.array(elements)
+        if place is not None:
+            array = array.take(place, axis)
         return Interval(int(array.min()), int(array.max())) if array.size else Interval(0, 0)
 
 
