@@ -136,6 +136,25 @@ def _cbrt(ir: Binding, operation: Binding) -> str | None:
     return map_text(operation, body, ("x",))
 
 
+def _convert(ir: Binding, operation: Binding) -> str | None:
+    """Goes from an integer to bf16 by way of f32: the step between is missing on some processors.
+
+    There IREE's linker finds no function that rounds f32 to bf16. Without the barrier the compiler
+    joins the two steps again.
+    """
+    given, type = operation.operands[0].type, operation.results[0].type
+    if element_of(operation) != "bf16" or not isinstance(given.element_type, ir.IntegerType):
+        return None
+    single = tensor(type.shape, "f32")
+    return f"""
+    func.func private @f(%x: {given}) -> {type} {{
+      %s = stablehlo.convert %x : ({given}) -> {single}
+      %b = stablehlo.optimization_barrier %s : {single}
+      %r = stablehlo.convert %b : ({single}) -> {type}
+      return %r : {type}
+    }}"""
+
+
 def map_text(operation: Binding, body: str, names: tuple[str, ...]) -> str:
     """Returns a function of `names` whose body computes %r in f64, in the operation's element."""
     type = operation.results[0].type
@@ -160,6 +179,7 @@ def element_of(operation: Binding) -> str:
 
 MAPS: Final[Mapping[str, Callable[[Any, Binding], str | None]]] = {
     "stablehlo.cbrt": _cbrt,
+    "stablehlo.convert": _convert,
     "stablehlo.exponential_minus_one": _expm1,
     "stablehlo.log_plus_one": _log1p,
     "stablehlo.power": _power,

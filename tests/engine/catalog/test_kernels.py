@@ -186,7 +186,7 @@ def answers(match: Match, kernel: Kernel, values: dict[int, Array]) -> list[Arra
     before = [operand.tobytes() for operand in operands]
     results = kernel(*operands)
     several = list(results) if len(match.results) > 1 else [results]
-    out = np.full_like(values[match.root], 7)
+    out = np.full_like(values[match.root], 7, order="C")
     kernel(*operands, out=out)
     assert out.tobytes() == np.ascontiguousarray(several[0]).tobytes()
     strided = [strided_copy(operand) for operand in operands]
