@@ -1,4 +1,4 @@
-"""Complex constants on IREE, joined from their parts: its compiler dies of some whole ones."""
+"""Complex numbers on IREE, by their parts: its compiler dies of some whole ones."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import numpy as np
 from topos.runtimes._iree_text import tensor
 from topos.runtimes._mlir import Binding
 
-__all__ = ["complex_constant"]
+__all__ = ["complex_bits", "complex_constant"]
 
 VALUE: Final = re.compile(r"dense<(.*)> : tensor<", re.DOTALL)
 PAIR: Final = re.compile(r"\(([^,()]+),([^,()]+)\)")
@@ -32,6 +32,49 @@ def complex_constant(ir: Binding, operation: Binding) -> str | None:
       %c, %d = stablehlo.optimization_barrier %a, %b : {part}, {part}
       %r = stablehlo.complex %c, %d : {type}
       return %r : {type}
+    }}"""
+
+
+def complex_bits(ir: Binding, operation: Binding) -> str | None:
+    """Returns the function for a bitcast_convert of complex elements; None for others.
+
+    The low half of a part of 64 bits is the real part of the narrower number.
+    """
+    given, made = operation.operands[0].type, operation.results[0].type
+    if not isinstance(given.element_type, ir.ComplexType):
+        return None
+    if given == made:
+        return f"func.func private @f(%x: {given}) -> {made} {{ return %x : {made} }}"
+    narrows = given.rank < made.rank
+    *outer, _ = (made if narrows else given).shape
+    whole, halves, half = (
+        tensor(outer, "f64"),
+        tensor([*outer, 2], "f32"),
+        tensor([*outer, 1], "f32"),
+    )
+    part, parts = (whole, "%c0, %c1") if narrows else (halves, "%d0, %d1")
+    rows = "".join(f"0:{extent}, " for extent in outer)
+    lines = []
+    for name, kind in (("a", "real"), ("b", "imag")):
+        lines.append(f"%{name} = stablehlo.{kind} %x : ({given}) -> {part}")
+        split = name
+        if narrows:
+            split = f"{name}s"
+            lines.append(f"%{split} = stablehlo.bitcast_convert %{name} : ({whole}) -> {halves}")
+        for place in (0, 1):
+            cut = f"slice %{split} [{rows}{place}:{place + 1}] : ({halves}) -> {half}"
+            lines.append(f"%{name}{place} = stablehlo.{cut}")
+    for place in (0, 1):
+        pair = f"%a{place}, %b{place}, dim = {len(outer)} : ({half}, {half}) -> {halves}"
+        lines.append(f"%c{place} = stablehlo.concatenate {pair}")
+        if not narrows:
+            lines.append(f"%d{place} = stablehlo.bitcast_convert %c{place} : ({halves}) -> {whole}")
+    body = "\n".join(lines)
+    return f"""
+    func.func private @f(%x: {given}) -> {made} {{
+      {body}
+      %r = stablehlo.complex {parts} : {made}
+      return %r : {made}
     }}"""
 
 

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, Final
 
+from topos.runtimes._complex_order import ORDERING, order_complex
 from topos.runtimes._iree_approx import approx_top_k
 from topos.runtimes._iree_circular import CIRCULAR
-from topos.runtimes._iree_complex import complex_constant
+from topos.runtimes._iree_complex import complex_bits, complex_constant
 from topos.runtimes._iree_maps import MAPS
 from topos.runtimes._iree_orders import keep_ties, top_k
 from topos.runtimes._iree_random import random_bits
@@ -23,6 +24,7 @@ RULES: Final[Mapping[str, Rule]] = {
     **CIRCULAR,
     **MAPS,
     "chlo.top_k": top_k,
+    "stablehlo.bitcast_convert": complex_bits,
     "stablehlo.constant": complex_constant,
     "stablehlo.custom_call": approx_top_k,
     "stablehlo.rng_bit_generator": random_bits,
@@ -36,7 +38,10 @@ def rewrite(ir: Binding, module: Binding) -> None:
     Raises `UnsupportedError` for such an operation in a form that has no rewriting.
     """
     for operation in operations_of(ir, module):
-        _rewrite(ir, operation)
+        if operation.name in ORDERING:
+            order_complex(ir, operation)
+        else:
+            _rewrite(ir, operation)
 
 
 def _rewrite(ir: Binding, operation: Binding) -> None:

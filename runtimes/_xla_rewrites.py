@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, Final
 
 from topos.errors import UnsupportedError
+from topos.runtimes._complex_order import ORDERING, order_complex
 from topos.runtimes._intervals import Intervals
 from topos.runtimes._mlir import Binding
 from topos.runtimes._plain_constants import plain_constants
@@ -18,7 +19,7 @@ from topos.runtimes._xla_windows import keep_cropped
 __all__ = ["REVISION", "needed_flags", "rewrite"]
 
 # Of what is done to a module before XLA sees it: one more with every change to that.
-REVISION: Final = 2
+REVISION: Final = 3
 
 FRONTEND: Final = "mhlo.frontend_attributes"
 SHARDING: Final = "xla.sdy."
@@ -147,6 +148,7 @@ def _without_shardings(ir: Binding, entry: Binding) -> Binding:
 
 
 RULES: Final[Mapping[str, Callable[[Any, Binding], None]]] = {
+    **dict.fromkeys(ORDERING, order_complex),
     "func.func": _function,
     "stablehlo.reduce": _reduce,
     "stablehlo.torch_index_select": _select,

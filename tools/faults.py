@@ -119,8 +119,8 @@ def arrays(values: Sequence[Any], types: Sequence[ArrayType]) -> list[Array]:
         if value == "iota":
             made.append(np.arange(prod(shape)).reshape(shape).astype(dtype))
         elif dtype.kind == "c":
-            pairs = np.array(value, np.float64).reshape(*shape, 2)
-            made.append((pairs[..., 0] + 1j * pairs[..., 1]).astype(dtype).reshape(shape))
+            pairs = np.array(value, np.float64)
+            made.append(pairs.view(np.complex128).astype(dtype).reshape(shape))
         else:
             made.append(np.array(value, dtype).reshape(shape))
     return made
