@@ -134,5 +134,5 @@ def test_where_nothing_is_compiled_the_text_is_serialized(name: str) -> None:
     assert again.serialize() == data
     with pytest.raises(CompileError, match="cannot load these bytes"):
         runtime.deserialize(data[:-1])
-    with pytest.raises(CompileError, match="has (no options here|the option timeout), got"):
+    with pytest.raises(CompileError, match=r"has (no options here|the option timeout), got"):
         runtime.deserialize(data, options={"device": "cpu"})
