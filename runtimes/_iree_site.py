@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from typing import Final, NamedTuple
 
 from topos.errors import UnsupportedError
 from topos.runtimes._intervals import Interval, Intervals, held
-from topos.runtimes._iree_text import listed, tensor, written
+from topos.runtimes._iree_text import tensor, written
 from topos.runtimes._mlir import Binding
+from topos.runtimes._rewriting import along, dimension_numbers
 
 __all__ = ["IndexSite"]
 
-FIELD: Final = re.compile(r"(\w+) = (?:\[([^\]]*)\]|(\d+))")
 WIDE: Final = "i64"
 
 
@@ -26,11 +25,7 @@ class IndexSite(NamedTuple):
 
     def fields(self, attribute: str) -> Mapping[str, tuple[int, ...]]:
         """Returns the dimension numbers of an attribute that has no class in the bindings."""
-        text = str(self.operation.attributes[attribute])
-        return {
-            name: tuple(map(int, re.findall(r"\d+", many or one)))
-            for name, many, one in FIELD.findall(text)
-        }
+        return dimension_numbers(self.operation.attributes[attribute])
 
     def stays(self, indices: Binding, highest: int) -> bool:
         """Returns whether the text itself keeps `indices` between 0 and `highest`."""
@@ -73,16 +68,3 @@ class IndexSite(NamedTuple):
     def put(self, text: str, operands: Sequence[Binding], after: bool = False) -> list[Binding]:
         """Returns the results of the function in `text`, its body beside the operation."""
         return written(self.ir, self.operation, text, operands, after).results
-
-
-def along(name: str, values: Sequence[int], type: Binding, axis: int) -> str:
-    """Returns text for integers `name` of the tensor `type`, `values` along `axis`.
-
-    Where `axis` is none of its own, there is one value for all of them.
-    """
-    if axis == type.rank:
-        return f"%{name} = stablehlo.constant dense<{values[0]}> : {type}"
-    line = tensor((len(values),), type.element_type)
-    return f"""%{name}line = stablehlo.constant dense<[{listed(values)}]> : {line}
-            %{name} = stablehlo.broadcast_in_dim %{name}line, dims = [{axis}]
-                : ({line}) -> {type}"""

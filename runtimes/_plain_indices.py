@@ -8,7 +8,7 @@ from typing import Final
 from topos.runtimes._mlir import Binding
 from topos.runtimes._rewriting import operations_of, replaced, shaped
 
-__all__ = ["plain_indices"]
+__all__ = ["plain_index", "plain_indices"]
 
 # Where the indices of an operation begin among its operands, those of a scatter and a slice apart.
 SECOND: Final = frozenset(
@@ -30,10 +30,7 @@ def plain_indices(ir: Binding, module: Binding) -> None:
     """
     for operation in operations_of(ir, module):
         for place in _places(operation):
-            type = operation.operands[place].type
-            element = str(type.element_type)
-            if element not in PLAIN and type.has_static_shape:
-                _convert(ir, operation, place, element)
+            plain_index(ir, operation, place)
 
 
 def _places(operation: Binding) -> range:
@@ -45,8 +42,12 @@ def _places(operation: Binding) -> range:
     return range(0) if first is None else range(first, len(operation.operands))
 
 
-def _convert(ir: Binding, operation: Binding, place: int, element: str) -> None:
+def plain_index(ir: Binding, operation: Binding, place: int) -> None:
+    """Converts the index that is the operand at `place`, as `plain_indices` does."""
     type = operation.operands[place].type
+    element = str(type.element_type)
+    if element in PLAIN or not type.has_static_shape:
+        return
     signed = ir.IntegerType.get_signless(64 if element in WIDE else 32)
     result, given, lines = shaped(ir, type, signed), "i", ""
     if element == "ui64":

@@ -61,8 +61,9 @@ def add_margins(ir: Binding, operation: Binding, margins: Mapping[int, int]) -> 
     A margin as long as a window takes whatever lies outside. The indices are signed ones.
     """
     _place(ir, operation, margins)
-    # What is dropped meets in a margin.
-    operation.attributes["unique_indices"] = ir.BoolAttr.get(False)
+    # What is dropped meets in a margin, in an order of its own.
+    for name in ("indices_are_sorted", "unique_indices"):
+        operation.attributes[name] = ir.BoolAttr.get(False)
     for place in range(len(operation.results)):
         _widen(ir, operation, place, margins)
 
@@ -90,7 +91,6 @@ def _place(ir: Binding, operation: Binding, margins: Mapping[int, int]) -> None:
     made = shaped(ir, type, ir.IntegerType.get_signless(limits.bits))
     low = [-margins[axis] if axis in margins else int(limits.min) for axis in moved]
     high = [shape[axis] if axis in margins else int(limits.max) for axis in moved]
-    # A clamp keeps the order of sorted indices.
     lines = f"""%start = stablehlo.convert %i : ({type}) -> {made}
     {along("low", low, made, vector)}
     {along("high", high, made, vector)}

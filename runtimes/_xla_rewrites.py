@@ -19,7 +19,7 @@ from topos.runtimes._xla_windows import keep_cropped
 __all__ = ["REVISION", "needed_flags", "rewrite"]
 
 # Of what is done to a module before XLA sees it: one more with every change to that.
-REVISION: Final = 3
+REVISION: Final = 4
 
 FRONTEND: Final = "mhlo.frontend_attributes"
 SHARDING: Final = "xla.sdy."
