@@ -26,6 +26,7 @@ from topos.runtimes._isolated import IsolatedRuntime
 from topos.runtimes._mlir import bytecode, parse, signature, unalias
 from topos.runtimes._packages import imported, installed
 from topos.runtimes._placed import Placed, placed_on_host
+from topos.runtimes._plain_constants import plain_constants
 from topos.runtimes._runtime import Executable, Runtime, Status, isolated, requested, seconds_of
 
 __all__ = ["RUNTIME", "Iree"]
@@ -137,6 +138,7 @@ def _built(text: str, flags: list[str], seconds: float, versions: str) -> Binary
         module = parse(ir, text)
         admit(ir, module)
         unalias(ir, module)
+        plain_constants(ir, module, text)
         keep_inside(ir, module)
         rewrite(ir, module)
         keep_values(ir, module)
