@@ -7,8 +7,8 @@ from typing import Final
 from topos.errors import UnsupportedError
 from topos.runtimes._iree_keys import KEYS
 from topos.runtimes._iree_orders import Order
-from topos.runtimes._iree_text import listed, tensor
 from topos.runtimes._mlir import Binding
+from topos.runtimes._rewriting import listed, tensor
 
 __all__ = ["approx_top_k"]
 
@@ -33,12 +33,12 @@ def approx_top_k(ir: Binding, operation: Binding) -> str | None:
     given = ", ".join(f"%p{at}: {each.type}" for at, each in enumerate(operation.operands))
     return f"""
     func.func private @f({given}) -> ({results[0]}, {results[1]}) {{
-      %x = stablehlo.transpose %p0, dims = [{listed(moved)}] : ({values})
+      %x = stablehlo.transpose %p0, dims = {listed(moved)} : ({values})
         -> {tensor(shape, element)}
       {order.text()}
-      %rv = stablehlo.transpose %v, dims = [{listed(back)}] : ({tensor(kept, element)})
+      %rv = stablehlo.transpose %v, dims = {listed(back)} : ({tensor(kept, element)})
         -> {results[0]}
-      %ri = stablehlo.transpose %i, dims = [{listed(back)}] : ({tensor(kept, "i32")}) -> {places}
+      %ri = stablehlo.transpose %i, dims = {listed(back)} : ({tensor(kept, "i32")}) -> {places}
       %rn = stablehlo.convert %ri : ({places}) -> {results[1]}
       return %rv, %rn : {results[0]}, {results[1]}
     }}"""

@@ -7,8 +7,8 @@ from typing import Final
 
 import numpy as np
 
-from topos.runtimes._iree_text import tensor
 from topos.runtimes._mlir import Binding
+from topos.runtimes._rewriting import tensor
 
 __all__ = ["complex_bits", "complex_constant"]
 

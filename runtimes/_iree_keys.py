@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final, NamedTuple
 
-from topos.runtimes._iree_text import tensor
+from topos.runtimes._rewriting import tensor
 
 __all__ = ["KEYS", "Keys"]
 

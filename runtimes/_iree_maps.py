@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, Final
 
-from topos.runtimes._iree_text import tensor
 from topos.runtimes._mlir import Binding
+from topos.runtimes._rewriting import tensor
 
 __all__ = ["MAPS", "NARROW", "element_of", "map_text"]
 

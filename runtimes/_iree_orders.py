@@ -7,8 +7,8 @@ from typing import Final, NamedTuple
 
 from topos.errors import UnsupportedError
 from topos.runtimes._iree_keys import KEYS, Keys
-from topos.runtimes._iree_text import tensor
 from topos.runtimes._mlir import Binding
+from topos.runtimes._rewriting import tensor
 
 __all__ = ["Order", "keep_ties", "top_k"]
 

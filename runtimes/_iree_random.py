@@ -6,8 +6,8 @@ import math
 from typing import Final
 
 from topos.errors import UnsupportedError
-from topos.runtimes._iree_text import tensor
 from topos.runtimes._mlir import Binding
+from topos.runtimes._rewriting import tensor
 
 __all__ = ["random_bits"]
 

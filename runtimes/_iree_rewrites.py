@@ -12,8 +12,9 @@ from topos.runtimes._iree_complex import complex_bits, complex_constant
 from topos.runtimes._iree_maps import MAPS
 from topos.runtimes._iree_orders import keep_ties, top_k
 from topos.runtimes._iree_random import random_bits
-from topos.runtimes._iree_text import operations_of, require_static, written
+from topos.runtimes._iree_site import require_static
 from topos.runtimes._mlir import Binding
+from topos.runtimes._rewriting import operations_of, placed
 
 __all__ = ["rewrite"]
 
@@ -50,7 +51,7 @@ def _rewrite(ir: Binding, operation: Binding) -> None:
     if text is None:
         return
     require_static(operation)
-    made = written(ir, operation, text, operation.operands)
+    made = placed(ir, operation, text, operation.operands)
     for result, value in zip(operation.results, made.results, strict=True):
         result.replace_all_uses_with(value)
     operation.erase()

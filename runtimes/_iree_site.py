@@ -7,11 +7,10 @@ from typing import Final, NamedTuple
 
 from topos.errors import UnsupportedError
 from topos.runtimes._intervals import Interval, Intervals, held
-from topos.runtimes._iree_text import tensor, written
 from topos.runtimes._mlir import Binding
-from topos.runtimes._rewriting import along, dimension_numbers
+from topos.runtimes._rewriting import along, dimension_numbers, placed, tensor
 
-__all__ = ["IndexSite"]
+__all__ = ["IndexSite", "require_static"]
 
 WIDE: Final = "i64"
 
@@ -67,4 +66,13 @@ class IndexSite(NamedTuple):
 
     def put(self, text: str, operands: Sequence[Binding], after: bool = False) -> list[Binding]:
         """Returns the results of the function in `text`, its body beside the operation."""
-        return written(self.ir, self.operation, text, operands, after).results
+        return placed(self.ir, self.operation, text, operands, after).results
+
+
+def require_static(operation: Binding) -> None:
+    """Raises `UnsupportedError` for an operation with an operand or a result of unknown shape."""
+    for value in (*operation.operands, *operation.results):
+        if not value.type.has_static_shape:
+            raise UnsupportedError(
+                f"iree takes {operation.name} of fixed shapes alone, got {value.type}"
+            )

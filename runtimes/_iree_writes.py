@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Final
 
-from topos.runtimes._iree_text import operations_of, tensor, written, zero
 from topos.runtimes._mlir import Binding, main_of
+from topos.runtimes._rewriting import operations_of, placed, tensor, zero
 
 __all__ = ["keep_values"]
 
@@ -72,7 +72,7 @@ def _hidden(ir: Binding, before: Binding, value: Binding) -> Binding:
       %b = stablehlo.optimization_barrier %x : {type}
       return %b : {type}
     }}"""
-    return written(ir, before, text, [value]).results[0]
+    return placed(ir, before, text, [value]).results[0]
 
 
 def _copied(
@@ -93,7 +93,7 @@ def _copied(
       %copy = stablehlo.select %hidden, %x, %zero : tensor<i1>, {type}
       return %copy : {type}
     }}"""
-    made = written(ir, before, text, [value])
+    made = placed(ir, before, text, [value])
     return made.results[0], made.operations[-1]
 
 

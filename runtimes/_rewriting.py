@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from topos.runtimes._mlir import Binding
 
@@ -13,8 +13,10 @@ __all__ = [
     "dimension_numbers",
     "listed",
     "operations_of",
+    "placed",
     "replaced",
     "shaped",
+    "tensor",
     "written",
     "zero",
 ]
@@ -34,6 +36,38 @@ def operations_of(ir: Binding, module: Binding) -> list[Binding]:
     return found
 
 
+class Placed(NamedTuple):
+    """What a function's body became: its results' values, and its operations in order."""
+
+    results: list[Binding]
+    operations: list[Binding]
+
+
+def placed(
+    ir: Binding, operation: Binding, text: str, operands: Sequence[Binding], behind: bool = False
+) -> Placed:
+    """Puts the body of the one function in `text` before `operation`, or behind it.
+
+    `operands` take the places of the function's arguments.
+    """
+    # The module must outlive what is taken from it.
+    parsed = ir.Module.parse(text)
+    (function,) = parsed.body.operations
+    block = function.regions[0].blocks[0]
+    for argument, operand in zip(block.arguments, operands, strict=True):
+        argument.replace_all_uses_with(operand)
+    *body, last = (each.operation for each in block.operations)
+    results = [*last.operands]
+    place = operation
+    for each in body:
+        if behind:
+            each.move_after(place)
+            place = each
+        else:
+            each.move_before(place)
+    return Placed(results, body)
+
+
 def written(
     ir: Binding,
     operation: Binding,
@@ -49,22 +83,8 @@ def written(
     """
     arguments = ", ".join(f"%{name}: {value.type}" for name, value in operands.items())
     header, end = f"func.func private @f({arguments}) -> {result}", f"return %r : {result}"
-    # The module must outlive what is taken from it.
-    parsed = ir.Module.parse(f"{header} {{\n{lines}\n{end}\n}}")
-    (function,) = parsed.body.operations
-    block = function.regions[0].blocks[0]
-    for argument, operand in zip(block.arguments, operands.values(), strict=True):
-        argument.replace_all_uses_with(operand)
-    *body, last = (each.operation for each in block.operations)
-    made = last.operands[0]
-    place = operation
-    for each in body:
-        if behind:
-            each.move_after(place)
-            place = each
-        else:
-            each.move_before(place)
-    return made
+    text = f"{header} {{\n{lines}\n{end}\n}}"
+    return placed(ir, operation, text, [*operands.values()], behind).results[0]
 
 
 def replaced(ir: Binding, operation: Binding, place: int, lines: str, result: Binding) -> None:
@@ -75,6 +95,11 @@ def replaced(ir: Binding, operation: Binding, place: int, lines: str, result: Bi
 def shaped(ir: Binding, type: Binding, element: Binding) -> Binding:
     """Returns the tensor type of another element."""
     return ir.RankedTensorType.get(type.shape, element, type.encoding, ir.Location.unknown())
+
+
+def tensor(shape: Sequence[int], element: object) -> str:
+    """Returns the type of a tensor."""
+    return f"tensor<{''.join(f'{extent}x' for extent in shape)}{element}>"
 
 
 def listed(numbers: Sequence[int]) -> str:
@@ -89,7 +114,7 @@ def along(name: str, values: Sequence[int], type: Binding, axis: int) -> str:
     """
     if axis == type.rank:
         return f"%{name} = stablehlo.constant dense<{values[0]}> : {type}"
-    line = f"tensor<{len(values)}x{type.element_type}>"
+    line = tensor([len(values)], type.element_type)
     return f"""%{name}line = stablehlo.constant dense<{listed(values)}> : {line}
     %{name} = stablehlo.broadcast_in_dim %{name}line, dims = [{axis}] : ({line}) -> {type}"""
 
