@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Final
 
+from topos.runtimes._iree_reads import FRESH, Reads
 from topos.runtimes._mlir import Binding, main_of
 from topos.runtimes._rewriting import operations_of, placed, tensor, zero
 
@@ -15,11 +16,6 @@ KNOWN: Final = frozenset({"stablehlo.constant", "stablehlo.iota"})
 UPDATE: Final = "stablehlo.dynamic_update_slice"
 # Operations that IREE computes in the memory of as many first operands as they have results.
 WRITERS: Final = frozenset({UPDATE, "stablehlo.scatter", "stablehlo.sort"})
-# Operations whose result is never the memory of an operand, whatever IREE folds.
-FRESH: Final = frozenset(
-    f"stablehlo.{name}"
-    for name in ("convolution", "dot", "dot_general", "gather", "reduce", "reduce_window")
-)
 # By the operation, the attribute that names the function that it calls.
 CALLS: Final = {"func.call": "callee", "stablehlo.composite": "decomposition"}
 BRANCHES: Final = frozenset({"stablehlo.case", "stablehlo.if"})
@@ -43,26 +39,43 @@ def keep_values(ir: Binding, module: Binding) -> None:
         return
     # Those of the text, before there are others.
     barriers = [each for each in operations if each.name == BARRIER]
-    for number, each in enumerate(writers, 1):
+    copies = _Copies(ir)
+    for each in writers:
         if each.name == UPDATE:
             each.operands[1] = _hidden(ir, each, each.operands[1])
         for place in range(len(each.results)):
             value = each.operands[place]
             if not isinstance(value.owner, ir.Block) and value.owner.name in KNOWN:
-                copy, _ = _copied(ir, each, value, number)
-                each.operands[place] = _hidden(ir, each, copy)
+                each.operands[place] = _hidden(ir, each, copies.of(value, each))
     overwritten = [value for each in writers for value in [*each.operands][: len(each.results)]]
     main = main_of(ir, module)
     (block,) = main.regions[0].blocks
     origins = _Origins(ir, operations).of(overwritten)
     for argument in block.arguments:
         if argument in origins:
-            copy, selection = _copied(ir, block.operations[0].operation, argument)
-            argument.replace_all_uses_except(copy, selection)
+            copies.instead(argument, block.operations[0].operation)
     for each in barriers:
         for place, result in enumerate(each.results):
             if result in origins:
-                each.operands[place], _ = _copied(ir, each, each.operands[place])
+                each.operands[place] = copies.of(each.operands[place], each)
+    for each in writers:
+        _keep_read(Reads(ir, each, copies.made, block), each, copies)
+
+
+def _keep_read(reads: Reads, writer: Binding, copies: _Copies) -> None:
+    """Copies what a loop, a branch or a caller hands to `writer` and what is read after it again.
+
+    A carried value that is read only before its update is not copied.
+    """
+    for place in range(len(writer.results)):
+        sources = reads.sources(place)
+        if sources is None:
+            continue
+        if any(reads.again(source, place) for source in sources):
+            writer.operands[place] = copies.of(writer.operands[place], writer)
+            continue
+        for view in reads.views(sources, place):
+            copies.instead(view, view.owner, after=True)
 
 
 def _hidden(ir: Binding, before: Binding, value: Binding) -> Binding:
@@ -75,26 +88,41 @@ def _hidden(ir: Binding, before: Binding, value: Binding) -> Binding:
     return placed(ir, before, text, [value]).results[0]
 
 
-def _copied(
-    ir: Binding, before: Binding, value: Binding, number: int = 0
-) -> tuple[Binding, Binding]:
-    """Returns a copy by a selection that IREE cannot see through, and that operation.
+class _Copies:
+    """Copies by selections that IREE cannot see through; `made` has them.
 
-    Copies of one value by different numbers stay apart.
+    Each has a number of its own, for IREE takes equal ones for one, and a copy of a copy by an
+    equal selection for the copy.
     """
-    type = value.type
-    text = f"""
-    func.func private @f(%x: {type}) -> {type} {{
-      %number = stablehlo.constant dense<{number}> : tensor<i32>
-      %same = stablehlo.optimization_barrier %number : tensor<i32>
-      %hidden = stablehlo.compare EQ, %number, %same
-        : (tensor<i32>, tensor<i32>) -> tensor<i1>
-      {_zero(ir, type)}
-      %copy = stablehlo.select %hidden, %x, %zero : tensor<i1>, {type}
-      return %copy : {type}
-    }}"""
-    made = placed(ir, before, text, [value])
-    return made.results[0], made.operations[-1]
+
+    def __init__(self, ir: Binding) -> None:
+        self._ir = ir
+        self.made: set[Binding] = set()
+
+    def of(self, value: Binding, before: Binding) -> Binding:
+        """Returns a copy that stands before an operation."""
+        return self._copied(value, before, after=False).results[0]
+
+    def instead(self, value: Binding, at: Binding, *, after: bool = False) -> None:
+        """Puts a copy before `at`, or after it, and in the place of every use of `value`."""
+        selection = self._copied(value, at, after=after)
+        value.replace_all_uses_except(selection.results[0], selection)
+
+    def _copied(self, value: Binding, at: Binding, *, after: bool) -> Binding:
+        type, number = value.type, len(self.made)
+        text = f"""
+        func.func private @f(%x: {type}) -> {type} {{
+          %number = stablehlo.constant dense<{number}> : tensor<i32>
+          %same = stablehlo.optimization_barrier %number : tensor<i32>
+          %hidden = stablehlo.compare EQ, %number, %same
+            : (tensor<i32>, tensor<i32>) -> tensor<i1>
+          {_zero(self._ir, type)}
+          %copy = stablehlo.select %hidden, %x, %zero : tensor<i1>, {type}
+          return %copy : {type}
+        }}"""
+        selection = placed(self._ir, at, text, [value], after).operations[-1]
+        self.made.add(selection.results[0])
+        return selection
 
 
 def _zero(ir: Binding, type: Binding) -> str:
