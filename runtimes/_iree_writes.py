@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from typing import Final
 
 from topos.runtimes._iree_reads import FRESH, Reads
 from topos.runtimes._mlir import Binding, main_of
+from topos.runtimes._origins import Origins
 from topos.runtimes._rewriting import operations_of, placed, tensor, zero
 
 __all__ = ["keep_values"]
@@ -16,10 +16,6 @@ KNOWN: Final = frozenset({"stablehlo.constant", "stablehlo.iota"})
 UPDATE: Final = "stablehlo.dynamic_update_slice"
 # Operations that IREE computes in the memory of as many first operands as they have results.
 WRITERS: Final = frozenset({UPDATE, "stablehlo.scatter", "stablehlo.sort"})
-# By the operation, the attribute that names the function that it calls.
-CALLS: Final = {"func.call": "callee", "stablehlo.composite": "decomposition"}
-BRANCHES: Final = frozenset({"stablehlo.case", "stablehlo.if"})
-LOOP: Final = "stablehlo.while"
 BARRIER: Final = "stablehlo.optimization_barrier"
 
 
@@ -50,7 +46,7 @@ def keep_values(ir: Binding, module: Binding) -> None:
     overwritten = [value for each in writers for value in [*each.operands][: len(each.results)]]
     main = main_of(ir, module)
     (block,) = main.regions[0].blocks
-    origins = _Origins(ir, operations).of(overwritten)
+    origins = Origins(ir, operations).of(overwritten, lambda name: name not in FRESH)
     for argument in block.arguments:
         if argument in origins:
             copies.instead(argument, block.operations[0].operation)
@@ -132,63 +128,3 @@ def _zero(ir: Binding, type: Binding) -> str:
     return f"""%part = stablehlo.constant dense<0.0> : {part}
       %apart = stablehlo.optimization_barrier %part : {part}
       %zero = stablehlo.complex %apart, %apart : {type}"""
-
-
-class _Origins:
-    """Where the values of a module may come from unchanged, as far as IREE may find out."""
-
-    def __init__(self, ir: Binding, operations: list[Binding]) -> None:
-        self._ir = ir
-        self._callers: dict[str, list[Binding]] = {}
-        self._functions: dict[str, Binding] = {}
-        for each in operations:
-            if each.name == "func.func":
-                self._functions[ir.StringAttr(each.attributes["sym_name"]).value] = each
-            if each.name in CALLS:
-                self._callers.setdefault(self._callee(each), []).append(each)
-
-    def of(self, values: Iterable[Binding]) -> set[Binding]:
-        """Returns `values` and all that they may come from."""
-        found: set[Binding] = set()
-        left = [*values]
-        while left:
-            value = left.pop()
-            if value not in found:
-                found.add(value)
-                left += self._before(value)
-        return found
-
-    def _before(self, value: Binding) -> list[Binding]:
-        maker = value.owner
-        if isinstance(maker, self._ir.Block):
-            return self._handed(maker.owner, self._ir.BlockArgument(value).arg_number)
-        place = self._ir.OpResult(value).result_number
-        if maker.name in CALLS:
-            function = self._functions.get(self._callee(maker))
-            return _returned(function, place) if function is not None else []
-        if maker.name == LOOP:
-            return self._handed(maker, place)
-        if maker.name in BRANCHES:
-            return _returned(maker, place)
-        return [] if maker.name in FRESH else [*maker.operands]
-
-    def _handed(self, owner: Binding, place: int) -> list[Binding]:
-        """Returns what the argument of a block at `place` is given, in loops also by a turn."""
-        if owner.name == LOOP:
-            (last,) = owner.regions[1].blocks
-            return [owner.operands[place], _last(last).operands[place]]
-        if owner.name != "func.func":
-            return []
-        name = self._ir.StringAttr(owner.attributes["sym_name"]).value
-        return [each.operands[place] for each in self._callers.get(name, [])]
-
-    def _callee(self, call: Binding) -> str:
-        return str(self._ir.FlatSymbolRefAttr(call.attributes[CALLS[call.name]]).value)
-
-
-def _returned(owner: Binding, place: int) -> list[Binding]:
-    return [_last(block).operands[place] for region in owner.regions for block in region.blocks]
-
-
-def _last(block: Binding) -> Binding:
-    return block.operations[len(block.operations) - 1]

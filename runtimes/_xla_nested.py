@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from typing import Any, Final
+from collections.abc import Sequence
+from typing import Final
 
 from topos.runtimes._mlir import Binding
+from topos.runtimes._origins import Origins
 from topos.runtimes._rewriting import along, dimension_numbers, operations_of, replaced
 
 __all__ = ["clamp_nested"]
@@ -32,75 +33,15 @@ def clamp_nested(ir: Binding, module: Binding) -> None:
     slices = [each for each in operations if each.name in SLICES]
     if len(slices) < 2:
         return
-    sources = _Sources(ir, operations)
+    origins = Origins(ir, operations)
     nested = []
     for each in slices:
-        inner = sources.slices(each.operands[0])
+        found = origins.of([each.operands[0]], MOVES.__contains__)
+        makers = (value.owner for value in found if not isinstance(value.owner, ir.Block))
+        inner = [maker for maker in makers if maker.name in SLICES]
         nested += [*inner, each] if inner else []
     for each in dict.fromkeys(nested):
         _clamp(ir, each)
-
-
-class _Sources:
-    """Where values of a module come from."""
-
-    def __init__(self, ir: Binding, operations: Sequence[Binding]) -> None:
-        self._ir = ir
-        self._functions: dict[str, Any] = {}
-        self._calls: dict[str, list[Any]] = {}
-        for each in operations:
-            if each.name == "func.func":
-                self._functions[ir.StringAttr(each.attributes["sym_name"]).value] = each
-            elif each.name == "func.call":
-                self._calls.setdefault(self._callee(each), []).append(each)
-
-    def slices(self, value: Binding) -> list[Binding]:
-        """Returns the slices and gathers whose results `value` may hold."""
-        found, left, seen = [], [value], set()
-        while left:
-            value = left.pop()
-            if value in seen:
-                continue
-            seen.add(value)
-            maker = value.owner
-            if not isinstance(maker, self._ir.Block) and maker.name in SLICES:
-                found.append(maker)
-            else:
-                left += self._before(value, maker)
-        return found
-
-    def _before(self, value: Binding, maker: Binding) -> Iterator[Binding]:
-        if isinstance(maker, self._ir.Block):
-            number = self._ir.BlockArgument(value).arg_number
-            yield from self._before_argument(number, maker.owner.operation)
-            return
-        place = self._ir.OpResult(value).result_number
-        if maker.name in MOVES:
-            yield from maker.operands
-        elif maker.name == "func.call":
-            yield _returned(self._functions[self._callee(maker)].regions[0], place)
-        elif maker.name == "stablehlo.while":
-            yield maker.operands[place]
-            yield _returned(maker.regions[1], place)
-        elif maker.name in ("stablehlo.case", "stablehlo.if"):
-            yield from (_returned(region, place) for region in maker.regions)
-
-    def _before_argument(self, place: int, owner: Binding) -> Iterator[Binding]:
-        if owner.name == "stablehlo.while":
-            yield owner.operands[place]
-            yield _returned(owner.regions[1], place)
-        elif owner.name == "func.func":
-            name = self._ir.StringAttr(owner.attributes["sym_name"]).value
-            yield from (each.operands[place] for each in self._calls.get(name, ()))
-
-    def _callee(self, call: Binding) -> str:
-        name: str = self._ir.FlatSymbolRefAttr(call.attributes["callee"]).value
-        return name
-
-
-def _returned(region: Binding, place: int) -> Binding:
-    *_, last = region.blocks[0].operations
-    return last.operands[place]
 
 
 def _clamp(ir: Binding, operation: Binding) -> None:
