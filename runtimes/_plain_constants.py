@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import Final
 
-from topos.errors import UnsupportedError
+from topos.errors import UnsupportedError, VerifyError
 from topos.runtimes._mlir import Binding
 from topos.runtimes._rewriting import operations_of, shaped, written
 from topos.runtimes._stablehlo.resources import resources_of
+from topos.runtimes._stablehlo.syntax import Tensor
 
 __all__ = ["plain_constants"]
 
@@ -18,7 +19,8 @@ SECTION: Final = "{-#"
 def plain_constants(ir: Binding, module: Binding, text: str) -> None:
     """Makes every `dense_resource` of `module`, parsed from `text`, a dense constant.
 
-    Raises `UnsupportedError` for one whose bytes the text leaves out.
+    Raises `UnsupportedError` for one whose bytes the text leaves out, and `VerifyError` for one
+    that has too few or too many.
     """
     if NAMED not in text:
         return
@@ -30,9 +32,13 @@ def plain_constants(ir: Binding, module: Binding, text: str) -> None:
         name = str(operation).partition(NAMED)[2].partition(">")[0].strip('"')
         if not name:
             continue
-        digits = resources.dense(name, "bytes")
+        digits = resources.digits(name)
         if digits is None:
             raise UnsupportedError(f"a constant needs its elements, and the text elides {name}")
+        type = operation.results[0].type
+        reason = resources.misfit(name, Tensor(tuple(type.shape), str(type.element_type)))
+        if reason:
+            raise VerifyError(reason)
         operation.results[0].replace_all_uses_with(_written(ir, operation, digits))
         operation.erase()
 

@@ -90,6 +90,9 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--limit", type=float, default=10, help="seconds a text may take")
     parser.add_argument("--keep", metavar="FOLDER", help="write what differs or ends badly there")
     chosen = parser.parse_args(arguments)
+    absent = [path for path in chosen.paths if not Path(path).exists()]
+    if absent:
+        parser.exit(2, f"there is no file or folder {absent[0]}\n")
     cases = cases_of(chosen.paths)
     if not cases:
         parser.error("there is no text to mutate")

@@ -35,6 +35,7 @@ COMMENT: Final = re.compile(r"(?://[^\n]*+|\s)++")
 # What only one text has of the reason why it is refused: what it got, its names and numbers.
 DETAIL: Final = re.compile(r", got .*| (?:[!#@%][\w.$]+|tensor)(?:<.*>)?| \d+\b", re.DOTALL)
 FOREIGN: Final = "of another dialect"
+UNREAD: Final = ("dialect that is not read", "no equal in StableHLO")
 SAME: Final = "come back the same"
 
 
@@ -73,7 +74,7 @@ def outcome(text: str) -> str:
     try:
         module = parse(text)
     except UnsupportedError as error:
-        if "dialect that is not read" in error.reason:
+        if any(reason in error.reason for reason in UNREAD):
             return FOREIGN
         return f"unsupported: {DETAIL.sub('', error.reason)}"
     except ParseError as error:
@@ -101,6 +102,9 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("paths", metavar="PATH", nargs="+", type=Path, help="file, folder or zip")
     parser.add_argument("--list", metavar="WORD", help="tell each text whose outcome has WORD")
     chosen = parser.parse_args(arguments)
+    absent = [str(path) for path in chosen.paths if not path.exists()]
+    if absent:
+        parser.exit(2, f"there is no file or folder {absent[0]}\n")
     counts: Counter[str] = Counter()
     seen: set[int] = set()
     started = told = time.monotonic()

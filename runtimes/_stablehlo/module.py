@@ -60,7 +60,7 @@ def whole(parts: Iterable[Part]) -> Module:
         if isinstance(part, Section):
             resources = resources_of(part.text)
     aliases = [part for part in parts if isinstance(part, Alias) and part.value != LOCATION]
-    if not aliases and not resources.digits:
+    if not aliases and not resources.blobs:
         return module
     names = names_of(aliases, resources)
     return Module(module.name, *[names.resolved(field) for field in module[1:]])

@@ -19,6 +19,7 @@ from topos.runtimes._stablehlo.misread import MisreadError, line_of, placed
 from topos.runtimes._stablehlo.spelling import READ
 from topos.runtimes._stablehlo.stream import Watch
 from topos.runtimes._stablehlo.syntax import Module
+from topos.runtimes._stablehlo.twins import foreign
 from topos.runtimes._stablehlo.wording import alternatives
 
 __all__ = ["parse"]
@@ -114,7 +115,7 @@ def _foreign(error: UnexpectedInput, text: str) -> UnsupportedError | None:
         return None
     name, start = openings[-1][1], openings[-1].start(1)
     line, column = text.count("\n", 0, start) + 1, start - text.rfind("\n", 0, start)
-    reason = f"{name} is of a dialect that is not read"
+    reason = foreign(name)
     return UnsupportedError(reason, line, column, line_of(text, line))
 
 

@@ -12,6 +12,7 @@ from topos.errors import UnsupportedError
 from topos.runtimes._stablehlo.clauses import CLAUSES, PHRASED, Clause
 from topos.runtimes._stablehlo.misread import MisreadError
 from topos.runtimes._stablehlo.syntax import Attributes, Dense, Operation, Region, Type
+from topos.runtimes._stablehlo.twins import foreign
 
 __all__ = [
     "READ",
@@ -100,7 +101,7 @@ def sentence_of(
 def demand_read(name: Token) -> None:
     """Refuses a pretty form of a dialect that has forms of its own."""
     if "." in name and not name.startswith(READ):
-        reason = f"{name.value} is of a dialect that is not read"
+        reason = foreign(name.value)
         raise UnsupportedError(reason, name.line or 0, name.column or 0)
 
 

@@ -23,6 +23,7 @@ from topos.runtimes._stablehlo.syntax import (
     Region,
     Type,
 )
+from topos.runtimes._stablehlo.twins import foreign
 from topos.runtimes._stablehlo.wellformed import demand_wellformed
 
 __all__ = ["verify"]
@@ -192,7 +193,7 @@ def _unknown(operation: Operation) -> Exception:
     if operation.name.startswith(_SHARDY) or operation.name in _REFUSED:
         return UnsupportedError(f"{operation.name} is not supported", *place)
     if not operation.name.startswith(_OURS):
-        return UnsupportedError(f"{operation.name} is of a dialect that is not read", *place)
+        return UnsupportedError(foreign(operation.name), *place)
     near = difflib.get_close_matches(operation.name, RULES, n=1, cutoff=_NEAR)
     hint = f"; did you mean {near[0]}?" if near else ""
     return VerifyError(f"no operation is called {operation.name}{hint}", *place)

@@ -13,7 +13,7 @@ import pytest
 from tests.project.paths import ROOT
 from tests.runtimes.test_samples import require
 from topos import runtimes
-from topos.errors import ToposError, UnsupportedError
+from topos.errors import ToposError, UnsupportedError, VerifyError
 from topos.runtimes._xla_module import bindings
 from topos.runtimes._xla_rewrites import needed_flags, rewrite
 
@@ -103,11 +103,19 @@ def test_xla_gets_a_module_without_faults_as_it_is(simplified: bool) -> None:
 
 
 @pytest.mark.parametrize("runtime", TOOL.RUNTIMES)
-def test_an_elided_resource_is_refused_by_its_name(runtime: str) -> None:
+def test_an_elided_or_a_short_resource_is_refused_by_its_name(runtime: str) -> None:
     require(runtime)
     text = TOOL.faults("xla")["resource"].module.partition("{-#")[0]
     with pytest.raises(UnsupportedError, match=r"^a constant needs its elements, and the text"):
         runtimes.load(runtime).compile(text)
+    for element, got in ("f32", 12), ("i1", 3):
+        short = f"""func.func @main() -> tensor<4x{element}> {{
+          %0 = stablehlo.constant dense_resource<w> : tensor<4x{element}>
+          return %0 : tensor<4x{element}>
+        }}
+        {{-# dialect_resources: {{ builtin: {{ w: "0x04000000{"00" * got}" }} }} #-}}"""
+        with pytest.raises(VerifyError, match=rf"^the resource w needs .*{element}>, got {got}$"):
+            runtimes.load(runtime).compile(short)
 
 
 @pytest.mark.parametrize("runtime", TOOL.RUNTIMES)

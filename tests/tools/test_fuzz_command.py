@@ -108,6 +108,15 @@ def test_a_text_that_takes_too_long_is_a_fault(
     assert (found.kind, found.fault) == ("late", "not done after 0.1 s")
 
 
+def test_a_path_that_is_absent_is_told_in_a_line(
+    fuzz: ModuleType, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    with pytest.raises(SystemExit) as ended:
+        fuzz.main([str(tmp_path), str(tmp_path / "absent")])
+    assert ended.value.code == 2
+    assert capsys.readouterr().err == f"there is no file or folder {tmp_path}/absent\n"
+
+
 def test_a_foreign_runtime_is_held_against_the_interpreter(
     fuzz: ModuleType, capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:

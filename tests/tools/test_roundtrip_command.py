@@ -81,3 +81,10 @@ def test_a_text_that_does_not_come_back_is_told(
 
 def test_a_folder_without_texts_is_told_by_the_status(tmp_path: Path) -> None:
     assert TOOL.main([str(tmp_path)]) == 2
+
+
+def test_a_path_that_is_absent_is_told_in_a_line(tmp_path: Path, capsys: Captured) -> None:
+    with pytest.raises(SystemExit) as ended:
+        TOOL.main([str(tmp_path / "absent.zip")])
+    assert ended.value.code == 2
+    assert capsys.readouterr().err == f"there is no file or folder {tmp_path}/absent.zip\n"

@@ -76,7 +76,7 @@ def _fault(sharding: Sharding, type: Type | None, meshes: Mapping[str, Mesh]) ->
     # What lies on one device whole is not divided, and neither is a token.
     rank = 0 if mesh.single else len(getattr(type, "shape", ()))
     if len(sharding.dimensions) != rank:
-        return f"needs a sharding of {rank} axes, got {len(sharding.dimensions)}"
+        return f"needs a sharding of {rank} dimensions, got {len(sharding.dimensions)}"
     if sharding.idle:
         return "needs an axis in a dimension of its sharding that has a priority"
     return _axes_fault(sharding, mesh)

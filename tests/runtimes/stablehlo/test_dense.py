@@ -116,6 +116,35 @@ def test_a_constant_whose_bytes_are_left_out_is_valid_and_does_not_run(name: str
         run_text(text, [np.zeros(2, np.int64)])
 
 
+# The bytes of a resource behind its header, its type, and why they are refused.
+MISFITS = (
+    ("0x04000000" + "00" * 12, "4xf32", "needs 16 bytes for tensor<4xf32>, got 12"),
+    ("0x04000000" + "01" * 9, "16xi1", "needs 16 bytes for tensor<16xi1>, got 9"),
+    ("0x0400", "4xf32", "needs 0x and pairs of hexadecimal digits, got '0x0400'"),
+    ("zz000000", "4xf32", "needs 0x and pairs of hexadecimal digits, got 'zz000000'"),
+)
+RESOURCE = """func.func @main() -> tensor<TYPE> {
+  %0 = stablehlo.constant dense_resource<w> : tensor<TYPE>
+  return %0 : tensor<TYPE>
+}
+{-# dialect_resources: { builtin: { w: "BLOB" } } #-}
+"""
+
+
+@pytest.mark.parametrize(("blob", "type", "reason"), MISFITS)
+def test_a_resource_whose_bytes_do_not_fit_is_refused(blob: str, type: str, reason: str) -> None:
+    with pytest.raises(ParseError) as caught:
+        verify(RESOURCE.replace("BLOB", blob).replace("TYPE", type))
+    assert caught.value.reason == f"the resource w {reason}"
+    assert (caught.value.line, caught.value.column) == (2, 27)
+
+
+@pytest.mark.parametrize(("blob", "type"), [("0x0400000001", "5xi1"), ("0x0400000003", "5xi8")])
+def test_one_element_of_a_resource_stands_for_all(blob: str, type: str) -> None:
+    (result,) = run_text(RESOURCE.replace("BLOB", blob).replace("TYPE", type), [])
+    assert result.tolist() == [int(blob[-2:])] * 5
+
+
 def test_a_large_constant_is_read_as_numpy_reads_it() -> None:
     numbers = np.random.default_rng(0).standard_normal((40, 50)).astype(np.float32)
     listed = str(numbers.tolist())

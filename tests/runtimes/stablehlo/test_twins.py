@@ -12,6 +12,8 @@ from topos.errors import ParseError, UnsupportedError, VerifyError
 from topos.runtimes import printed, verify
 from topos.runtimes._stablehlo.likeness import same
 from topos.runtimes._stablehlo.parse import parse
+from topos.runtimes._stablehlo.rules import RULES
+from topos.runtimes._stablehlo.twins import twin
 from topos.runtimes.interpreter import run_text
 
 M, N = "tensor<2x3xf32>", "tensor<3x2xf32>"
@@ -101,20 +103,34 @@ def test_it_runs_as_its_twin() -> None:
     assert result.tolist() == (array * array).tolist()
 
 
+EQUAL = "has no equal in StableHLO or CHLO"
 FOREIGN = (
-    ("%r = mhlo.copy %a : " + M, "mhlo.copy"),
-    ("%r = math.cos %a : " + M, "math.cos"),
-    ("%r = mhlo.xla.thing %a, k = 1 : " + M, "mhlo.xla.thing"),
-    ("%i = tensor.dim %a, %c : " + M, "tensor.dim"),
+    ("%r = mhlo.copy %a : " + M, f"mhlo.copy {EQUAL}"),
+    (f"%r, %i = mhlo.topk(%a, k=3, largest=true) : {M} -> ({M}, {M})", f"mhlo.topk {EQUAL}"),
+    ("%r = mhlo.foo %a : " + M, f"mhlo.foo {EQUAL}"),
+    ("%r = mhlo.xla.thing %a, k = 1 : " + M, f"mhlo.xla.thing {EQUAL}"),
+    ("%r = math.cos %a : " + M, "math.cos is of a dialect that is not read"),
+    ("%i = tensor.dim %a, %c : " + M, "tensor.dim is of a dialect that is not read"),
 )
 
 
-@pytest.mark.parametrize(("line", "name"), FOREIGN)
-def test_what_has_no_twin_is_not_guessed_at(line: str, name: str) -> None:
-    with pytest.raises(
-        UnsupportedError, match=f"{re.escape(name)} is of a dialect that is not read"
-    ):
+@pytest.mark.parametrize(("line", "reason"), FOREIGN)
+def test_what_has_no_twin_is_not_guessed_at(line: str, reason: str) -> None:
+    with pytest.raises(UnsupportedError, match=re.escape(reason)):
         printed(around(line))
+
+
+@pytest.mark.parametrize("name", ["mhlo.foo", "mhlo.topk"])
+def test_what_has_no_twin_keeps_its_name_in_a_print_and_does_not_verify(name: str) -> None:
+    line = f'%r = "{name}"(%a) : ({M}) -> {M}'
+    assert line in printed(around(line))
+    with pytest.raises(UnsupportedError, match=f"{name} {EQUAL}"):
+        verify(around(line))
+
+
+def test_every_operation_of_stablehlo_is_the_twin_of_its_namesake() -> None:
+    own = {name for name in RULES if name.startswith("stablehlo.")}
+    assert {twin(name.replace("stablehlo.", "mhlo.")) for name in own} == own
 
 
 def test_a_list_that_does_not_fit_its_type_is_refused_at_its_place() -> None:
