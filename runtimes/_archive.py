@@ -33,8 +33,16 @@ _BITS: Final[dict[int, np.dtype[Any]]] = {
 
 
 def stored_dtype(dtype: np.dtype[Any]) -> np.dtype[Any]:
-    """Returns the dtype that holds `dtype` in an archive: itself where numpy knows it."""
-    return dtype if dtype.isbuiltin == 1 else _BITS[dtype.itemsize]
+    """Returns the dtype that holds `dtype` in an archive: itself where numpy knows it.
+
+    Raises `ArgumentError` for what no tensor has, such as text, times and structures.
+    """
+    if dtype.isbuiltin == 1 and dtype.kind in "biufc":
+        return dtype
+    # An element of another package is a 2. Another byte order, a structure and a text are 0.
+    if dtype.isbuiltin != 2:
+        raise ArgumentError(f"an array needs the elements of a tensor, got {dtype.str}")
+    return _BITS[dtype.itemsize]
 
 
 def stored(array: Array) -> Array:

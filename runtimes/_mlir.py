@@ -49,6 +49,11 @@ ALIASING: Final = ("tf.aliasing_output", "jax.buffer_donor")
 
 # Half of a character, which no UTF-8 can hold.
 SURROGATE: Final = re.compile("[\ud800-\udfff]")
+# A name in quotes: a symbol, the key of an attribute, or what an attribute names. Where its escaped
+# bytes are no UTF-8, the bindings end the process. Other strings may hold any bytes.
+STRING: Final = r'"((?:[^"\\\n]|\\.)*+)"'
+NAME: Final = re.compile(rf"@{STRING}|{STRING}\s*=|\b(?:sym|call_target)_name\s*=\s*{STRING}")
+ESCAPE: Final = re.compile(rb"\\([0-9A-Fa-f]{2})")
 
 
 class Fault(NamedTuple):
@@ -73,7 +78,11 @@ def read(ir: Binding, text: str) -> Binding | Fault:
     """Returns `text` parsed and verified, or the fault found in it."""
     unpaired = SURROGATE.search(text)
     if unpaired:
-        return _not_unicode(text, unpaired.start())
+        found = f"a lone surrogate {unpaired[0]!a}"
+        return _not_unicode(text, unpaired.start(), f"a module needs Unicode text, got {found}")
+    strange = _strange_name(text)
+    if strange:
+        return _not_unicode(text, strange.start(), f"a name needs UTF-8, got {strange[0]}")
     try:
         return ir.Module.parse(text)
     except ir.MLIRError as error:
@@ -93,7 +102,10 @@ def main_of(ir: Binding, module: Binding) -> Binding:
     symbols = ir.SymbolTable(module.operation)
     if "main" not in symbols:
         raise VerifyError("a module needs a function @main")
-    return symbols["main"]
+    main = symbols["main"]
+    if main.operation.name != "func.func":
+        raise VerifyError(f"a module needs @main to be a function, got {main.operation.name}")
+    return main
 
 
 def signature(ir: Binding, module: Binding) -> ModuleSignature:
@@ -133,11 +145,23 @@ def _array_type(ir: Binding, value: Binding) -> ArrayType:
     return ArrayType(tuple(value.shape), DTYPES[name])
 
 
-def _not_unicode(text: str, position: int) -> Fault:
+def _strange_name(text: str) -> re.Match[str] | None:
+    """Returns the first name whose escaped bytes are no UTF-8."""
+    if "\\" not in text:
+        return None
+    for match in NAME.finditer(text):
+        name = next((each for each in match.groups() if each), "").encode()
+        try:
+            ESCAPE.sub(lambda each: bytes.fromhex(each[1].decode()), name).decode()
+        except UnicodeDecodeError:
+            return match
+    return None
+
+
+def _not_unicode(text: str, position: int, reason: str) -> Fault:
     before = text[:position].split("\n")
     # The excerpt must be printable wherever the fault is told.
     source_line = text.split("\n")[len(before) - 1].encode(errors="replace").decode().rstrip("\r")
-    reason = f"a module needs Unicode text, got a lone surrogate {text[position]!a}"
     return Fault(reason, len(before), len(before[-1]) + 1, source_line, verified=False)
 
 

@@ -10,6 +10,7 @@ from jaxlib.mlir import ir, passmanager
 from jaxlib.mlir.dialects import stablehlo
 
 from topos.errors import ExecutionError, UnsupportedError
+from topos.runtimes._admission import admit
 from topos.runtimes._archive import Array, stored_dtype
 from topos.runtimes._batch_norm import expand
 from topos.runtimes._mlir import main_of, parse, signature
@@ -38,6 +39,7 @@ class ReferenceModule:
         with make_ir_context() as context, ir.Location.unknown():
             self._context = context
             self._module = parse(ir, text)
+            admit(ir, self._module)
             self.signature = signature(ir, self._module)
             self._arguments = list(main_of(ir, self._module).type.inputs)
             _refuse_complex(self.signature.arguments + self.signature.results)

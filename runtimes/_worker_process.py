@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import shutil
 import signal
 import subprocess
 import sys
@@ -43,18 +44,25 @@ class WorkerProcess:
     def __init__(self, runtime: str, adapter: str) -> None:
         self._runtime = runtime
         # Open for as long as the process: `_end` closes it.
-        self._said, self._process = _started(runtime, adapter)
+        self._said, self._folder, self._process = _started(runtime, adapter)
         self._expired = threading.Event()
         # A process forked from this one holds the same pipes and must leave them alone.
         self._owner = os.getpid()
         self._greeted = False
         # Called when this object goes, and when Python exits.
-        self.end = weakref.finalize(self, _end, self._process, self._said, self._owner)
+        self.end = weakref.finalize(
+            self, _end, self._process, self._said, self._folder, self._owner
+        )
 
     @property
     def pid(self) -> int:
         """The number of the process."""
         return self._process.pid
+
+    @property
+    def folder(self) -> str:
+        """The folder of its temporary files, which goes with the process."""
+        return self._folder
 
     @property
     def alive(self) -> bool:
@@ -111,14 +119,14 @@ class WorkerProcess:
 
     def _expire(self) -> None:
         self._expired.set()
-        self._process.kill()
+        _kill(self._process)
 
     def _last_words(
         self, seconds: float, doing: str, before: int, strange: FrameError | None
     ) -> str:
         stopped = strange is not None and self._still_runs()
         if stopped:
-            self._process.kill()
+            _kill(self._process)
         status = self._process.wait()
         lines = self._last_lines(before)
         self.end()
@@ -148,32 +156,40 @@ class WorkerProcess:
         return [line for line in told if not STACK_FRAME.match(line)][-LAST_LINES:]
 
 
-def _started(runtime: str, adapter: str) -> tuple[IO[bytes], subprocess.Popen[bytes]]:
-    """Returns the file that takes the worker's standard error, and the worker."""
+def _started(runtime: str, adapter: str) -> tuple[IO[bytes], str, subprocess.Popen[bytes]]:
+    """Returns the file that takes the worker's standard error, its temporary folder, and it."""
     if not sys.executable:
         raise UnavailableError(f"the {runtime} runtime needs sys.executable, got none")
     try:
         said = tempfile.TemporaryFile()  # noqa: SIM115
+        folder = tempfile.mkdtemp(prefix="topos-")
         try:
-            return said, subprocess.Popen(
-                [sys.executable, "-P", "-m", WORKER, adapter],
-                stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE,
-                stderr=said,
-                env=_environment(),
+            return (
+                said,
+                folder,
+                subprocess.Popen(
+                    [sys.executable, "-P", "-m", WORKER, adapter],
+                    stdin=subprocess.PIPE,
+                    stdout=subprocess.PIPE,
+                    stderr=said,
+                    env=_environment(folder),
+                    # A group of its own, which ends as a whole.
+                    start_new_session=True,
+                ),
             )
         except BaseException:
             said.close()
+            shutil.rmtree(folder, ignore_errors=True)
             raise
     # No folder for temporary files, no such program, too few file descriptors or processes.
     except OSError as error:
         raise UnavailableError(f"the {runtime} runtime cannot start its worker: {error}") from error
 
 
-def _end(process: subprocess.Popen[bytes], said: IO[bytes], owner: int) -> None:
+def _end(process: subprocess.Popen[bytes], said: IO[bytes], folder: str, owner: int) -> None:
     if os.getpid() != owner:
         return
-    process.kill()
+    _kill(process)
     for stream in (process.stdin, process.stdout):
         assert stream is not None
         # What was still to be written has no reader any more.
@@ -181,15 +197,26 @@ def _end(process: subprocess.Popen[bytes], said: IO[bytes], owner: int) -> None:
             stream.close()
     process.wait()
     said.close()
+    shutil.rmtree(folder, ignore_errors=True)
 
 
-def _environment() -> dict[str, str]:
+def _kill(process: subprocess.Popen[bytes]) -> None:
+    """Ends the worker and what it started, such as IREE's compiler."""
+    if not hasattr(os, "killpg"):
+        process.kill()
+        return
+    # Nothing of the group may be left.
+    with suppress(ProcessLookupError):
+        os.killpg(process.pid, signal.SIGKILL)
+
+
+def _environment(folder: str) -> dict[str, str]:
     """Returns this process's environment, with its import path: the worker finds the same topos.
 
-    A request names its compile cache itself.
+    A request names its compile cache itself. Temporary files go to `folder`.
     """
     # Python itself passes over whatever is no string here.
     folders = [folder for folder in sys.path if isinstance(folder, str)]
     path = os.pathsep.join(map(os.path.abspath, folders))
     own = {name: value for name, value in os.environ.items() if name != VARIABLE}
-    return own | {"PYTHONPATH": path}
+    return own | {"PYTHONPATH": path, "TMPDIR": folder}

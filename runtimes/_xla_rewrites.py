@@ -69,8 +69,14 @@ def _reduce(ir: Binding, operation: Binding) -> None:
     """Broadcasts what a reduction's body returns from outside: XLA returns it without a shape.
 
     A reduction of no elements returns what it starts from, also where its body gives a constant.
+    XLA takes no other use of such a value, and ends its process where that folds to the value.
     """
-    *_, last = operation.regions[0].blocks[0].operations
+    *inner, last = operation.regions[0].blocks[0].operations
+    for each in inner:
+        if any(_is_captured(ir, operation, value) for value in each.operands):
+            raise UnsupportedError(
+                f"xla takes no reduction whose body reads a value from outside, as {each.name} does"
+            )
     stands = [_standing(ir, operation, place) for place in range(len(last.operands))]
     for result, value in zip(operation.results, stands, strict=True):
         if value is not None:
@@ -79,6 +85,15 @@ def _reduce(ir: Binding, operation: Binding) -> None:
             result.replace_all_uses_with(made)
     if all(value is not None for value in stands):
         operation.erase()
+
+
+def _is_captured(ir: Binding, operation: Binding, value: Binding) -> bool:
+    """Returns whether the body of a reduction has `value` from outside, and it is no constant."""
+    maker = value.owner
+    if isinstance(maker, ir.Block):
+        return bool(maker != operation.regions[0].blocks[0])
+    is_outside = maker.parent.operation != operation.operation
+    return is_outside and maker.name != "stablehlo.constant"
 
 
 def _standing(ir: Binding, operation: Binding, place: int) -> Binding | None:
@@ -139,7 +154,7 @@ def _function(ir: Binding, operation: Binding) -> None:
 
 
 def _without_shardings(ir: Binding, entry: Binding) -> Binding:
-    if entry.name != FRONTEND:
+    if entry.name != FRONTEND or not isinstance(entry.attr, ir.DictAttr):
         return entry.attr
     inner = ir.DictAttr(entry.attr)
     return ir.DictAttr.get(

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
+
 import numpy as np
 import pytest
 
-from topos.errors import ParseError, UnsupportedError, VerifyError
+from topos.errors import CompileError, ParseError, UnsupportedError, VerifyError
 from topos.runtimes import load
 
 pytest.importorskip("jax")
@@ -29,7 +31,7 @@ ROUND = (
 )
 
 
-@pytest.mark.parametrize("runtime", ["xla", "iree"])
+@pytest.mark.parametrize("runtime", ["xla", "iree", "reference"])
 @pytest.mark.parametrize(
     "text",
     [
@@ -44,7 +46,7 @@ def test_a_function_without_a_body_is_refused(runtime: str, text: str) -> None:
         load(runtime).compile(text)
 
 
-@pytest.mark.parametrize("runtime", ["xla", "iree"])
+@pytest.mark.parametrize("runtime", ["xla", "iree", "reference"])
 @pytest.mark.parametrize(
     ("text", "path"),
     [(CALLED.replace("@f", "@main"), "@main calls @main"), (ROUND, "@f calls @g calls @f")],
@@ -78,6 +80,46 @@ def test_half_a_character_is_told_with_its_place(runtime: str) -> None:
     assert (caught.value.line, caught.value.column) == (6, 5)
     assert caught.value.source_line == "// é?"
     assert caught.value.reason == "a module needs Unicode text, got a lone surrogate '\\ud800'"
+
+
+# Every name that MLIR writes in quotes; the bindings end their process at a byte that is no UTF-8.
+NAMED = (
+    'func.func @main(%a: tensor<f32> {"x.NAME" = 5}) -> tensor<f32> { return %a : tensor<f32> }',
+    'func.func @main(%a: tensor<f32>) { func.call @"NAME"() : () -> () return }',
+    'func.func @main() { stablehlo.custom_call @"NAME"() : () -> () return }',
+    """func.func @main() {
+      "stablehlo.custom_call"() {call_target_name = "NAME"} : () -> () return }""",
+)
+
+
+@pytest.mark.parametrize("runtime", ["xla", "iree", "reference"])
+@pytest.mark.parametrize("text", NAMED)
+def test_a_name_that_is_no_text_is_refused_before_the_bindings_see_it(
+    runtime: str, text: str
+) -> None:
+    pytest.importorskip("iree.compiler" if runtime == "iree" else "jax")
+    with pytest.raises(ParseError, match="a name needs UTF-8, got ") as caught:
+        load(runtime).compile(text.replace("NAME", r"n\C3"))
+    assert caught.value.source_line
+    plain = text.replace("NAME", r"n\C3\A9 é")
+    with suppress(UnsupportedError, VerifyError, CompileError):
+        load(runtime).compile(plain)
+    # What no name is may hold any bytes, as a backend's configuration does.
+    value = SUM.replace("{", r'attributes {x.y = "\C3"} {', 1)
+    assert load(runtime).compile(value).signature.results
+
+
+@pytest.mark.parametrize("runtime", ["xla", "iree", "reference"])
+def test_a_main_that_is_no_function_is_refused(runtime: str) -> None:
+    pytest.importorskip("iree.compiler" if runtime == "iree" else "jax")
+    with pytest.raises(VerifyError, match=r"needs @main to be a function, got builtin\.module$"):
+        load(runtime).compile("module { module @main {} }")
+
+
+def test_attributes_of_the_frontend_that_are_no_dictionary_are_left_alone() -> None:
+    text = SUM.replace("%a: tensor<4xf32>", "%a: tensor<4xf32> {mhlo.frontend_attributes = 5}")
+    ones = np.ones(4, np.float32)
+    assert load("xla").compile(text)(ones, ones)[0].tolist() == [2.0] * 4
 
 
 DIVISION = """

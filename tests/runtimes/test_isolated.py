@@ -157,3 +157,12 @@ def test_an_exception_of_another_package_is_told_by_its_class() -> None:
     reason = "raising failed at the module: KeyError: 'nope'"
     wanted = {"error": "ExecutionError", "details": [reason]}
     assert worker.answer({**common, "do": "run"}, [THREE]) == (wanted, [])
+
+
+@pytest.mark.parametrize("name", ["xla", "reference"])
+@pytest.mark.parametrize("dtype", ["M8[s]", "S3", "i4,f4", ">f4"])
+def test_an_array_that_no_tensor_is_cannot_be_placed(name: str, dtype: str) -> None:
+    require(name)
+    options = ISOLATED if name == "xla" else None
+    with pytest.raises(ArgumentError, match=r"^an array needs the elements of a tensor, got "):
+        load(name).place(np.zeros(3, dtype), options=options)
