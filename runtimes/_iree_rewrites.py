@@ -14,7 +14,7 @@ from topos.runtimes._iree_orders import keep_ties, top_k
 from topos.runtimes._iree_random import random_bits
 from topos.runtimes._iree_site import require_static
 from topos.runtimes._mlir import Binding
-from topos.runtimes._rewriting import operations_of, placed
+from topos.runtimes._rewriting import inlined, operations_of
 
 __all__ = ["rewrite"]
 
@@ -51,7 +51,7 @@ def _rewrite(ir: Binding, operation: Binding) -> None:
     if text is None:
         return
     require_static(operation)
-    made = placed(ir, operation, text, operation.operands)
+    made = inlined(ir, operation, text, operation.operands)
     for result, value in zip(operation.results, made.results, strict=True):
         result.replace_all_uses_with(value)
     operation.erase()

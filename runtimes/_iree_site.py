@@ -8,7 +8,7 @@ from typing import Final, NamedTuple
 from topos.errors import UnsupportedError
 from topos.runtimes._intervals import Interval, Intervals, held
 from topos.runtimes._mlir import Binding
-from topos.runtimes._rewriting import along, dimension_numbers, placed, tensor
+from topos.runtimes._rewriting import along, dimension_numbers, inlined, tensor
 
 __all__ = ["IndexSite", "require_static"]
 
@@ -66,7 +66,7 @@ class IndexSite(NamedTuple):
 
     def put(self, text: str, operands: Sequence[Binding], after: bool = False) -> list[Binding]:
         """Returns the results of the function in `text`, its body beside the operation."""
-        return placed(self.ir, self.operation, text, operands, after).results
+        return inlined(self.ir, self.operation, text, operands, after).results
 
 
 def require_static(operation: Binding) -> None:

@@ -7,7 +7,7 @@ from typing import Final
 from topos.runtimes._iree_reads import FRESH, Reads
 from topos.runtimes._mlir import Binding, main_of
 from topos.runtimes._origins import Origins
-from topos.runtimes._rewriting import operations_of, placed, tensor, zero
+from topos.runtimes._rewriting import inlined, operations_of, tensor, zero
 
 __all__ = ["keep_values"]
 
@@ -81,7 +81,7 @@ def _hidden(ir: Binding, before: Binding, value: Binding) -> Binding:
       %b = stablehlo.optimization_barrier %x : {type}
       return %b : {type}
     }}"""
-    return placed(ir, before, text, [value]).results[0]
+    return inlined(ir, before, text, [value]).results[0]
 
 
 class _Copies:
@@ -116,7 +116,7 @@ class _Copies:
           %copy = stablehlo.select %hidden, %x, %zero : tensor<i1>, {type}
           return %copy : {type}
         }}"""
-        selection = placed(self._ir, at, text, [value], after).operations[-1]
+        selection = inlined(self._ir, at, text, [value], after).operations[-1]
         self.made.add(selection.results[0])
         return selection
 

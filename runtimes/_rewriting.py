@@ -11,9 +11,9 @@ from topos.runtimes._mlir import Binding
 __all__ = [
     "along",
     "dimension_numbers",
+    "inlined",
     "listed",
     "operations_of",
-    "placed",
     "replaced",
     "shaped",
     "tensor",
@@ -36,16 +36,16 @@ def operations_of(ir: Binding, module: Binding) -> list[Binding]:
     return found
 
 
-class Placed(NamedTuple):
+class Inlined(NamedTuple):
     """What a function's body became: its results' values, and its operations in order."""
 
     results: list[Binding]
     operations: list[Binding]
 
 
-def placed(
+def inlined(
     ir: Binding, operation: Binding, text: str, operands: Sequence[Binding], behind: bool = False
-) -> Placed:
+) -> Inlined:
     """Puts the body of the one function in `text` before `operation`, or behind it.
 
     `operands` take the places of the function's arguments.
@@ -65,7 +65,7 @@ def placed(
             place = each
         else:
             each.move_before(place)
-    return Placed(results, body)
+    return Inlined(results, body)
 
 
 def written(
@@ -84,7 +84,7 @@ def written(
     arguments = ", ".join(f"%{name}: {value.type}" for name, value in operands.items())
     header, end = f"func.func private @f({arguments}) -> {result}", f"return %r : {result}"
     text = f"{header} {{\n{lines}\n{end}\n}}"
-    return placed(ir, operation, text, [*operands.values()], behind).results[0]
+    return inlined(ir, operation, text, [*operands.values()], behind).results[0]
 
 
 def replaced(ir: Binding, operation: Binding, place: int, lines: str, result: Binding) -> None:
