@@ -12,6 +12,7 @@ from tempfile import TemporaryDirectory
 from typing import Final, NamedTuple
 
 from topos.errors import CompileError, CrashError, UnsupportedError
+from topos.runtimes._runtime import no_option
 
 __all__ = ["STATISTICS", "Compiled", "compiled"]
 
@@ -23,6 +24,7 @@ FIXED: Final = (
 )
 # The flag that names the file of figures, without its dashes.
 STATISTICS: Final = "iree-scheduling-dump-statistics-file"
+UNKNOWN: Final = re.compile(r"Unknown command line argument '--([^=']+)")
 ILLEGAL: Final = re.compile(r"failed to legalize operation '([\w.]+)'")
 UNLINKED: Final = re.compile(r"undefined symbol: (\w+)")
 
@@ -79,6 +81,9 @@ def _transient(figures: Path) -> int | None:
 
 
 def _refusal(report: str, status: int) -> CompileError | UnsupportedError:
+    unknown = UNKNOWN.search(report)
+    if unknown:
+        return no_option("iree", unknown[1])
     illegal = ILLEGAL.search(report)
     if illegal:
         return UnsupportedError(f"iree does not take {illegal[1]}")

@@ -56,10 +56,18 @@ NAME: Final = re.compile(rf"@{STRING}|{STRING}\s*=|\b(?:sym|call_target)_name\s*
 ESCAPE: Final = re.compile(rb"\\([0-9A-Fa-f]{2})")
 
 
+# How MLIR tells of a dialect that it has not loaded: at an attribute, a type or an operation.
+UNREGISTERED: Final = re.compile(
+    r"""[#!]"(\w+)"<.* created with unregistered dialect|Dialect `(\w+)' not found""", re.DOTALL
+)
+QUOTED: Final = re.compile(r'"(\w+)\.[^"]*"\s*$')
+
+
 class Fault(NamedTuple):
     """Why a text is no valid module, and where; `line` and `column` count from one.
 
-    `verified` says that the text parsed and an operation's own rule refused it.
+    `verified` says that the text parsed and an operation's own rule refused it, and `foreign`
+    that the text has a dialect which the bindings do not read.
     """
 
     reason: str
@@ -67,10 +75,12 @@ class Fault(NamedTuple):
     column: int
     source_line: str
     verified: bool
+    foreign: bool = False
 
-    def error(self) -> ParseError | VerifyError:
+    def error(self) -> ParseError | VerifyError | UnsupportedError:
         """Returns the exception that tells this fault."""
-        kind = VerifyError if self.verified else ParseError
+        kind: type[ParseError | VerifyError | UnsupportedError]
+        kind = VerifyError if self.verified else UnsupportedError if self.foreign else ParseError
         return kind(self.reason, self.line, self.column, self.source_line)
 
 
@@ -90,7 +100,10 @@ def read(ir: Binding, text: str) -> Binding | Fault:
 
 
 def parse(ir: Binding, text: str) -> Binding:
-    """Returns `text` parsed and verified; raises `ParseError` or `VerifyError`."""
+    """Returns `text` parsed and verified; raises the error of the fault found in it.
+
+    That is `UnsupportedError` for a dialect that the bindings do not read.
+    """
     module = read(ir, text)
     if isinstance(module, Fault):
         raise module.error()
@@ -180,7 +193,20 @@ def _fault(ir: Binding, text: str, error: Any) -> Fault:
     source_line = lines[line - 1].rstrip("\r")
     # MLIR counts bytes from the line's start; the caret wants characters.
     column = len(source_line.encode()[: column - 1].decode(errors="ignore")) + 1
-    return Fault(reason, line, column, source_line, verified)
+    dialect = _foreign(reason, source_line[: column - 1])
+    if dialect:
+        reason = f"the dialect {dialect} is not read by this runtime"
+    return Fault(reason, line, column, source_line, verified, bool(dialect))
+
+
+def _foreign(reason: str, before: str) -> str:
+    """Returns the dialect that a reason says to be unknown, or `""` for any other reason."""
+    named = UNREGISTERED.search(reason)
+    if named:
+        return named[1] or named[2]
+    # Of an operation in its generic form the reason has no name, and the text has it.
+    quoted = QUOTED.search(before) if "with an unregistered dialect" in reason else None
+    return quoted[1] if quoted else ""
 
 
 def _place(ir: Binding, diagnostics: Any) -> tuple[int, int]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
+from difflib import get_close_matches
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Final, NamedTuple
 
@@ -39,6 +40,7 @@ __all__ = [
     "Status",
     "Timing",
     "isolated",
+    "no_option",
     "requested",
     "seconds_of",
 ]
@@ -208,7 +210,9 @@ class Runtime(ABC):
         neither it nor an array that it views is writable; `topos.runtimes.aligned` makes such
         arrays. `options` are those of `compile` that say where; any other is a `CompileError`.
         """
-        if requested("", options):
+        chosen = requested("", options)
+        isolated(chosen)
+        if chosen:
             raise CompileError(f"the {self.name} runtime places without options, got {options!r}")
         return placed_on_host(array)
 
@@ -248,11 +252,19 @@ def isolated(options: dict[str, Any]) -> bool:
     return chosen
 
 
+def no_option(runtime: str, name: str) -> CompileError:
+    """Returns the error of an option that the compiler of `runtime` does not know."""
+    near = get_close_matches(name, ("device", ISOLATED, TIMEOUT), n=1)
+    hint = f"; did you mean {near[0]}?" if near else ""
+    return CompileError(f"{runtime} has no option {name!r}{hint}")
+
+
 def seconds_of(options: dict[str, Any], default: float) -> float:
     """Takes `timeout` out of `options`; raises `CompileError` where it is no number of seconds."""
     seconds = options.pop(TIMEOUT, default)
     if not isinstance(seconds, int | float) or not 0 < seconds <= LONGEST_SECONDS:
         raise CompileError(
-            f"timeout needs a number of seconds up to {LONGEST_SECONDS:g}, got {seconds!r}"
+            f"{TIMEOUT} needs a number of seconds above 0 and up to {LONGEST_SECONDS:,.0f}, "
+            f"got {seconds!r}"
         )
     return float(seconds)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from typing import Any, Final, NamedTuple
 
@@ -9,6 +10,7 @@ from topos.engine import Numerics
 from topos.errors import CompileError, UnsupportedError
 from topos.runtimes._admission import admit, refuse_folded_zero_divisors
 from topos.runtimes._mlir import Binding, bytecode, main_of, parse, signature, unalias
+from topos.runtimes._runtime import no_option
 from topos.runtimes._signature import ModuleSignature
 from topos.runtimes._xla_custom_calls import admit_custom_calls
 from topos.runtimes._xla_rewrites import needed_flags, rewrite
@@ -24,6 +26,9 @@ PASSES: Final = "xla_disable_hlo_passes"
 EXCESS: Final = "xla_allow_excess_precision"
 # Of the status codes that start a message of XLA, those that say "known, and not here".
 LACKING: Final = ("UNIMPLEMENTED", "NOT_FOUND")
+# How it tells of an option that it does not have, and of a value that the option does not take.
+UNKNOWN: Final = re.compile(r"No such compile option: '(.*)'")
+UNSET: Final = ": While setting option "
 ALIASING: Final = "tf.aliasing_output"
 
 
@@ -83,6 +88,11 @@ def refusal(error: Exception) -> CompileError | UnsupportedError:
     """Returns what to raise for an exception of XLA's compiler."""
     if str(error).startswith(LACKING):
         return UnsupportedError(f"xla lacks what the module asks for: {brief(error)}")
+    unknown = UNKNOWN.search(str(error))
+    if unknown:
+        return no_option("xla", unknown[1])
+    if UNSET in str(error):
+        return CompileError(f"xla refused an option: {brief(error)}")
     return CompileError(f"xla refused the module: {brief(error)}")
 
 

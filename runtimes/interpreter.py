@@ -13,7 +13,7 @@ from topos.engine import Numerics
 from topos.errors import CompileError
 from topos.runtimes._packages import imported, installed
 from topos.runtimes._packing import packed, unpacked
-from topos.runtimes._runtime import Executable, Runtime, Status, requested
+from topos.runtimes._runtime import Executable, Runtime, Status, isolated, requested
 from topos.runtimes._stablehlo.custom_calls import CustomCall, register_custom_call
 
 __all__ = [
@@ -50,8 +50,9 @@ class Interpreter(Runtime):
     ) -> InterpreterExecutable:
         """Returns `text` parsed, verified and built into a list of kernels.
 
-        The one option is `max_steps`: a run that takes more steps than that, each the turn of a
-        loop or the call of a function, raises `ExecutionError`. Nothing is kept in `cache`, for
+        With the option `max_steps`, a run that takes more steps than that, each the turn of a
+        loop or the call of a function, raises `ExecutionError`. The option `isolated` may be given
+        and changes nothing: no module ends this process. Nothing is kept in `cache`, for
         building takes about as long as reading. Raises `ParseError`, `VerifyError`,
         `CompileError` for any other option, or `UnsupportedError` for what is known by name only.
         """
@@ -68,7 +69,9 @@ class Interpreter(Runtime):
         self, data: bytes | bytearray | memoryview, *, options: Mapping[str, Any] | None = None
     ) -> InterpreterExecutable:
         """Returns what `InterpreterExecutable.serialize` gave, compiled as it was; no options."""
-        if requested("", options):
+        chosen = requested("", options)
+        isolated(chosen)
+        if chosen:
             raise CompileError(f"the interpreter has no options here, got {options!r}")
         kept = unpacked(self.name, data)
         if kept is None:
@@ -108,6 +111,7 @@ class InterpreterExecutable(Executable):
 
 
 def _max_steps(options: dict[str, Any]) -> int | None:
+    isolated(options)
     steps = options.pop(MAX_STEPS, None)
     if options:
         raise CompileError(f"the interpreter has the option max_steps, got {min(options)!r}")

@@ -82,7 +82,7 @@ class Iree(Runtime):
         call, too. Indices of gathers and slices are clamped and scatters drop what lies outside,
         as StableHLO says, in whatever text. A flag that names a file is cached by that name.
         Raises `ParseError`, `VerifyError` or `CompileError` with the diagnostic, and
-        `UnsupportedError` for an operation that IREE names as one it does not take.
+        `UnsupportedError` for a dialect, such as `sdy`, or an operation that IREE does not take.
         """
         chosen = requested(text, options)
         if isolated(chosen):

@@ -74,7 +74,10 @@ class Reference(Runtime):
 
 def _isolated(chosen: dict[str, Any]) -> dict[str, Any]:
     if chosen.get(ISOLATED) is False:
-        raise CompileError("the reference runtime runs isolated alone, got isolated=False")
+        raise CompileError(
+            "the reference runtime runs in a worker process alone, which a module may end: "
+            "isolated needs True, got False"
+        )
     isolated(chosen)
     return chosen
 

@@ -14,7 +14,15 @@ from topos.runtimes._compile_cache import cache_at
 from topos.runtimes._isolated import IsolatedRuntime
 from topos.runtimes._packages import imported, installed
 from topos.runtimes._placed import Placed, placed_on_host
-from topos.runtimes._runtime import Executable, Runtime, Status, isolated, requested
+from topos.runtimes._runtime import (
+    ISOLATED,
+    TIMEOUT,
+    Executable,
+    Runtime,
+    Status,
+    isolated,
+    requested,
+)
 from topos.runtimes._xla_build import NAME, Recipe, built, restored
 from topos.runtimes._xla_device import DEVICE, device_of
 from topos.runtimes._xla_executable import XlaExecutable, placed_on
@@ -66,6 +74,10 @@ class Xla(Runtime):
         chosen = requested(text, options)
         if isolated(chosen):
             return self.worker.compile(text, numerics=numerics, options=chosen, cache=cache)
+        if TIMEOUT in chosen:
+            raise CompileError(
+                f"{TIMEOUT} needs {ISOLATED}=True, for a call here cannot be stopped"
+            )
         device_name = chosen.pop(DEVICE, None)
         flags, kept = flags_of(numerics, chosen), cache_at(cache)
         recipe = Recipe(text, flags, self._device(device_name), kept)

@@ -84,6 +84,11 @@ def test_run_stops_after_the_steps_it_is_given(tmp_path: Path, capsys: Captured)
     assert capsys.readouterr().err == told + line
 
 
+def test_a_bound_of_steps_for_another_runtime_is_a_wrong_usage(capsys: Captured) -> None:
+    assert main(["run", "absent.mlir", "--runtime", "xla", "--max-steps", "5"]) == 2
+    assert capsys.readouterr().err == "--max-steps needs --runtime interpreter, got xla\n"
+
+
 def stdin(text: str) -> io.TextIOWrapper:
     """Returns a standard input that holds a text."""
     return io.TextIOWrapper(io.BytesIO(text.encode()))

@@ -101,8 +101,30 @@ def test_a_module_without_results_returns_none_of_them() -> None:
 def test_options_are_flags_of_the_compiler() -> None:
     (result,) = IREE.compile(SUM, options={"iree-opt-level": "O2"})(*np.ones((2, 4), np.float32))
     assert result.tolist() == [2.0] * 4
-    with pytest.raises(CompileError, match="Unknown command line argument '--no-such-flag=1'"):
+    with pytest.raises(CompileError, match=r"^iree has no option 'no-such-flag'$"):
         IREE.compile(SUM, options={"no-such-flag": 1})
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "dialect"),
+    [
+        (
+            " : tensor<4xf32>\n",
+            " {r = #sdy.op_sharding_rule<([i])->([i])>} : tensor<4xf32>\n",
+            "sdy",
+        ),
+        ("func.func", 'sdy.mesh @mesh = <["x"=2]>\nfunc.func', "sdy"),
+        ("stablehlo.add", "mhlo.add", "mhlo"),
+        ("stablehlo.add %a, %b :", '"foo.add"(%a, %b) : (tensor<4xf32>, tensor<4xf32>) ->', "foo"),
+    ],
+)
+def test_a_dialect_that_is_not_read_is_refused_by_its_name(
+    old: str, new: str, dialect: str
+) -> None:
+    with pytest.raises(UnsupportedError) as told:
+        IREE.compile(SUM.replace(old, new, 1))
+    assert told.value.reason == f"the dialect {dialect} is not read by this runtime"
+    assert told.value.line
 
 
 def test_arguments_that_do_not_fit_are_refused(total: Executable) -> None:

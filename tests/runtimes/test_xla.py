@@ -194,9 +194,20 @@ def test_an_unknown_custom_call_is_refused_by_name() -> None:
         XLA.compile(text)
 
 
-def test_an_unknown_option_is_told_in_the_words_of_xla() -> None:
-    with pytest.raises(CompileError, match="No such compile option: 'no_such_flag'"):
-        XLA.compile(SUM, options={"no_such_flag": 1})
+@pytest.mark.parametrize(
+    ("options", "told"),
+    [
+        ({"no_such_flag": 1}, r"^xla has no option 'no_such_flag'$"),
+        ({"isolatd": True}, r"^xla has no option 'isolatd'; did you mean isolated\?$"),
+        ({"timeout": 3}, r"^timeout needs isolated=True"),
+        ({"xla_cpu_enable_fast_math": "maybe"}, r"^xla refused an option: .*'maybe'"),
+    ],
+)
+def test_an_option_that_xla_does_not_take_is_told_by_its_name(
+    options: dict[str, object], told: str
+) -> None:
+    with pytest.raises(CompileError, match=told):
+        XLA.compile(SUM, options=options)
 
 
 def test_a_missing_package_names_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -13,6 +13,7 @@ from topos.cli._shared import EXIT, naming, of_file
 from topos.engine import Numerics
 from topos.errors import ArgumentError
 from topos.runtimes._archive import load, save
+from topos.runtimes._command import UNUSABLE, complain
 from topos.runtimes._drawn import drawn
 from topos.runtimes._isolated import isolating
 from topos.runtimes._runtime import ArrayType, Executable, Runtime
@@ -68,6 +69,9 @@ def _whole(text: str) -> int:
 def run(chosen: Namespace) -> int:
     """Runs the command and returns the exit status."""
     runtime = runtimes.load(chosen.runtime)
+    if chosen.max_steps is not None and runtime.worker is not None:
+        complain(f"--max-steps needs --runtime interpreter, got {chosen.runtime}")
+        return UNUSABLE
     # The worker of a foreign runtime starts while the file is read.
     options = isolating(runtime)
     if chosen.max_steps is not None:
