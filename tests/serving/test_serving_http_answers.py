@@ -127,12 +127,12 @@ def test_an_answer_is_compressed_for_who_asks_for_that_alone(server: Server) -> 
         (INFER, None, 405, "method: this path takes POST, got GET"),
         ("/v2/models/mlp", b"{}", 405, "method: this path takes GET, HEAD, got POST"),
         ("/v2/repository/index", None, 405, "method: this path takes POST, got GET"),
-        (INFER, b"{}", 400, "body: object missing required field inputs"),
+        (INFER, b"{}", 400, "body: lacks 'inputs'"),
         (INFER, infer(np.ones((65, 6), np.float32)), 413, ""),
         ("/v2/repository/models/mlp/load", b"", 403, "load: needs a server that was started with"),
-        ("/v2/repository/index", b"[]", 400, "body: expected object, got array"),
-        ("/v2/repository/index", b'{"ready": 1}', 400, "ready: expected bool, got int"),
-        ("/v2/repository/index", b"null", 400, "body: expected object, got null"),
+        ("/v2/repository/index", b"[]", 400, "body: needs an object, got an array"),
+        ("/v2/repository/index", b'{"ready": 1}', 400, "ready: needs true or false, got a number"),
+        ("/v2/repository/index", b"null", 400, "body: needs an object, got null"),
         ("/example.json?model=mlp&number=x", None, 400, "number: needs a whole number"),
         ("/example.json?model=other", None, 404, "no model is called 'other'"),
     ],
@@ -153,15 +153,21 @@ def test_a_refusal_says_why(
         ({"x_request_timeout": "nan"}, 400, "X-Request-Timeout: "),
         ({"x_request_timeout": "1e-9"}, 400, "X-Request-Timeout: "),
         *(
-            ({"inference_header_content_length": text}, 400, f"{HEADER}: {reason}")
+            (
+                {"inference_header_content_length": text},
+                400,
+                f"{'body' if 'first' in reason else HEADER}: {reason}",
+            )
             for text, reason in {
                 "-3": "needs a number of bytes, got '-3'",
                 "x": "needs a number of bytes, got 'x'",
                 "1.5": "needs a number of bytes, got '1.5'",
                 "": "needs a number of bytes, got ''",
                 f"40\r\n{HEADER}: 40": "needs a number of bytes, got '40, 40'",
-                "9" * 13: "needs a number of bytes, got '9999999999999'",
-                "9" * 12: "is 999999999999, the body has ",
+                "9" * 20: f"is {'9' * 20}, more than the body, which has {len(infer(ROWS))} bytes",
+                f"{'0' * 30}999": f"is 999, more than the body, which has {len(infer(ROWS))} bytes",
+                "9" * 5000: "has 5000 digits, more than the length of any body",
+                "10": f"its first 10 bytes, as {HEADER} says, are no complete JSON",
             }.items()
         ),
         ({"content_encoding": "br"}, 415, "Content-Encoding: needs gzip, deflate or identity"),

@@ -123,14 +123,16 @@ def test_a_bomb_is_refused_at_the_limit() -> None:
 @pytest.mark.parametrize(
     ("body", "reason"),
     [
-        (b"no gzip", "body: does not decompress: "),
+        (b"no gzip", "body: is not gzip, though Content-Encoding says so"),
+        (b'{"inputs": []}', "body: is not gzip, though Content-Encoding says so"),
+        (b"\x1f", "body: does not decompress: it ends too early"),
         (gzip.compress(b"cut", mtime=0)[:-3], "body: does not decompress: it ends too early"),
-        (b"", "body: does not decompress: it ends too early"),
+        (b"", "body: is empty, though Content-Encoding says gzip"),
         (ONE + b"more", "body: has bytes after the compressed data"),
         (ONE + b"\x1f", "body: has bytes after the compressed data"),
-        (ONE + b"\x1f\x8bmore", "body: does not decompress: Error -3"),
+        (ONE + b"\x1f\x8bmore", "body: does not decompress: it is damaged"),
         (ONE + EMPTY[:-1], "body: does not decompress: it ends too early"),
-        (ONE[:-8] + bytes(8), "body: does not decompress: Error -3"),
+        (ONE[:-8] + bytes(8), "body: does not decompress: it is damaged"),
     ],
 )
 def test_damaged_compression_is_refused(body: bytes, reason: str) -> None:
@@ -143,6 +145,21 @@ def test_damaged_compression_is_refused(body: bytes, reason: str) -> None:
 def test_an_unknown_coding_is_refused(coding: str) -> None:
     with pytest.raises(EncodingError, match=r"^Content-Encoding: needs gzip, deflate or identity"):
         read(chunks(b"x"), content_encoding=coding)
+
+
+@pytest.mark.parametrize(
+    ("body", "reason"),
+    [
+        (b"no deflate here", "is not valid deflate, though Content-Encoding says so"),
+        (b'{"inputs": []}', "is not valid deflate, though Content-Encoding says so"),
+        (zlib.compress(SOME)[:-3], "does not decompress: it ends too early"),
+        (zlib.compress(SOME)[:-4] + bytes(4), "does not decompress: it is damaged"),
+        (b"", "is empty, though Content-Encoding says deflate"),
+    ],
+)
+def test_damaged_deflate_is_refused(body: bytes, reason: str) -> None:
+    with pytest.raises(RequestError, match=f"^body: {reason}$"):
+        read(chunks(body), content_encoding="deflate")
 
 
 def test_bytes_behind_a_deflated_body_are_refused() -> None:

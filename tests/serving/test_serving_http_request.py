@@ -12,6 +12,7 @@ from topos import bf16
 from topos.serving import ModelPort, ModelStatus, RequestError, TooLargeError
 from topos.serving.http.request import Inference, read_inference
 
+LENGTH = "Inference-Header-Content-Length"
 LIMIT = 10_000
 X = {"name": "x", "shape": [2, 3], "datatype": "FP32", "data": [1, 2, 3, 4, 5, 6]}
 N = {"name": "n", "shape": [2], "datatype": "INT8", "data": [7, -8]}
@@ -92,21 +93,21 @@ def without(tensor: dict[str, Any], name: str) -> dict[str, Any]:
 
 
 FAULTS: list[tuple[object, str]] = [
-    ([], "body: expected object, got array"),
-    ({}, "body: object missing required field inputs"),
-    ({"inputs": 3}, "inputs: expected array, got int"),
+    ([], "body: needs an object, got an array"),
+    ({}, "body: lacks 'inputs'"),
+    ({"inputs": 3}, "inputs: needs an array, got a number"),
     ({"inputs": [X]}, "inputs: lack 'n'"),
     ({"inputs": [X, N, X]}, "inputs[2].name: 'x' is given twice"),
     ({"inputs": [X, {**N, "name": "k"}]}, "inputs[1].name: m has no 'k', it has 'x', 'n'"),
-    ({"inputs": [X, {**N, "name": 4}]}, "inputs[1].name: expected str, got int"),
-    ({"inputs": [without(X, "shape"), N]}, "inputs[0]: object missing required field shape"),
+    ({"inputs": [X, {**N, "name": 4}]}, "inputs[1].name: needs a string, got a number"),
+    ({"inputs": [without(X, "shape"), N]}, "inputs[0]: lacks 'shape'"),
     ({"inputs": [without(X, "data"), N]}, "inputs[0].data: is missing, and so is binary_data_size"),
     ({"inputs": [{**X, "data": None}, N]}, "inputs[0].data: is missing, and so is binary_data"),
-    ({"inputs": None}, "inputs: expected array, got null"),
-    ({"inputs": [{**X, "shape": None}, N]}, "inputs[0].shape: expected array, got null"),
-    ({"inputs": [X, N], "outputs": [None]}, "outputs[0]: expected object, got null"),
-    ({"inputs": [{**X, "shape": [2.5, 3]}, N]}, "inputs[0].shape[0]: expected int, got float"),
-    ({"inputs": [{**X, "shape": "2"}, N]}, "inputs[0].shape: expected array, got str"),
+    ({"inputs": None}, "inputs: needs an array, got null"),
+    ({"inputs": [{**X, "shape": None}, N]}, "inputs[0].shape: needs an array, got null"),
+    ({"inputs": [X, N], "outputs": [None]}, "outputs[0]: needs an object, got null"),
+    ({"inputs": [{**X, "shape": [2.5, 3]}, N]}, "inputs[0].shape[0]: needs a whole number"),
+    ({"inputs": [{**X, "shape": "2"}, N]}, "inputs[0].shape: needs an array, got a string"),
     ({"inputs": [{**X, "shape": [2, 4]}, N]}, "inputs[0].shape: x is [rows, 3], got [2, 4]"),
     ({"inputs": [{**X, "shape": [6]}, N]}, "inputs[0].shape: x is [rows, 3], got [6]"),
     ({"inputs": [{**X, "shape": [-2, -3]}, N]}, "inputs[0].shape: x is [rows, 3], got [-2, -3]"),
@@ -125,7 +126,7 @@ FAULTS: list[tuple[object, str]] = [
     ),
     ({"inputs": [{**X, "datatype": "FP64"}, N]}, "inputs[0].datatype: x is FP32, got 'FP64'"),
     ({"inputs": [{**X, "datatype": "BYTES"}, N]}, "inputs[0].datatype: x is FP32, got 'BYTES'"),
-    ({"inputs": [{**X, "datatype": None}, N]}, "inputs[0].datatype: expected str, got null"),
+    ({"inputs": [{**X, "datatype": None}, N]}, "inputs[0].datatype: needs a string, got null"),
     ({"inputs": [{**X, "data": [1]}, N]}, "inputs[0].data: has 1 values, shape [2, 3] needs 6"),
     (
         {"inputs": [{**X, "data": [1] * 7}, N]},
@@ -143,16 +144,16 @@ FAULTS: list[tuple[object, str]] = [
         {"inputs": [{**X, "data": [1, 2, 3, 4, 5, "six"]}, N]},
         "inputs[0].data[5]: needs a number, got 'six'",
     ),
-    ({"inputs": [{**X, "data": [1, 2, 3, 4, 5, None]}, N]}, "inputs[0].data[5]: expected float,"),
-    ({"inputs": [{**X, "data": [1, 2, 3, 4, 5, True]}, N]}, "inputs[0].data[5]: expected float,"),
-    ({"inputs": [{**X, "data": 5}, N]}, "inputs[0].data: expected array, got int"),
+    ({"inputs": [{**X, "data": [1, 2, 3, 4, 5, None]}, N]}, "inputs[0].data[5]: needs a number,"),
+    ({"inputs": [{**X, "data": [1, 2, 3, 4, 5, True]}, N]}, "inputs[0].data[5]: needs a number,"),
+    ({"inputs": [{**X, "data": 5}, N]}, "inputs[0].data: needs an array, got a number"),
     (
         {"inputs": [{**X, "data": [1, 2, 3, 4, 5, 1e39]}, N]},
         "inputs[0].data: has 1e+39, which overflows FP32",
     ),
     ({"inputs": [X, {**N, "data": [1, 300]}]}, "inputs[1].data: has a number that INT8 does not"),
-    ({"inputs": [X, {**N, "data": [1, 2.5]}]}, "inputs[1].data[1]: expected int, got float"),
-    ({"inputs": [X, {**N, "data": [1, "NaN"]}]}, "inputs[1].data[1]: expected int, got str"),
+    ({"inputs": [X, {**N, "data": [1, 2.5]}]}, "inputs[1].data[1]: needs a whole number, got one"),
+    ({"inputs": [X, {**N, "data": [1, "NaN"]}]}, "inputs[1].data[1]: needs a whole number, got a"),
     ({"inputs": [X, N], "outputs": [{"name": "q"}]}, "outputs[0].name: m has no 'q', it has"),
     (
         {"inputs": [X, N], "outputs": [{"name": "y"}, {"name": "y"}]},
@@ -173,8 +174,11 @@ FAULTS: list[tuple[object, str]] = [
     ({"inputs": [X, N], "parameters": {"timeout": -1}}, "parameters.timeout: needs whole"),
     ({"inputs": [X, N], "parameters": {"timeout": 10**400}}, "parameters.timeout: needs whole"),
     ({"inputs": [X, N], "parameters": {"sequence_id": 3}}, "parameters.sequence_id: needs a model"),
-    ({"inputs": [X, N], "parameters": {"nested": {}}}, "parameters[...]: expected"),
-    ({"inputs": [X, N], "id": 5}, "id: expected str, got int"),
+    (
+        {"inputs": [X, N], "parameters": {"nested": {}}},
+        "parameters[...]: needs true or false, a number or a string, got an object",
+    ),
+    ({"inputs": [X, N], "id": 5}, "id: needs a string, got a number"),
     (
         {"inputs": [{**X, "parameters": {"shared_memory_region": "r"}}, N]},
         "inputs[0].parameters.shared_memory_region: is not served",
@@ -214,14 +218,15 @@ def test_a_fault_names_its_field(request_: object, reason: str) -> None:
 @pytest.mark.parametrize(
     ("text", "reason"),
     [
-        (b"", "body: input data was truncated"),
-        (b"{", "body: input data was truncated"),
-        (b"[" * 9_000, "body: "),
-        (b'{"inputs": NaN}', "body: JSON is malformed"),
-        (b'{"inputs": []} {}', "body: JSON is malformed: trailing characters"),
-        (b'{"inputs": [], "id": "\xff"}', "body: "),
-        (b'{"inputs": [], "id": "\\ud800"}', "body: "),
-        (b"\x80\x04K\x01.", "body: JSON is malformed"),
+        (b"", "body: is empty, and needs JSON"),
+        (b" \n", "body: is empty, and needs JSON"),
+        (b"{", "body: is no complete JSON"),
+        (b"[" * 9_000, "body: needs an object, got an array"),
+        (b'{"inputs": NaN}', "body: is no JSON"),
+        (b'{"inputs": []} {}', "body: is no JSON: trailing characters"),
+        (b'{"inputs": [], "id": "\xff"}', "body: is not UTF-8"),
+        (b'{"inputs": [], "id": "\\ud800"}', "body: is no complete JSON"),
+        (b"\x80\x04K\x01.", "body: is no JSON"),
     ],
 )
 def test_what_is_no_json_is_refused(text: bytes, reason: str) -> None:
@@ -240,19 +245,24 @@ def test_data_that_the_body_lacks_are_refused() -> None:
         read({"inputs": [X_SENT, N]}, bytes(23))
 
 
-def test_a_header_length_beyond_the_body_is_refused() -> None:
-    with pytest.raises(
-        RequestError, match=r"^Inference-Header-Content-Length: is 9, the body has 2"
-    ):
-        read_inference(b"{}", 9, model(), LIMIT)
+@pytest.mark.parametrize(
+    ("length", "reason"),
+    [
+        (20, f"{LENGTH}: is 20, more than the body, which has 17 bytes"),
+        (17, f"body: its first 17 bytes, as {LENGTH} says, are no JSON: trailing characters"),
+        (5, f"body: its first 5 bytes, as {LENGTH} says, are no complete JSON"),
+        (15, "inputs: lack 'x'"),
+    ],
+)
+def test_a_header_length_other_than_that_of_the_json_is_named(length: int, reason: str) -> None:
+    with pytest.raises(RequestError, match=f"^{reason}"):
+        read_inference(b'{"inputs": [] }\1\2', length, model(), LIMIT)
 
 
 def test_json_beyond_the_limit_is_refused_unread() -> None:
     with pytest.raises(TooLargeError, match=r"^body: has 10001 bytes of JSON, at most 10000"):
         read_inference(b"[" * (LIMIT + 1), None, model(), LIMIT)
-    with pytest.raises(
-        TooLargeError, match=r"^Inference-Header-Content-Length: has 10001 bytes of JSON"
-    ):
+    with pytest.raises(TooLargeError, match=f"^{LENGTH}: has 10001 bytes of JSON"):
         read_inference(b"[" * (LIMIT + 9), LIMIT + 1, model(), LIMIT)
 
 

@@ -81,7 +81,7 @@ def test_an_identifier_is_short() -> None:
     ("body", "status", "reason"),
     [
         (b'{"parameters":{"a":"' + b"x" * 5_000 + b'"}}', 413, "body: has 5023 bytes, at most"),
-        (b'{"parameters":{"a":' + b"[" * 2_000, 400, "body: the JSON is nested too deeply"),
+        (b'{"parameters":{"a":' + b"[" * 2_000, 400, "body: is nested too deeply"),
     ],
 )
 def test_the_repository_reads_little(server: Server, body: bytes, status: int, reason: str) -> None:

@@ -153,7 +153,7 @@ def test_a_malformed_request_shows_the_servers_own_words(opened: Opened) -> None
     page.locator("#body").fill('{"inputs": [}')
     sent(page)
     expect(page.locator("#answer .pill")).to_have_text("400 Bad Request")
-    expect(page.locator("#answer .verdict.bad")).to_contain_text("body: JSON is malformed")
+    expect(page.locator("#answer .verdict.bad")).to_contain_text("body: is no JSON")
     page.locator("#body").fill('{"inputs": [{"name": "images", "shape": [1], "datatype": "FP32"}]}')
     sent(page)
     expect(page.locator("#answer .verdict.bad")).to_contain_text("inputs[0]")

@@ -108,6 +108,10 @@ class Body:
 
     def _decompressed(self, body: bytes | bytearray, coding: bytes) -> bytearray:
         whole, view = bytearray(), memoryview(body)
+        if not body:
+            raise RequestError("body", f"is empty, though Content-Encoding says {coding.decode()}")
+        if coding == b"gzip" and not _MAGIC.startswith(bytes(view[:2])):
+            raise RequestError("body", "is not gzip, though Content-Encoding says so")
         window = 31 if coding == b"gzip" else _window(view[:2])
         try:
             rest = self._stream(view, window, whole)
@@ -117,7 +121,7 @@ class Body:
                 rest = self._stream(rest, window, whole)
                 members += 1
         except zlib.error as error:
-            raise RequestError("body", f"does not decompress: {error}") from error
+            raise _damaged(window, "it is damaged") from error
         if rest:
             what = "bytes after the compressed data"
             if bytes(rest[:2]) == _MAGIC:
@@ -132,7 +136,7 @@ class Body:
             # In small parts, for what a step leaves over is copied.
             rest: bytes | memoryview = view[end : end + _PART]
             if not rest:
-                raise RequestError("body", "does not decompress: it ends too early")
+                raise _damaged(window, "it ends too early")
             end += len(rest)
             chunk = b""
             while (rest or len(chunk) == _STEP) and not decompressor.eof:
@@ -162,6 +166,13 @@ def _coding(text: bytes | None) -> bytes | None:
         needs = "needs gzip, deflate or identity, and one of them"
         raise EncodingError("Content-Encoding", f"{needs}, got {text[:80].decode('latin-1')!r}")
     return _CODINGS[named[0]] if named else None
+
+
+def _damaged(window: int, reason: str) -> RequestError:
+    # Without a header of zlib's, a damaged stream looks like any other bytes.
+    if window < 0:
+        return RequestError("body", "is not valid deflate, though Content-Encoding says so")
+    return RequestError("body", f"does not decompress: {reason}")
 
 
 def _window(start: memoryview) -> int:

@@ -25,7 +25,8 @@ from topos.serving.status import ModelStatus
 __all__ = ["Inferences", "Waiting", "model_of", "served"]
 
 _SECONDS: Final = re.compile(rb"[0-9]{1,20}(\.[0-9]{1,9})?")
-_LENGTH: Final = re.compile(rb"[0-9]{1,12}")
+_DIGITS: Final = 20
+_LENGTH: Final = re.compile(rb"[0-9]+")
 _LARGE: Final = 2**17
 _BINARY: Final = (b"content-type", b"application/octet-stream")
 
@@ -225,7 +226,12 @@ def _json_length(headers: Mapping[bytes, bytes]) -> int | None:
     if not _LENGTH.fullmatch(text):
         reason = f"needs a number of bytes, got {text[:80].decode('latin-1')!r}"
         raise RequestError("Inference-Header-Content-Length", reason)
-    return int(text)
+    digits = text.lstrip(b"0")
+    # Python reads no number of thousands of digits.
+    if len(digits) > _DIGITS:
+        reason = f"has {len(digits)} digits, more than the length of any body"
+        raise RequestError("Inference-Header-Content-Length", reason)
+    return int(digits or b"0")
 
 
 def _seconds(headers: Mapping[bytes, bytes]) -> float | None:

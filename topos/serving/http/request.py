@@ -21,7 +21,7 @@ from topos.serving.http.inputs import (
     shown,
     unknown,
 )
-from topos.serving.http.placing import faulty
+from topos.serving.http.placing import UNREADABLE, faulty
 from topos.serving.status import ModelStatus
 
 __all__ = ["Inference", "read_inference"]
@@ -41,6 +41,7 @@ class _Request(msgspec.Struct, gc=False):
     parameters: Parameters | None = None
 
 
+_HEADER: Final = "Inference-Header-Content-Length"
 _ID_LENGTH: Final = 256
 _FEW_BYTES: Final = 2**14
 _FIELDS: Final = 2**11
@@ -85,14 +86,14 @@ def read_inference(
         return Inference(inputs, {each.name: True for each in model.results}, rows=rows)
     length = len(body) if json_length is None else json_length
     if length > len(body):
-        reason = f"is {length}, the body has {len(body)} bytes"
-        raise RequestError("Inference-Header-Content-Length", reason)
+        reason = f"is {length}, more than the body, which has {len(body)} bytes"
+        raise RequestError(_HEADER, reason)
     if length > json_limit:
-        place = "body" if json_length is None else "Inference-Header-Content-Length"
+        place = "body" if json_length is None else _HEADER
         raise TooLargeError(place, f"has {length} bytes of JSON, at most {json_limit} are taken")
     _require_few_fields(body, length)
     view = memoryview(body)
-    request = _decoded(view[:length])
+    request = _decoded(view[:length], None if json_length is None else length)
     identifier, parameters = request.id or "", given(request.parameters)
     if len(identifier) > _ID_LENGTH:
         reason = f"has {len(identifier)} characters, at most {_ID_LENGTH} are taken"
@@ -103,18 +104,18 @@ def read_inference(
     return Inference(inputs, outputs, identifier, _deadline(parameters), rows)
 
 
-def _decoded(text: memoryview) -> _Request:
+def _decoded(text: memoryview, declared: int | None) -> _Request:
     try:
         return _DECODER.decode(text)
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+    except UNREADABLE as error:
         # Only what is no JSON is looked at for bare words: all else is read as quickly as before.
         quoted = _DATA.sub(_quoted, text)
         if len(quoted) == len(text):
-            raise _unreadable(error) from error
+            raise _unreadable(error, text, declared) from error
     try:
         return _DECODER.decode(quoted)
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-        told = _unreadable(error)
+    except UNREADABLE as error:
+        told = _unreadable(error, text, declared)
         # The quotes have moved what stands behind them.
         told.args = (_BYTE.sub("", str(told)),)
         raise told from error
@@ -131,11 +132,16 @@ def _require_few_fields(body: bytes | bytearray, length: int) -> None:
         raise RequestError("body", f"has more than {_FIELDS} fields in its JSON")
 
 
-def _unreadable(error: Exception) -> RequestError:
-    if isinstance(error, msgspec.DecodeError):
-        return faulty(error, "body")
-    reason = "is nested too deeply" if isinstance(error, RecursionError) else "is not UTF-8"
-    return RequestError("body", f"the JSON {reason}")
+def _unreadable(error: Exception, text: memoryview, declared: int | None) -> RequestError:
+    told = faulty(error, "body")
+    if declared is None:
+        empty = not bytes(text).strip()
+        return RequestError("body", "is empty, and needs JSON") if empty else told
+    if isinstance(error, msgspec.ValidationError):
+        return told
+    # The text may end too early, or run into the binary data, because the header is wrong.
+    start = f"its first {declared} bytes, as {_HEADER} says, are"
+    return RequestError("body", str(told).replace("body: is", start, 1))
 
 
 def _deadline(parameters: Mapping[str, object]) -> float | None:

@@ -23,7 +23,7 @@ from topos.serving.http.documents import (
 )
 from topos.serving.http.infer import served
 from topos.serving.http.metrics import Metrics
-from topos.serving.http.placing import faulty
+from topos.serving.http.placing import UNREADABLE, faulty
 from topos.serving.http.refusals import ForbiddenError
 from topos.serving.http.token import Token
 from topos.serving.session import Session
@@ -158,11 +158,7 @@ class Routes:
             text = await body.read(request.receive)
         try:
             return msgspec.json.decode(text or b"{}", type=_Repository)
-        except UnicodeDecodeError as error:
-            raise RequestError("body", "the JSON is not UTF-8") from error
-        except RecursionError as error:
-            raise RequestError("body", "the JSON is nested too deeply") from error
-        except msgspec.DecodeError as error:
+        except UNREADABLE as error:
             raise faulty(error, "body") from error
 
 
