@@ -222,7 +222,8 @@ MESSAGES: list[Mistake] = [
     ),
     (
         errors.ElementError,
-        "a payload of f32 must fit it, got -1e+300",
+        "-1e+300 is beyond f32, whose largest number is about 3.4028e+38:"
+        " write -inf, or record in f64",
         lambda r: Linear(r.tape, 3, 5, weights=init.constant(-1e300)),
     ),
     (

@@ -157,25 +157,27 @@ RECORDING = [
     Bad(
         "literal_range",
         errors.ElementError,
-        "a literal of i32 must fit it, got 2147483648",
+        "2147483648 is beyond i32, which holds -2147483648 to 2147483647: record in i64",
         lambda r: r.count + 2**31,
     ),
     Bad(
         "literal_too_large",
         errors.ElementError,
-        "a literal of f32 must fit it, got 1e+300",
+        "1e+300 is beyond f32, whose largest number is about 3.4028e+38:"
+        " write inf, or record in f64",
         lambda r: r.x * 1e300,
     ),
     Bad(
         "literal_too_small",
         errors.ElementError,
-        "a literal of f16 must fit it, got -65520",
+        "-65520 is beyond f16, whose largest number is about 65504: write -inf, or record in f64",
         lambda r: r.half + -65520,
     ),
     Bad(
         "payload_too_large",
         errors.ElementError,
-        "a payload of f32 must fit it, got -1e+39",
+        "-1e+39 is beyond f32, whose largest number is about 3.4028e+38:"
+        " write -inf, or record in f64",
         lambda r: r.tape.leaf([1.0, -1e39], name="taken"),
     ),
     Bad(

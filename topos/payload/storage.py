@@ -52,10 +52,14 @@ def _from_python(payload: npt.ArrayLike, element: Element) -> Array:
     if array.size == 0:
         return frozen(array.astype(element.dtype))
     if array.dtype.kind not in "fiub" or (array.dtype.kind == "f" and not _is_float(element)):
+        for number in array.flat:
+            # numpy takes integers beyond 64 bits for objects.
+            if isinstance(number, int):
+                literal(number, element)
         raise ElementError(f"a payload of {element} needs numbers, got {payload!r}")
     if element.dtype.kind in "iu":
-        _demand_fit("a payload", element, int(array.min()), int(array.max()))
-    return _rounded("a payload", array, element)
+        _demand_fit(element, int(array.min()), int(array.max()))
+    return _rounded(array, element)
 
 
 def literal(number: float | int, element: Element) -> Array:
@@ -63,29 +67,65 @@ def literal(number: float | int, element: Element) -> Array:
     if not isinstance(number, numbers.Integral):
         if not _is_float(element):
             raise ElementError(f"a literal beside {element} must be an integer, got {number!r}")
-        return _rounded("a literal", np.asarray(number, np.float64), element)
+        return _rounded(np.asarray(number, np.float64), element)
     if element.dtype.kind in "iu":
-        _demand_fit("a literal", element, int(number), int(number))
+        _demand_fit(element, int(number), int(number))
     elif not -(2**63) <= number < 2**63:
-        raise ElementError(f"an integer beside {element} must fit i64, got {number}: write a float")
-    return _rounded("a literal", np.asarray(number, np.int64), element)
+        raise _too_long(int(number), element)
+    return _rounded(np.asarray(number, np.int64), element)
 
 
-def _rounded(what: str, numbers: Array, element: Element) -> Array:
+def _too_long(number: int, element: Element) -> ElementError:
+    """Returns the error of an integer beyond 64 bits, which only floats hold."""
+    needs = f"an integer literal of {element} needs to fit in 64 bits, got {_shown(number)}"
+    if not _is_float(element):
+        return ElementError(needs)
+    try:
+        written = float(number)
+    except OverflowError:
+        return ElementError(_beyond(_shown(number), number, element))
+    try:
+        _rounded(np.asarray(written), element)
+    except ElementError as error:
+        return error
+    return ElementError(f"{needs}: write it as a float, {written!r}")
+
+
+def _rounded(numbers: Array, element: Element) -> Array:
     """Returns numbers rounded once to an element; refuses one that would become infinite."""
     array = kernels.conversion.convert(numbers, element.dtype)
     if _is_float(element) and not np.isfinite(array).all():
         lost = numbers[np.isfinite(numbers) & ~np.isfinite(array)]
         if lost.size:
-            raise ElementError(f"{what} of {element} must fit it, got {lost.item(0)}")
+            raise ElementError(_beyond(str(lost.item(0)), lost.item(0), element))
     return frozen(array)
 
 
-def _demand_fit(what: str, element: Element, least: int, greatest: int) -> None:
+def _beyond(number: str, sign: float, element: Element) -> str:
+    # Infinity's neighbour: numpy tells the limits of its own formats only.
+    largest = float(np.nextafter(np.array(np.inf, element.dtype), np.array(0, element.dtype)))
+    instead = "-inf" if sign < 0 else "inf"
+    wider = ", or record in f64" if element.dtype.itemsize < 8 else ""
+    return (
+        f"{number} is beyond {element}, whose largest number is about {largest:.5g}:"
+        f" write {instead}{wider}"
+    )
+
+
+def _demand_fit(element: Element, least: int, greatest: int) -> None:
     limits = np.iinfo(element.dtype)
     if least < limits.min or greatest > limits.max:
         got = least if least < limits.min else greatest
-        raise ElementError(f"{what} of {element} must fit it, got {got}")
+        wider = ": record in i64" if -(2**63) <= got < 2**63 else ""
+        raise ElementError(
+            f"{_shown(got)} is beyond {element}, which holds {limits.min} to {limits.max}{wider}"
+        )
+
+
+def _shown(number: int) -> str:
+    # Thousands of digits help nobody, and Python does not write them.
+    bits = number.bit_length()
+    return str(number) if bits <= 128 else f"an integer of {bits} bits"
 
 
 def row_major(array: Array) -> Array:
