@@ -51,30 +51,44 @@ def test_a_file_is_the_one_that_safetensors_writes(tmp_path: Path) -> None:
     assert len(written) == 1
 
 
-def damaged(whole: bytes) -> dict[str, bytes]:
-    """Returns files that no careful writer made."""
+def damaged(whole: bytes) -> dict[str, tuple[bytes, str]]:
+    """Returns files that no careful writer made, and how the error of each starts."""
     (length,) = struct.unpack("<Q", whole[:8])
     header, data = whole[8 : 8 + length], whole[8 + length :]
 
     def file(text: bytes, rest: bytes = data) -> bytes:
         return struct.pack("<Q", len(text)) + text + rest
 
+    again, wrong = ": copy or download it again", "its header is damaged: "
+
+    def alone(size: int, needs: int = 8 + length) -> str:
+        return f"it has {size} bytes, and its header alone needs {needs}{again}"
+
+    def describes(size: int, end: int = len(whole)) -> str:
+        return f"it has {size} bytes, and its header describes {end}{again}"
+
     return {
-        "length alone": whole[:8],
-        "half a header": whole[: 8 + length // 2],
-        "one byte short": whole[:-1],
-        "one byte more": whole + b"\0",
-        "a huge header": struct.pack("<Q", 2**63) + whole[8:],
-        "a header of 200 MB": struct.pack("<Q", 200_000_000) + whole[8:],
-        "no JSON": file(b"{" * len(header)),
-        "no text": file(b"\xff" * len(header)),
-        "a list": file(b"[]"),
-        "offsets past the end": file(header.replace(b"[0,", b"[9,")),
-        "a negative extent": file(header.replace(b'"shape":[8]', b'"shape":[-8]')),
-        "a huge extent": file(header.replace(b'"shape":[8]', b'"shape":[%d]' % 2**62)),
-        "overlapping": file(header.replace(b'"data_offsets":[32,', b'"data_offsets":[16,')),
-        "an element of no kind": file(header.replace(b'"F32"', b'"F99"', 1)),
-        "nested deep": file(b'{"a":' * 100_000 + b"1" + b"}" * 100_000),
+        "half a length": (whole[:4], alone(4, 8)),
+        "length alone": (whole[:8], alone(8)),
+        "half a header": (whole[: 8 + length // 2], alone(8 + length // 2)),
+        "one byte short": (whole[:-1], describes(len(whole) - 1)),
+        "no data": (whole[: 8 + length], describes(8 + length)),
+        "one byte more": (whole + b"\0", describes(len(whole) + 1)),
+        "twice": (whole + whole, describes(2 * len(whole))),
+        "a huge header": (struct.pack("<Q", 2**63) + whole[8:], wrong + "header too large"),
+        "a header of 200 MB": (struct.pack("<Q", 200_000_000) + whole[8:], wrong),
+        "no JSON": (file(b"{" * len(header)), wrong + "invalid JSON in header"),
+        "no text": (file(b"\xff" * len(header)), wrong + "invalid UTF-8"),
+        "a list": (file(b"[]"), wrong),
+        "offsets past the end": (file(header.replace(b"[0,", b"[9,")), wrong + "invalid offset"),
+        "a negative extent": (file(header.replace(b'"shape":[8]', b'"shape":[-8]')), wrong),
+        "a huge extent": (file(header.replace(b'"shape":[8]', b'"shape":[%d]' % 2**62)), wrong),
+        "overlapping": (
+            file(header.replace(b'"data_offsets":[32,', b'"data_offsets":[16,')),
+            wrong + "invalid offset",
+        ),
+        "an element of no kind": (file(header.replace(b'"F32"', b'"F99"', 1)), wrong),
+        "nested deep": (file(b'{"a":' * 100_000 + b"1" + b"}" * 100_000), wrong),
     }
 
 
@@ -82,12 +96,12 @@ def test_damage_is_told_as_damage(network: Network, tmp_path: Path) -> None:
     path = tmp_path / "w.safetensors"
     save(path, network.parameters(), network)
     whole = path.read_bytes()
-    start = f"{path} cannot be read as a safetensors file: "
-    for name, contents in damaged(whole).items():
+    for name, (contents, reason) in damaged(whole).items():
         assert contents != whole, name
         path.write_bytes(contents)
         with pytest.raises(FeedError) as caught:
             load(path, network.parameters(), network)
+        start = f"{path} cannot be read as a safetensors file: {reason}"
         assert str(caught.value).startswith(start), name
     path.write_bytes(whole)
     assert load(path, changed(network.parameters()), network).report.missing == ()
@@ -133,9 +147,9 @@ WEB_PAGE = "a web page or XML: the download got another thing than the file"
         ),
         (
             b'{\n  "weight_map": {"w": "only.safetensors"}}',
-            "the index of a checkpoint in 1 files: load each of them with partial=True"
-            " (only.safetensors)",
+            "the index of a checkpoint in 1 file: load that one (only.safetensors)",
         ),
+        (b'{"weight_map": {}}', NO_TENSORS),
         (
             b'{"hidden_size": 512}',
             NO_TENSORS,

@@ -7,12 +7,17 @@ import os
 from pathlib import Path
 from typing import Any, Final
 
-__all__ = ["described", "held"]
+__all__ = ["described", "held", "miscounted"]
 
 # How long the part is that tells what a file is.
 HEAD: Final = 64
+# How many bytes tell the length of a header, and the longest that the format allows.
+LENGTH: Final = 8
+LONGEST: Final = 100_000_000
 SHOWN: Final = 3
 TORCH: Final = "in PyTorch, safetensors.torch.save_file writes its tensors as a checkpoint"
+# What reading JSON of an unknown form raises.
+FAULTS: Final = (OSError, ValueError, LookupError, TypeError, AttributeError, RecursionError)
 KINDS: Final = (
     (b"version https://git-lfs", "a Git LFS pointer: run git lfs pull where it was cloned"),
     (b"PK\x03\x04", f"a zip archive, as torch.save and numpy.savez write: {TORCH}"),
@@ -45,19 +50,41 @@ def _json(path: str) -> str:
     """Returns what a file of JSON is: the index of a checkpoint in several files, most often."""
     try:
         shards = sorted(set(_weight_map(path).values()))
-    except (OSError, ValueError, LookupError, TypeError, AttributeError, RecursionError):
+    except FAULTS:
+        shards = []
+    if not shards:
         return "JSON, which holds no tensors: the checkpoint lies beside it most often"
     shown = ", ".join(map(str, shards[:SHOWN])) + (", ..." if len(shards) > SHOWN else "")
-    return (
-        f"the index of a checkpoint in {len(shards)} files: load each of them with partial=True"
-        f" ({shown})"
-    )
+    several = f"{len(shards)} files: load each of them with partial=True"
+    told = several if len(shards) > 1 else "1 file: load that one"
+    return f"the index of a checkpoint in {told} ({shown})"
 
 
 def _weight_map(path: str) -> dict[str, Any]:
     """Returns the file of each tensor, as an index of Hugging Face has them."""
     mapping: dict[str, Any] = json.loads(Path(path).read_bytes())["weight_map"]
     return mapping
+
+
+def miscounted(path: str) -> str | None:
+    """Returns by how many bytes a checkpoint is cut or too long, or None where it is neither."""
+    size, again = os.path.getsize(path), "copy or download it again"
+    with open(path, "rb") as file:
+        length = int.from_bytes(file.read(LENGTH), "little")
+        if size < LENGTH or (size < LENGTH + length and length <= LONGEST):
+            needs = LENGTH + length if size >= LENGTH else LENGTH
+            return f"it has {size} bytes, and its header alone needs {needs}: {again}"
+        header = file.read(length) if length <= LONGEST else b""
+    try:
+        entries = json.loads(header)
+        entries.pop("__metadata__", None)
+        end = max((int(entry["data_offsets"][1]) for entry in entries.values()), default=0)
+    except FAULTS:
+        return None
+    described = LENGTH + length + end
+    if size == described:
+        return None
+    return f"it has {size} bytes, and its header describes {described}: {again}"
 
 
 def held(folder: str) -> str:

@@ -16,7 +16,7 @@ from typing import Any, Final
 
 from topos import Element, Tensor, TensorType, bf16, bool_, f16, f32, f64, i32, i64
 from topos.errors import FeedError, UnavailableError
-from topos.neural.foreign_file import described, held
+from topos.neural.foreign_file import described, held, miscounted
 
 __all__ = ["TensorFile", "opened", "write_tensors"]
 
@@ -82,7 +82,13 @@ def opened(path: str | os.PathLike[str]) -> Iterator[TensorFile]:
         what = described(target)
         if what is not None:
             raise FeedError(f"{target} is no safetensors file but {what}") from None
-        raise FeedError(f"{target} cannot be read as a safetensors file: {error}") from error
+        reason = miscounted(target) or f"its header is damaged: {_own(error)}"
+        raise FeedError(f"{target} cannot be read as a safetensors file: {reason}") from error
+
+
+def _own(error: Exception) -> str:
+    """Returns what the package says, without the words that every such error of it starts with."""
+    return str(error).removeprefix("Error while deserializing header: ")
 
 
 def write_tensors(
