@@ -68,7 +68,7 @@ def sampled():
     return {"plans": counted(), "samples": [{"counts": [1.5, 2.5]}]}
 
 
-needs = lambda rows: rows
+needs = lambda rows, *rest, of=1, width, **more: rows
 number = 3
 unknown = {"plans": one, "color": "red"}
 without = {"parameters": None}
@@ -125,7 +125,7 @@ REFUSED = {
     ("none.py:one",): (2, "none.py is no file"),
     ("none.such:one",): (2, "no module is called 'none.such'"),
     ("lines.py:two",): (2, "lines.py has no 'two'; it has batched, counted, faulty, listed,"),
-    ("lines.py:needs",): (2, "is called without arguments, and it is missing a required"),
+    ("lines.py:needs",): (2, "lines.py:needs is called without arguments, but needs rows, width"),
     ("lines.py:number",): (2, "lines.py:number needs a plan, a list of plans, (plans, parameters)"),
     ("lines.py:unknown",): (2, "gives 'color', and an export takes plans, parameters, resident"),
     ("lines.py:without",): (2, "gives no 'plans'"),

@@ -88,10 +88,15 @@ def _look_in(folder: Path) -> None:
 
 
 def _called(target: str, function: Callable[[], Any]) -> Any:
-    try:
-        inspect.signature(function).bind()
-    except TypeError as error:
-        raise ArgumentError(f"{target} is called without arguments, and it is {error}") from None
+    needed = [
+        name
+        for name, parameter in inspect.signature(function).parameters.items()
+        if parameter.default is parameter.empty
+        and parameter.kind not in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD)
+    ]
+    if needed:
+        needs = ", ".join(needed)
+        raise ArgumentError(f"{target} is called without arguments, but needs {needs}")
     return function()
 
 
