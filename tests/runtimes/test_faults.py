@@ -103,6 +103,13 @@ def test_xla_gets_a_module_without_faults_as_it_is(simplified: bool) -> None:
 
 
 @pytest.mark.parametrize("runtime", TOOL.RUNTIMES)
+def test_a_row_of_the_table_needs_no_other_one(runtime: str) -> None:
+    for name, fault in TOOL.faults(runtime).items():
+        assert not fault.fault.startswith(("It ", "One ", "So ", "The same ")), name
+        assert fault.rewritten != "the same", name
+
+
+@pytest.mark.parametrize("runtime", TOOL.RUNTIMES)
 def test_an_elided_or_a_short_resource_is_refused_by_its_name(runtime: str) -> None:
     require(runtime)
     text = TOOL.faults("xla")["resource"].module.partition("{-#")[0]
