@@ -92,7 +92,7 @@ def _is_captured(ir: Binding, operation: Binding, value: Binding) -> bool:
     maker = value.owner
     if isinstance(maker, ir.Block):
         return bool(maker != operation.regions[0].blocks[0])
-    is_outside = maker.parent.operation != operation.operation
+    is_outside = bool(maker.parent.operation != operation.operation)
     return is_outside and maker.name != "stablehlo.constant"
 
 
@@ -105,7 +105,7 @@ def _standing(ir: Binding, operation: Binding, place: int) -> Binding | None:
     if isinstance(maker, ir.Block):
         is_outside, is_constant = maker != body, False
     else:
-        is_outside = maker.parent.operation != operation.operation
+        is_outside = bool(maker.parent.operation != operation.operation)
         is_constant = maker.name == "stablehlo.constant"
     axes = ir.DenseI64ArrayAttr(operation.attributes["dimensions"])
     if any(shape[axis] == 0 for axis in axes) and (is_outside or is_constant):
