@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import stat
 import zipfile
 from pathlib import Path
+from typing import IO
 
 import ml_dtypes
 import numpy as np
@@ -48,11 +50,19 @@ def test_a_file_that_is_no_archive_is_refused(tmp_path: Path) -> None:
         _archive.load(tmp_path / "b.npy", TYPES, "arg")
 
 
-def test_a_failed_save_leaves_the_old_file(tmp_path: Path) -> None:
+def test_a_failed_save_leaves_the_old_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = tmp_path / "a.npz"
     path.write_bytes(b"as it was")
-    with pytest.raises(ValueError, match="allow_pickle"):
+    with pytest.raises(ArgumentError, match=r"needs the elements of a tensor, got \|O$"):
         _archive.save(path, [np.array([object()])], "arg")
+
+    def filled(file: IO[bytes], **arrays: object) -> None:
+        file.write(b"half")
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(np, "savez", filled)
+    with pytest.raises(OSError, match="No space left"):
+        _archive.save(path, [np.ones(3)], "arg")
     assert path.read_bytes() == b"as it was"
     assert [each.name for each in tmp_path.iterdir()] == ["a.npz"]
 

@@ -16,12 +16,14 @@ PAGE = Path(__file__).parents[2] / "docs" / "guides" / "runtimes.md"
 
 
 def test_the_page_states_the_bounds_of_the_table() -> None:
-    lines = [line for line in PAGE.read_text().splitlines() if line.startswith("| ")]
-    table = [[cell.strip() for cell in line.strip("|").split("|")] for line in lines]
-    start = next(place for place, row in enumerate(table) if row[:2] == ["operation", "element"])
-    names = table[start][2:]
-    stated = {}
-    for operation, element, *cells in table[start + 1 :]:
+    lines = PAGE.read_text().splitlines()
+    start = next(at for at, line in enumerate(lines) if line.startswith("| operation | element |"))
+    table = [
+        [cell.strip() for cell in line.strip("|").split("|")]
+        for line in lines[start : lines.index("", start)]
+    ]
+    names, stated = table[0][2:], {}
+    for operation, element, *cells in table[2:]:
         for name, cell in zip(names, cells, strict=True):
             match = re.fullmatch(r"\d+ of (\d+)", cell)
             bound = None if cell == "does not run" else int(match[1]) if match else 0
