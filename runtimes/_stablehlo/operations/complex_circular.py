@@ -8,6 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from topos.payload.kernels import maps
+from topos.payload.kernels.canonical import canonical
 from topos.payload.kernels.pairs import Pair, pair_product, pair_quotient, pair_sum
 from topos.runtimes._stablehlo.chlo.complex_arithmetic import add, divide, multiply, sqrt
 from topos.runtimes._stablehlo.chlo.complex_parts import Parts, circle, quarter
@@ -84,6 +85,8 @@ def tan(x: Array, y: Array) -> Parts:
 
 def atan2(left: Parts, right: Parts) -> Parts:
     """Returns -i log((x + iy) / sqrt(x*x + y*y)), of complex y and x."""
-    size = sqrt(*add(multiply(right, right), multiply(left, left)))
-    real, imaginary = log(*divide(add(right, quarter(*left)), size))
+    # A root and an argument look at signs, and the sign of a new NaN is the processor's.
+    squares = map(canonical, add(multiply(right, right), multiply(left, left)))
+    quotient = map(canonical, divide(add(right, quarter(*left)), sqrt(*squares)))
+    real, imaginary = log(*quotient)
     return imaginary, -real
