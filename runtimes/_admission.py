@@ -11,6 +11,7 @@ import numpy as np
 
 from topos.errors import UnsupportedError, VerifyError
 from topos.runtimes._mlir import DTYPES, Binding
+from topos.runtimes._rewriting import operations_of
 
 __all__ = ["admit", "refuse_folded_zero_divisors"]
 
@@ -50,7 +51,7 @@ def refuse_folded_zero_divisors(ir: Binding, module: Binding) -> None:
 
     XLA ends its process where it folds one; it bears a division that it leaves to the run.
     """
-    for operation in _operations(ir, module):
+    for operation in operations_of(ir, module):
         if operation.name not in DIVISIONS:
             continue
         dividend, divisor = operation.operands
@@ -62,24 +63,13 @@ def refuse_folded_zero_divisors(ir: Binding, module: Binding) -> None:
 
 
 def _called(ir: Binding, function: Binding) -> Iterator[str]:
-    for operation in _operations(ir, function):
+    for operation in operations_of(ir, function):
         if operation.name == "func.call":
             yield ir.FlatSymbolRefAttr(operation.attributes["callee"]).value
 
 
-def _operations(ir: Binding, root: Binding) -> list[Binding]:
-    found: list[Any] = []
-
-    def visit(operation: Any) -> Any:
-        found.append(operation)
-        return ir.WalkResult.ADVANCE
-
-    root.operation.walk(visit)
-    return found
-
-
 def _refuse_absent_computations(ir: Binding, module: Binding, names: Set[str]) -> None:
-    for operation in _operations(ir, module):
+    for operation in operations_of(ir, module):
         if operation.name != "stablehlo.custom_call" or COMPUTATIONS not in operation.attributes:
             continue
         for symbol in ir.ArrayAttr(operation.attributes[COMPUTATIONS]):
@@ -100,7 +90,7 @@ def _refuse_cycles(calls: Mapping[str, set[str]]) -> None:
 
 
 def _refuse_large_types(ir: Binding, module: Binding) -> None:
-    types = {result.type for each in _operations(ir, module) for result in each.results}
+    types = {result.type for each in operations_of(ir, module) for result in each.results}
     for each in types:
         if not isinstance(each, ir.RankedTensorType) or not each.has_static_shape:
             continue

@@ -12,6 +12,7 @@ import numpy as np
 
 from topos.errors import UnsupportedError
 from topos.runtimes._mlir import Binding
+from topos.runtimes._rewriting import operations_of
 
 __all__ = ["LAPACK", "admit_custom_calls", "prepare_kernels"]
 
@@ -102,15 +103,7 @@ def _demand_whole(ir: Binding, transform: Binding) -> None:
 
 
 def _found(ir: Binding, module: Binding, name: str) -> list[Binding]:
-    found: list[Any] = []
-
-    def visit(operation: Any) -> Any:
-        if operation.name == name:
-            found.append(operation)
-        return ir.WalkResult.ADVANCE
-
-    module.operation.walk(visit)
-    return found
+    return [each for each in operations_of(ir, module) if each.name == name]
 
 
 def _initialize_lapack() -> None:
