@@ -12,7 +12,7 @@ from typing import Any, Final, NamedTuple
 from topos.errors import ArgumentError
 from topos.runtimes._compile_cache import sealed, unsealed
 from topos.runtimes._signature import ArrayType, ModuleSignature
-from topos.runtimes._stablehlo.types import ELEMENTS
+from topos.stablehlo.types import ELEMENTS
 
 __all__ = ["Packed", "packed", "unpacked"]
 

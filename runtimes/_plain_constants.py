@@ -7,8 +7,8 @@ from typing import Final
 from topos.errors import UnsupportedError, VerifyError
 from topos.runtimes._mlir import Binding
 from topos.runtimes._rewriting import operations_of, shaped, written
-from topos.runtimes._stablehlo.resources import resources_of
-from topos.runtimes._stablehlo.syntax import Tensor
+from topos.stablehlo.ir import Tensor
+from topos.stablehlo.resources import resources_of
 
 __all__ = ["plain_constants"]
 

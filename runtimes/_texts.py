@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from topos.runtimes._runtime import requested
 
 if TYPE_CHECKING:
-    from topos.runtimes._stablehlo.census import Census
+    from topos.stablehlo.cost import Census
 
 __all__ = ["census", "printed", "verify"]
 
@@ -21,7 +21,7 @@ def verify(text: str) -> None:
     `ArgumentError` where `text` is no string.
     """
     requested(text, None)
-    from topos.runtimes._stablehlo.read import read
+    from topos.stablehlo.read import read
 
     read(text)
 
@@ -32,8 +32,8 @@ def printed(text: str) -> str:
     Locations are left out. The module need not pass verification. Raises as `verify` does.
     """
     requested(text, None)
-    from topos.runtimes._stablehlo import printing
-    from topos.runtimes._stablehlo.read import parsed
+    from topos.stablehlo import printer as printing
+    from topos.stablehlo.read import parsed
 
     return printing.printed(parsed(text))
 
@@ -44,8 +44,8 @@ def census(text: str) -> Census:
     A loop's body counts once. Raises as `verify` does, also where there is no `@main`.
     """
     requested(text, None)
-    from topos.runtimes._stablehlo import census as counting
-    from topos.runtimes._stablehlo.read import read, told_of
+    from topos.stablehlo import cost as counting
+    from topos.stablehlo.read import read, told_of
 
     with told_of(text):
         return counting.census(read(text))

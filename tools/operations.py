@@ -12,8 +12,8 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Final
 
-from topos.runtimes._stablehlo.operations import FAMILIES
-from topos.runtimes._stablehlo.rules import RULES
+from topos.runtimes.interpreter.kernels import FAMILIES
+from topos.stablehlo.rules import RULES
 
 EPILOG = """\
 exit status: 0 done; 1 the file has another table than the one printed; 2 wrong usage, a file that

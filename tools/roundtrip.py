@@ -21,10 +21,10 @@ ROOT: Final = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
 
 from topos.errors import ParseError, TextError, UnsupportedError  # noqa: E402  # After the path.
-from topos.runtimes._stablehlo.likeness import same  # noqa: E402
-from topos.runtimes._stablehlo.parse import parse  # noqa: E402
-from topos.runtimes._stablehlo.printing import printed  # noqa: E402
-from topos.runtimes._stablehlo.syntax import Module  # noqa: E402
+from topos.stablehlo.equality import same  # noqa: E402
+from topos.stablehlo.ir import Module  # noqa: E402
+from topos.stablehlo.parser.parse import parse  # noqa: E402
+from topos.stablehlo.printer import printed  # noqa: E402
 
 EPILOG: Final = """\
 exit status: 0 every text that parses comes back the same; 1 one does not, which is told with its

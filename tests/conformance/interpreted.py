@@ -21,8 +21,8 @@ from tests.project.paths import ROOT
 from tests.runtimes.stablehlo.conformance import case_of, listed
 from topos.errors import ToposError, VerifyError
 from topos.runtimes import interpreter
-from topos.runtimes._stablehlo.operations import ELEMENTWISE
-from topos.runtimes._stablehlo.types import ELEMENTS
+from topos.runtimes.interpreter.kernels import ELEMENTWISE
+from topos.stablehlo.types import ELEMENTS
 
 __all__ = ["FAMILIES", "Subject"]
 

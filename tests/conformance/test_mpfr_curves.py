@@ -15,9 +15,9 @@ from topos.payload.kernels import exact_curves
 from topos.payload.kernels.exact import ExactMap
 from topos.payload.kernels.mapping import Map, mapped
 from topos.payload.kernels.rounding import BINARY32, BINARY64, FORMATS
-from topos.runtimes._stablehlo.chlo import circular, hyperbolic
-from topos.runtimes._stablehlo.chlo.angle import CBRT, atan2
-from topos.runtimes._stablehlo.chlo.modulus import hypot
+from topos.runtimes.interpreter.special import circular, hyperbolic
+from topos.runtimes.interpreter.special.angle import CBRT, atan2
+from topos.runtimes.interpreter.special.modulus import hypot
 
 Array = npt.NDArray[Any]
 

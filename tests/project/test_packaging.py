@@ -72,7 +72,7 @@ def test_the_wheel_holds_every_module_under_one_name(wheel: Path) -> None:
     }
     assert {name for name in names if name.endswith(".py")} == modules
     assert "topos/py.typed" in names
-    assert "topos/runtimes/_stablehlo/grammar.lark" in names
+    assert "topos/stablehlo/parser/grammar.lark" in names
     licences = [name for name in names if name.rpartition("/")[2].startswith("LICENSE-")]
     assert len(licences) == 2
 

@@ -13,7 +13,7 @@ from tests.project.paths import ROOT
 from tests.runtimes.stablehlo.gallery import GALLERY, operations
 from topos import runtimes
 from topos.errors import UnsupportedError
-from topos.runtimes._stablehlo.rules import RULES
+from topos.stablehlo.rules import RULES
 
 GUIDE = ROOT / "docs" / "guides" / "stablehlo.md"
 SPECIFICATION = importlib.util.spec_from_file_location("operations", ROOT / "tools/operations.py")

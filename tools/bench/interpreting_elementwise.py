@@ -10,8 +10,8 @@ import ml_dtypes
 import numpy as np
 from timing import interleaved, report
 
-from topos.runtimes._stablehlo.types import ELEMENTS
 from topos.runtimes.interpreter import RUNTIME
+from topos.stablehlo.types import ELEMENTS
 
 SIZE = 1_000_000
 RANDOM = np.random.default_rng(0)

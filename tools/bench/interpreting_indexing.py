@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from timing import interleaved, report
 
-from topos.runtimes._stablehlo.evaluate import Evaluation, compiled
+from topos.runtimes.interpreter.run import Evaluation, compiled
 
 SIZE, ROWS, WIDTH, TAKEN, TURNS = 1_000_000, 20_000, 64, 15_625, 100_000
 RANDOM = np.random.default_rng(1)

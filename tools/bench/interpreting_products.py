@@ -22,7 +22,7 @@ import numpy.typing as npt  # noqa: E402  # See above.
 from timing import interleaved, report  # noqa: E402  # See above.
 
 from topos.runtimes import load  # noqa: E402  # See above.
-from topos.runtimes._stablehlo.evaluate import compiled  # noqa: E402  # See above.
+from topos.runtimes.interpreter.run import compiled  # noqa: E402  # See above.
 
 Array = npt.NDArray[Any]
 

@@ -13,10 +13,10 @@ except ImportError:
     raise SystemExit("this bench compares with jaxlib: pip install 'topos-compiler[xla]'") from None
 from timing import interleaved, report
 
-from topos.runtimes._stablehlo.dense import decoded
-from topos.runtimes._stablehlo.evaluate import compiled
-from topos.runtimes._stablehlo.parse import parse
-from topos.runtimes._stablehlo.syntax import Module
+from topos.runtimes.interpreter.run import compiled
+from topos.stablehlo.dense import decoded
+from topos.stablehlo.ir import Module
+from topos.stablehlo.parser.parse import parse
 
 SHORT, LONG = 2_000, 20_000
 ROUNDS = 5

@@ -12,9 +12,9 @@ from topos.bundle.bundle import Program
 from topos.bundle.judgement import VERIFIER, State, Verdict, brief
 from topos.errors import BundleError, ToposError, UnsupportedError
 from topos.runtimes import ArrayType
-from topos.runtimes._stablehlo.custom_calls import kernel_of
-from topos.runtimes._stablehlo.read import read, told_of
-from topos.runtimes._stablehlo.syntax import Module, Operation, Region
+from topos.runtimes.interpreter.custom_calls import kernel_of
+from topos.stablehlo.ir import Module, Operation, Region
+from topos.stablehlo.read import read, told_of
 
 __all__ = ["demand_runnable", "module_verdicts"]
 

@@ -9,8 +9,8 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
-from topos.runtimes._stablehlo.types import ELEMENTS
 from topos.runtimes.interpreter import run_text
+from topos.stablehlo.types import ELEMENTS
 
 Array = npt.NDArray[Any]
 Run = Callable[..., Array]

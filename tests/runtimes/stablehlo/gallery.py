@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
-from topos.runtimes._stablehlo.parse import parse
-from topos.runtimes._stablehlo.syntax import Operation, Region
+from topos.stablehlo.ir import Operation, Region
+from topos.stablehlo.parser.parse import parse
 
 __all__ = ["GALLERY", "operations", "text_of"]
 

@@ -9,8 +9,8 @@ import pytest
 
 from topos.errors import VerifyError
 from topos.runtimes import _mlir
-from topos.runtimes._stablehlo.parse import parse
-from topos.runtimes._stablehlo.verify import verify
+from topos.stablehlo.parser.parse import parse
+from topos.stablehlo.verifier import verify
 
 __all__ = ["Broken", "accept", "broken", "demand_refused", "mlir_accepts"]
 

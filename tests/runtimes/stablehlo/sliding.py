@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tests.runtimes.stablehlo.conftest import NAMES, spelled
-from topos.runtimes._stablehlo.evaluate import compiled
+from topos.runtimes.interpreter.run import compiled
 
 __all__ = ["Pairs", "named", "windows"]
 

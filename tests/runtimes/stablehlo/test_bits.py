@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from tests.runtimes.stablehlo.conftest import NAMES, Run
-from topos.runtimes._stablehlo.types import ELEMENTS, width
+from topos.stablehlo.types import ELEMENTS, width
 
 INTEGERS = ("i32", "i8", "ui8", "i4", "ui4", "i2", "ui2")
 

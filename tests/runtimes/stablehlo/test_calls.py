@@ -7,7 +7,7 @@ import pytest
 
 from topos.errors import ExecutionError, UnsupportedError
 from topos.runtimes import census, verify
-from topos.runtimes._stablehlo.evaluate import compiled
+from topos.runtimes.interpreter.run import compiled
 
 F = "tensor<f32>"
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from topos.runtimes._stablehlo import census
-from topos.runtimes._stablehlo.rules import RULES
+from topos.stablehlo import cost as census
+from topos.stablehlo.rules import RULES
 
 
 def test_every_operation_that_a_table_names_is_one() -> None:

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from tests.runtimes.stablehlo.high_precision import Array, applied, differing, exactly
-from topos.runtimes._stablehlo.evaluate import compiled
+from topos.runtimes.interpreter.run import compiled
 
 CURVES: dict[str, Callable[[Any], Any]] = {
     name: getattr(gmpy2, name)

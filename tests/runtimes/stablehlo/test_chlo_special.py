@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 
 from tests.runtimes.stablehlo.high_precision import Array, applied, differing, exactly
-from topos.runtimes._stablehlo.evaluate import compiled
 from topos.runtimes.interpreter import run_text
+from topos.runtimes.interpreter.run import compiled
 
 SHORT = [np.float32, np.float16, ml_dtypes.bfloat16]
 

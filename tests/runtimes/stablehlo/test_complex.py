@@ -12,7 +12,7 @@ import pytest
 
 from tests.runtimes.stablehlo.conftest import NAMES, Run
 from topos.errors import ParseError
-from topos.runtimes._stablehlo.evaluate import compiled
+from topos.runtimes.interpreter.run import compiled
 
 Array = np.ndarray[Any, Any]
 INF, NAN = math.inf, math.nan

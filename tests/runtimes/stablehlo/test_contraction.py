@@ -12,8 +12,8 @@ import pytest
 from tests.runtimes.stablehlo.conftest import Run
 from topos.payload.kernels.product import matmul
 from topos.runtimes import Executable
-from topos.runtimes._stablehlo.evaluate import compiled
-from topos.runtimes._stablehlo.types import ELEMENTS
+from topos.runtimes.interpreter.run import compiled
+from topos.stablehlo.types import ELEMENTS
 
 Array = npt.NDArray[Any]
 

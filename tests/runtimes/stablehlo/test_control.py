@@ -10,8 +10,8 @@ import pytest
 
 from tests.runtimes.stablehlo.conftest import Run
 from topos.errors import ExecutionError, UnsupportedError, VerifyError
-from topos.runtimes._stablehlo.evaluate import compiled
 from topos.runtimes.interpreter import run_text
+from topos.runtimes.interpreter.run import compiled
 
 F = "tensor<f32>"
 

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from tests.runtimes.stablehlo.conftest import NAMES, Run
-from topos.runtimes._stablehlo.types import ELEMENTS, component, width
+from topos.stablehlo.types import ELEMENTS, component, width
 
 Array = np.ndarray[Any, Any]
 INF, NAN = float("inf"), float("nan")

@@ -11,8 +11,8 @@ import numpy.typing as npt
 import pytest
 
 from topos.errors import ExecutionError
-from topos.runtimes._stablehlo.evaluate import compiled
-from topos.runtimes._stablehlo.types import ELEMENTS
+from topos.runtimes.interpreter.run import compiled
+from topos.stablehlo.types import ELEMENTS
 
 Array = npt.NDArray[Any]
 

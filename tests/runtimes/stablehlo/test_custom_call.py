@@ -18,8 +18,8 @@ from topos.errors import (
     VerifyError,
 )
 from topos.runtimes import interpreter, verify
-from topos.runtimes._stablehlo.custom_calls import CustomCall, register_custom_call
 from topos.runtimes.interpreter import run_text
+from topos.runtimes.interpreter.custom_calls import CustomCall, register_custom_call
 
 Array = npt.NDArray[Any]
 Run = Callable[..., Array]

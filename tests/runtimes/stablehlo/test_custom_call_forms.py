@@ -10,12 +10,12 @@ import pytest
 
 from topos.errors import ExecutionError, VerifyError
 from topos.runtimes import interpreter
-from topos.runtimes._stablehlo.custom_calls.factorizations import TARGETS as FACTORS
-from topos.runtimes._stablehlo.custom_calls.forms import Form
-from topos.runtimes._stablehlo.custom_calls.reductions import TARGETS as REDUCTIONS
-from topos.runtimes._stablehlo.custom_calls.registry import check_of
-from topos.runtimes._stablehlo.custom_calls.spectra import TARGETS as SPECTRA
 from topos.runtimes.interpreter import run_text
+from topos.runtimes.interpreter.custom_calls.factorizations import TARGETS as FACTORS
+from topos.runtimes.interpreter.custom_calls.forms import Form
+from topos.runtimes.interpreter.custom_calls.reductions import TARGETS as REDUCTIONS
+from topos.runtimes.interpreter.custom_calls.registry import check_of
+from topos.runtimes.interpreter.custom_calls.spectra import TARGETS as SPECTRA
 
 NAMES: Final = {
     "float32": "f32",

@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 
 from tests.runtimes.stablehlo.conftest import NAMES, Run
-from topos.runtimes._stablehlo.operations import floats
-from topos.runtimes._stablehlo.operations.elementwise import kernel_of
+from topos.runtimes.interpreter.kernels import floats
+from topos.runtimes.interpreter.kernels.elementwise import kernel_of
 
 INF, NAN = float("inf"), float("nan")
 FLOATS = (np.float64, np.float32, np.float16, ml_dtypes.bfloat16)

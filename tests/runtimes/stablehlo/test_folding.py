@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from tests.runtimes.stablehlo.sliding import named, windows
-from topos.runtimes._stablehlo.evaluate import compiled
-from topos.runtimes._stablehlo.types import ELEMENTS
+from topos.runtimes.interpreter.run import compiled
+from topos.stablehlo.types import ELEMENTS
 
 
 @pytest.mark.parametrize("size", [1, 2, 3, 7, 64, 65, 100, 127, 128])

@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from topos.errors import UnsupportedError
-from topos.runtimes._stablehlo.likeness import same
-from topos.runtimes._stablehlo.parse import parse
-from topos.runtimes._stablehlo.syntax import UNIT, Operation, Tensor
+from topos.stablehlo.equality import same
+from topos.stablehlo.ir import UNIT, Operation, Tensor
+from topos.stablehlo.parser.parse import parse
 
 F = Tensor((), "f32")
 M = Tensor((2, 3), "f32")

@@ -11,8 +11,8 @@ import numpy.typing as npt
 import pytest
 
 from topos.errors import UnsupportedError
-from topos.runtimes._stablehlo.evaluate import compiled
-from topos.runtimes._stablehlo.operations.transforms import transformed
+from topos.runtimes.interpreter.kernels.transforms import transformed
+from topos.runtimes.interpreter.run import compiled
 
 Array = npt.NDArray[Any]
 Run = Callable[..., Array]

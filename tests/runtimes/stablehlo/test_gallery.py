@@ -14,13 +14,13 @@ from topos import runtimes
 from topos.errors import ToposError, UnsupportedError
 from topos.runtimes import _mlir, verify
 from topos.runtimes._drawn import drawn
-from topos.runtimes._stablehlo.likeness import same
-from topos.runtimes._stablehlo.operations import OPERATIONS
-from topos.runtimes._stablehlo.parse import parse
-from topos.runtimes._stablehlo.printing import printed
-from topos.runtimes._stablehlo.read import read
-from topos.runtimes._stablehlo.rules import RULES
 from topos.runtimes.interpreter import RUNTIME
+from topos.runtimes.interpreter.kernels import OPERATIONS
+from topos.stablehlo.equality import same
+from topos.stablehlo.parser.parse import parse
+from topos.stablehlo.printer import printed
+from topos.stablehlo.read import read
+from topos.stablehlo.rules import RULES
 
 Array = npt.NDArray[Any]
 

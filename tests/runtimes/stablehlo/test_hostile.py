@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 
 from topos.errors import ExecutionError, ParseError, ToposError, UnsupportedError
-from topos.runtimes._stablehlo.parse import parse
-from topos.runtimes._stablehlo.printing import printed
 from topos.runtimes.interpreter import RUNTIME
+from topos.stablehlo.parser.parse import parse
+from topos.stablehlo.printer import printed
 
 T = "tensor<2xf32>"
 

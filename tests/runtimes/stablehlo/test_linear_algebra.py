@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
-from topos.runtimes._stablehlo.evaluate import compiled
+from topos.runtimes.interpreter.run import compiled
 
 Array = npt.NDArray[Any]
 Run = Callable[..., Array]

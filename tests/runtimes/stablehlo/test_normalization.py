@@ -11,8 +11,8 @@ import pytest
 
 from tests.runtimes.stablehlo.conftest import NAMES
 from topos.payload.kernels import reduction
-from topos.runtimes._stablehlo.evaluate import compiled
-from topos.runtimes._stablehlo.types import ELEMENTS
+from topos.runtimes.interpreter.run import compiled
+from topos.stablehlo.types import ELEMENTS
 
 Array = npt.NDArray[Any]
 

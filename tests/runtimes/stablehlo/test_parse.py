@@ -5,8 +5,7 @@ from __future__ import annotations
 import pytest
 
 from topos.errors import ParseError
-from topos.runtimes._stablehlo.parse import parse
-from topos.runtimes._stablehlo.syntax import (
+from topos.stablehlo.ir import (
     UNIT,
     Crossed,
     Dense,
@@ -18,6 +17,7 @@ from topos.runtimes._stablehlo.syntax import (
     Typed,
     Unranked,
 )
+from topos.stablehlo.parser.parse import parse
 
 F = Tensor((), "f32")
 I32 = OtherType("i32")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
 
-from topos.runtimes._stablehlo import parse
+from topos.stablehlo.parser import parse
 
 
 def test_threads_that_parse_first_share_one_parser() -> None:

@@ -7,7 +7,7 @@ from contextlib import suppress
 import pytest
 
 from topos.errors import ParseError, ToposError
-from topos.runtimes._stablehlo.parse import parse
+from topos.stablehlo.parser.parse import parse
 
 T = "tensor<2xf32>"
 PHRASED = (

@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 
 from topos.errors import UnsupportedError
-from topos.runtimes._stablehlo.likeness import same
-from topos.runtimes._stablehlo.parse import parse
-from topos.runtimes._stablehlo.printing import printed
-from topos.runtimes._stablehlo.syntax import Module
+from topos.stablehlo.equality import same
+from topos.stablehlo.ir import Module
+from topos.stablehlo.parser.parse import parse
+from topos.stablehlo.printer import printed
 
 # As it is printed, to the letter.
 GOLDEN = """\

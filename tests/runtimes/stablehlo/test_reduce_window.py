@@ -12,7 +12,7 @@ import pytest
 
 from tests.runtimes.stablehlo.sliding import Pairs, named, windows
 from topos.runtimes import Executable
-from topos.runtimes._stablehlo.evaluate import compiled
+from topos.runtimes.interpreter.run import compiled
 
 Array = npt.NDArray[Any]
 

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from tests.runtimes.stablehlo.conftest import NAMES, Run
-from topos.runtimes._stablehlo.evaluate import compiled
 from topos.runtimes.interpreter import run_text
+from topos.runtimes.interpreter.run import compiled
 
 HEAD = "%r = stablehlo.reduce(%a init: %b)"
 F = "tensor<f32>"

@@ -12,8 +12,8 @@ from tests.runtimes.stablehlo.conftest import Run, spelled
 from tests.runtimes.stablehlo.window_samples import samples
 from topos.payload.kernels import arithmetic
 from topos.runtimes import interpreter
-from topos.runtimes._stablehlo.evaluate import compiled
 from topos.runtimes.interpreter import run_text
+from topos.runtimes.interpreter.run import compiled
 
 F = "tensor<f32>"
 

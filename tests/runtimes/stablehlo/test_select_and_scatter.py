@@ -13,7 +13,7 @@ import numpy.typing as npt
 import pytest
 
 from tests.runtimes.stablehlo.conftest import NAMES, spelled
-from topos.runtimes._stablehlo.evaluate import compiled
+from topos.runtimes.interpreter.run import compiled
 
 Array = npt.NDArray[Any]
 COMPARE = {"GE": operator.ge, "GT": operator.gt, "LE": operator.le, "LT": operator.lt}

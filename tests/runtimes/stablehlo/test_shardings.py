@@ -8,9 +8,9 @@ import pytest
 from tests.runtimes.stablehlo.rule_texts import mlir_accepts
 from topos.errors import ParseError, UnsupportedError, VerifyError
 from topos.runtimes import printed, verify
-from topos.runtimes._stablehlo.likeness import same
-from topos.runtimes._stablehlo.parse import parse
 from topos.runtimes.interpreter import run_text
+from topos.stablehlo.equality import same
+from topos.stablehlo.parser.parse import parse
 
 T = "tensor<8x8xf32>"
 MESHES = (

@@ -11,7 +11,7 @@ import pytest
 
 from tests.runtimes.stablehlo.conftest import Run
 from topos.errors import ParseError
-from topos.runtimes._stablehlo.types import ELEMENTS, width
+from topos.stablehlo.types import ELEMENTS, width
 
 Array = np.ndarray[Any, Any]
 FLOATS = tuple(name for name in ELEMENTS if name[0] == "f" and width(name) <= 8)

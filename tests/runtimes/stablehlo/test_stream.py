@@ -7,11 +7,11 @@ import pytest
 
 from topos.errors import ParseError, UnsupportedError
 from topos.runtimes import verify
-from topos.runtimes._stablehlo.evaluate import compiled
-from topos.runtimes._stablehlo.likeness import same
-from topos.runtimes._stablehlo.parse import parse
-from topos.runtimes._stablehlo.printing import printed
-from topos.runtimes._stablehlo.stream import DEEPEST
+from topos.runtimes.interpreter.run import compiled
+from topos.stablehlo.equality import same
+from topos.stablehlo.parser.parse import parse
+from topos.stablehlo.parser.stream import DEEPEST
+from topos.stablehlo.printer import printed
 
 F = "tensor<f32>"
 DECLARED = f"func.func private @main(%a: {F} {{x.y = #a}}, %b: !b)"

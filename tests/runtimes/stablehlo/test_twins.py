@@ -10,11 +10,11 @@ import pytest
 from tests.runtimes.stablehlo.rule_texts import mlir_accepts
 from topos.errors import ParseError, UnsupportedError, VerifyError
 from topos.runtimes import printed, verify
-from topos.runtimes._stablehlo.likeness import same
-from topos.runtimes._stablehlo.parse import parse
-from topos.runtimes._stablehlo.rules import RULES
-from topos.runtimes._stablehlo.twins import twin
 from topos.runtimes.interpreter import run_text
+from topos.stablehlo.equality import same
+from topos.stablehlo.parser.parse import parse
+from topos.stablehlo.parser.twins import twin
+from topos.stablehlo.rules import RULES
 
 M, N = "tensor<2x3xf32>", "tensor<3x2xf32>"
 

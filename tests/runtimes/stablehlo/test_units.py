@@ -8,11 +8,11 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
-from topos.runtimes._stablehlo.build import build
-from topos.runtimes._stablehlo.evaluate import compiled
-from topos.runtimes._stablehlo.parse import parse
-from topos.runtimes._stablehlo.syntax import Tensor
-from topos.runtimes._stablehlo.units import over_scalars
+from topos.runtimes.interpreter.build import build
+from topos.runtimes.interpreter.run import compiled
+from topos.runtimes.interpreter.scalarization import over_scalars
+from topos.stablehlo.ir import Tensor
+from topos.stablehlo.parser.parse import parse
 
 Array = npt.NDArray[Any]
 

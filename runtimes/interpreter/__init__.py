@@ -1,0 +1,134 @@
+"""The interpreter: StableHLO text run in this process, by the oracle's own kernels when exact."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, Final
+
+import numpy as np
+import numpy.typing as npt
+
+from topos.engine import Numerics
+from topos.errors import CompileError
+from topos.runtimes._packages import imported, installed
+from topos.runtimes._packing import packed, unpacked
+from topos.runtimes._runtime import Executable, Runtime, Status, isolated, requested
+from topos.runtimes.interpreter.custom_calls import CustomCall, register_custom_call
+
+__all__ = [
+    "RUNTIME",
+    "CustomCall",
+    "Interpreter",
+    "InterpreterExecutable",
+    "register_custom_call",
+    "run_text",
+]
+
+Array = npt.NDArray[Any]
+
+MAX_STEPS: Final = "max_steps"
+
+
+class Interpreter(Runtime):
+    """Runs StableHLO with the bits of the oracle, or fast with numpy's own kernels and BLAS."""
+
+    name = "interpreter"
+
+    def status(self) -> Status:
+        """Returns whether the parser's lark is installed; the rest comes with topos itself."""
+        needs = installed(self.name, "", {"lark": "lark"})
+        return Status(True, f"numpy {np.__version__}") if needs.ready else needs
+
+    def compile(
+        self,
+        text: str,
+        *,
+        numerics: Numerics | str = Numerics.FAST,
+        options: Mapping[str, Any] | None = None,
+        cache: Path | None = None,
+    ) -> InterpreterExecutable:
+        """Returns `text` parsed, verified and built into a list of kernels.
+
+        With the option `max_steps`, a run that takes more steps than that, each the turn of a
+        loop or the call of a function, raises `ExecutionError`. The option `isolated` may be given
+        and changes nothing: no module ends this process. Nothing is kept in `cache`, for
+        building takes about as long as reading. Raises `ParseError`, `VerifyError`,
+        `CompileError` for any other option, or `UnsupportedError` for what is known by name only.
+        """
+        chosen = Numerics.of(numerics)
+        max_steps = _max_steps(requested(text, options))
+        # The parser is loaded by the first text, not by the import of an adapter.
+        with imported(self.status()):
+            from topos.runtimes.interpreter.run import compiled
+
+        evaluation = compiled(text, chosen is Numerics.EXACT, max_steps)
+        return InterpreterExecutable(evaluation, text, chosen, max_steps)
+
+    def deserialize(
+        self, data: bytes | bytearray | memoryview, *, options: Mapping[str, Any] | None = None
+    ) -> InterpreterExecutable:
+        """Returns what `InterpreterExecutable.serialize` gave, compiled as it was; no options."""
+        chosen = requested("", options)
+        isolated(chosen)
+        if chosen:
+            raise CompileError(f"the interpreter has no options here, got {options!r}")
+        kept = unpacked(self.name, data)
+        if kept is None:
+            raise _unloadable()
+        try:
+            text, numerics = kept.code.decode(), Numerics(kept.origin["numerics"])
+            steps = kept.origin[MAX_STEPS]
+            bounded = {MAX_STEPS: int(steps)} if steps else None
+        # A checksum does not say who wrote the rest.
+        except (KeyError, ValueError) as error:
+            raise _unloadable() from error
+        return self.compile(text, numerics=numerics, options=bounded)
+
+
+class InterpreterExecutable(Executable):
+    """A built module with its text; calls share nothing that they write, so threads may share it.
+
+    Bound arguments are prepared once: checked, C-contiguous and aligned.
+    """
+
+    def __init__(
+        self, evaluation: Executable, text: str, numerics: Numerics, max_steps: int | None
+    ) -> None:
+        super().__init__(evaluation.signature)
+        self._text, self._numerics, self._max_steps = text, numerics, max_steps
+        self._evaluation = evaluation
+
+    def execute(self, arguments: list[Array]) -> tuple[Array, ...]:
+        """Returns the results, each in memory of its own."""
+        return self._evaluation.execute(arguments)
+
+    def serialize(self) -> bytes:
+        """Returns the text with the numerics and the bound of steps, for any machine."""
+        steps = "" if self._max_steps is None else str(self._max_steps)
+        origin = {"numerics": self._numerics.value, MAX_STEPS: steps}
+        return packed("interpreter", self.signature, origin, self._text.encode())
+
+
+def _max_steps(options: dict[str, Any]) -> int | None:
+    isolated(options)
+    steps = options.pop(MAX_STEPS, None)
+    if options:
+        raise CompileError(f"the interpreter has the option max_steps, got {min(options)!r}")
+    if steps is not None and (type(steps) is not int or steps < 0):
+        raise CompileError(f"max_steps needs a whole number from 0 on, got {steps!r}")
+    return steps
+
+
+def _unloadable() -> CompileError:
+    return CompileError(
+        "the interpreter cannot load these bytes: they are damaged or no module of it"
+    )
+
+
+RUNTIME = Interpreter()
+
+
+def run_text(text: str, args: Sequence[npt.ArrayLike]) -> list[Array]:
+    """Returns the results of `@main` in `text` for `args`, run exactly."""
+    return list(RUNTIME.compile(text, numerics=Numerics.EXACT)(*args))

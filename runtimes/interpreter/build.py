@@ -1,0 +1,180 @@
+"""Building of programs: names become slots, operations kernels, regions programs of their own."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from typing import Any, cast
+
+import numpy.typing as npt
+
+from topos.errors import UnsupportedError, VerifyError
+from topos.runtimes.interpreter.context import BuildContext, Constant
+from topos.runtimes.interpreter.frame import Frame
+from topos.runtimes.interpreter.kernels import OPERATIONS
+from topos.runtimes.interpreter.pointwise import moves_nothing, unchanged, works_pointwise
+from topos.runtimes.interpreter.program import Program
+from topos.runtimes.interpreter.scalarization import over_scalars
+from topos.stablehlo.calls import called_first, depth_of
+from topos.stablehlo.captures import captured
+from topos.stablehlo.ir import (
+    Function,
+    Module,
+    Operation,
+    Parameter,
+    Region,
+    Symbol,
+)
+from topos.stablehlo.types import checked, held
+
+__all__ = ["build"]
+
+Array = npt.NDArray[Any]
+
+
+def build(module: Module, exact: bool) -> Program:
+    """Returns the program of `@main` in a verified module, with every function built once.
+
+    Raises `VerifyError` where there is no `@main`, `UnsupportedError` for what has no kernel here;
+    both tell the line.
+    """
+    functions = {function.name: function for function in module.functions}
+    builder = _Builder(functions, exact)
+    for name in called_first(functions, functions):
+        # What nothing runs need not be supported, but it must be right.
+        with suppress(UnsupportedError):
+            builder.build(name)
+    if "main" not in functions:
+        raise VerifyError("a module needs a function @main", 1)
+    main = functions["main"]
+    for parameter in (*main.arguments, *main.results):
+        checked(parameter.type, main.line)
+    return builder.program("main", main.line)
+
+
+class _Builder:
+    """The functions of a module, each built after those that it calls."""
+
+    def __init__(self, functions: dict[str, Function], exact: bool) -> None:
+        self._functions = functions
+        self._exact = exact
+        self._built: dict[str, Program] = {}
+        self._refused: dict[str, UnsupportedError] = {}
+        self._depths: dict[str, int] = {}
+
+    def build(self, name: str) -> None:
+        """Builds a function, and remembers why where that is not supported."""
+        try:
+            function = self._functions[name]
+            self._depths[name] = depth_of(function, self._depths)
+            self._built[name] = self._function(function)
+        except UnsupportedError as error:
+            self._refused[name] = error
+            raise
+
+    def program(self, name: str, line: int) -> Program:
+        """Returns the program of a function that has been built; a line is where it is called."""
+        if name in self._built:
+            return self._built[name]
+        if name in self._refused:
+            raise self._refused[name].with_traceback(None)
+        if name not in self._functions:
+            raise VerifyError(f"no function is called @{name}", line)
+        # What a function calls is built before it, unless that is or calls the function itself.
+        raise UnsupportedError(f"@{name} calls itself, which is not supported", line)
+
+    def _called(self, name: Symbol, operation: Operation) -> Program:
+        return self.program(name, operation.line)
+
+    def _function(self, function: Function) -> Program:
+        if function.body is None:
+            raise UnsupportedError(f"@{function.name} has no body", function.line)
+        return self._region(function.body, function.line)
+
+    def _region(
+        self,
+        region: Region,
+        line: int,
+        captures: tuple[Parameter, ...] = (),
+        known: tuple[tuple[Parameter, Array], ...] = (),
+    ) -> Program:
+        """Returns the program of a region, whose captures follow its own arguments.
+
+        The constants `known` outside are constants inside.
+        """
+        if not region.blocks:
+            raise UnsupportedError("a region without a block is not supported", line)
+        block, known = over_scalars(region.blocks[0], captures, known)
+        frame = Frame()
+        for parameter in (*block.arguments, *captures):
+            frame.define(parameter.name, held(parameter.type, line))
+        frame.end_arguments()
+        for parameter, array in known:
+            frame.constants[frame.define(parameter.name, parameter.type)] = array
+        elementwise = True
+        *operations, end = block.operations
+        for operation in operations:
+            elementwise = self._add(frame, operation) and elementwise
+        return frame.program(tuple([frame.slot(name) for name in end.operands]), elementwise)
+
+    def _add(self, frame: Frame, operation: Operation) -> bool:
+        """Adds one operation and returns whether it works element by element."""
+        builder = OPERATIONS.get(operation.name)
+        if builder is None:
+            raise UnsupportedError(
+                f"{operation.name} is not supported", operation.line, operation.column
+            )
+        inputs = [frame.slot(name) for name in operation.operands]
+        outside = _captures(frame, operation)
+        captures = [slot for slot in outside if slot not in frame.constants]
+        context = self._site(frame, operation, inputs, outside)
+        try:
+            kernel = builder(context)
+        except MemoryError:
+            context.unsupported("needs more memory than this machine has")
+        first = len(frame.types)
+        for name, type in zip(operation.results, context.results, strict=True):
+            frame.define(name, type)
+        if isinstance(kernel, Constant):
+            frame.constants[first] = kernel.array
+        else:
+            kernel = unchanged if moves_nothing(context) else kernel
+            frame.add(operation, kernel, (*inputs, *captures), first)
+        return works_pointwise(context)
+
+    def _site(
+        self, frame: Frame, operation: Operation, inputs: list[int], outside: dict[int, str]
+    ) -> BuildContext:
+        line = operation.line
+        named = {slot: Parameter(name, frame.types[slot], {}) for slot, name in outside.items()}
+        captures = tuple([named[slot] for slot in named if slot not in frame.constants])
+        known = tuple(
+            [
+                (parameter, frame.constants[slot])
+                for slot, parameter in named.items()
+                if slot in frame.constants
+            ]
+        )
+        # Regions nest deep, so a loop spares the call of a comprehension.
+        regions: list[Program] = []
+        for region in operation.regions:
+            regions.append(self._region(region, line, captures, known))
+        return BuildContext(
+            operation=operation,
+            operands=cast(Any, tuple([frame.types[slot] for slot in inputs])),
+            results=cast(Any, tuple([held(type, line) for type in operation.result_types])),
+            constants=tuple([frame.constants.get(slot) for slot in inputs]),
+            regions=tuple(regions),
+            captures=len(captures),
+            function=self._called,
+            exact=self._exact,
+        )
+
+
+def _captures(frame: Frame, operation: Operation) -> dict[int, str]:
+    """Returns the slots that the regions of `operation` use from the frame, and their names."""
+    names: dict[int, str] = {}
+    for name in captured(operation.regions):
+        # The first of several results goes by two names, of which this one defines both.
+        if frame.holds(name) and (name.endswith("#0") or frame.slot(name) not in names):
+            names[frame.slot(name)] = name
+    return names

@@ -1,0 +1,43 @@
+"""The assertion that jax makes about the sizes of a program exported for any."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
+
+import numpy as np
+import numpy.typing as npt
+
+from topos.errors import ExecutionError
+from topos.runtimes._runtime import ArrayType
+from topos.runtimes.interpreter.custom_calls.call import CustomCall
+from topos.runtimes.interpreter.custom_calls.forms import Target
+
+__all__ = ["TARGETS"]
+
+Array = npt.NDArray[Any]
+
+_PLACE: Final = re.compile(r"\{(\d+)\}")
+
+
+def _shape_assertion(call: CustomCall, holds: Array, *numbers: Array) -> tuple[()]:
+    if holds.all():
+        return ()
+    message = str(call.attributes.get("error_message", "a shape assertion does not hold"))
+    raise ExecutionError(_PLACE.sub(lambda place: _shown(place, numbers), message))
+
+
+def _shown(place: re.Match[str], numbers: tuple[Array, ...]) -> str:
+    index = int(place[1])
+    return str(numbers[index].tolist()) if index < len(numbers) else place[0]
+
+
+def _asserted(call: CustomCall, operands: Sequence[ArrayType]) -> str:
+    if not operands or operands[0].dtype != np.bool_:
+        got = operands[0] if operands else "none"
+        return f"needs a truth value as its first operand, got {got}"
+    return f"needs 0 results, got {len(call.results)}" if call.results else ""
+
+
+TARGETS: Final[Mapping[str, Target]] = {"shape_assertion": Target(_shape_assertion, _asserted)}

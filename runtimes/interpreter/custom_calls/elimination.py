@@ -1,0 +1,114 @@
+"""Gauss's elimination with partial pivoting, of full matrices and of three bands."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+import numpy as np
+import numpy.typing as npt
+
+from topos.runtimes.interpreter.custom_calls.elements import product, quotient
+from topos.runtimes.interpreter.custom_calls.triangular import solved
+
+__all__ = ["eliminated", "tridiagonal"]
+
+Array = npt.NDArray[Any]
+
+# From this many columns on, the products of blocks outweigh the calls.
+_BLOCK: Final = 16
+
+
+def eliminated(matrix: Array, blocked: bool) -> tuple[Array, Array, int]:
+    """Returns L and U in one `[m, n]` array, the rows swapped, and the first zero pivot.
+
+    L has a unit diagonal, which is not stored. The rows swapped with the first ones in turn, and
+    the pivot, count from one; the pivot is 0 where there is no zero on U's diagonal. Each
+    element subtracts its products one by one; where `blocked`, numpy sums those of blocks.
+    """
+    work = np.array(matrix)
+    swaps = np.arange(min(work.shape), dtype=np.int32)
+    (_eliminate if blocked else _eliminate_columns)(work, swaps)
+    zeros = np.flatnonzero(np.diagonal(work) == 0)
+    return work, swaps + np.int32(1), int(zeros[0]) + 1 if zeros.size else 0
+
+
+def _eliminate(work: Array, swaps: Array) -> None:
+    """Factors `work` in place by halves of its columns, and writes the rows swapped."""
+    pivots = len(swaps)
+    if pivots <= _BLOCK:
+        _eliminate_columns(work, swaps)
+        return
+    half = pivots // 2
+    left, right = work[:, :half], work[:, half:]
+    _eliminate(left, swaps[:half])
+    _swap(right, swaps[:half])
+    right[:half] = solved(
+        left[:half],
+        right[:half],
+        left=True,
+        lower=True,
+        unit=True,
+        transpose="NO_TRANSPOSE",
+        blocked=True,
+    )
+    right[half:] -= left[half:] @ right[:half]
+    _eliminate(right[half:], swaps[half:])
+    _swap(left[half:], swaps[half:])
+    swaps[half:] += half
+
+
+def _eliminate_columns(work: Array, swaps: Array) -> None:
+    for place in range(len(swaps)):
+        column = work[place:, place]
+        # LAPACK compares complex numbers by the sum of their parts.
+        size = np.abs(column.real) + np.abs(column.imag)
+        chosen = place + int(np.argmax(size))
+        swaps[place] = chosen
+        work[[place, chosen]] = work[[chosen, place]]
+        if work[place, place] == 0:
+            continue
+        work[place + 1 :, place] = quotient(work[place + 1 :, place], work[place, place])
+        work[place + 1 :, place + 1 :] -= product(
+            work[place + 1 :, place, None], work[place, place + 1 :]
+        )
+
+
+def _swap(rows: Array, swaps: Array) -> None:
+    for place, chosen in enumerate(swaps.tolist()):
+        if chosen != place:
+            rows[[place, chosen]] = rows[[chosen, place]]
+
+
+def tridiagonal(below: Array, diagonal: Array, above: Array, sides: Array) -> tuple[Array, int]:
+    """Returns the x of a x = b for a matrix of three bands, and the first zero pivot or 0.
+
+    `below` and `above` are the bands beside the diagonal, one element shorter than it. Where a
+    pivot is zero, what remains is of no meaning.
+    """
+    extent = len(diagonal)
+    # Three bands become upper triangular with two bands above the diagonal.
+    rows = np.zeros((extent, 3), diagonal.dtype)
+    rows[:, 0], rows[:-1, 1] = diagonal, above
+    result = np.array(sides)
+    for place in range(extent - 1):
+        first, second = rows[place].copy(), np.array([below[place], *rows[place + 1, :2]])
+        if _size(second[0]) > _size(first[0]):
+            first, second = second, first
+            result[[place, place + 1]] = result[[place + 1, place]]
+        if first[0] == 0:
+            return result, place + 1
+        factor = quotient(second[:1], first[:1])
+        rows[place] = first
+        rows[place + 1] = (*(second[1:] - product(factor, first[1:])), 0)
+        result[place + 1] -= product(factor, result[place])
+    if extent and rows[-1, 0] == 0:
+        return result, extent
+    for place in reversed(range(extent)):
+        for beyond, row in enumerate(result[place + 1 : place + 3], start=1):
+            result[place] -= product(rows[place, beyond], row)
+        result[place] = quotient(result[place], rows[place, 0])
+    return result, 0
+
+
+def _size(number: Any) -> float:
+    return float(abs(number.real) + abs(number.imag))

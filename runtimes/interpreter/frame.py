@@ -1,0 +1,112 @@
+"""The frame of a block on its way to a program: which name lies in which slot."""
+
+from __future__ import annotations
+
+from operator import itemgetter
+from typing import Any, Final
+
+import numpy.typing as npt
+
+from topos.runtimes.interpreter.program import Kernel, Program, Step
+from topos.stablehlo.ir import Operation, Tensor, Type
+
+__all__ = ["Frame"]
+
+Array = npt.NDArray[Any]
+
+# Operations that give the same bits whichever operand comes first.
+_SYMMETRIC: Final = frozenset(
+    f"stablehlo.{name}" for name in ("add", "and", "maximum", "minimum", "multiply", "or", "xor")
+)
+
+
+class Frame:
+    """The slots defined so far, the constants among them, and the steps in order."""
+
+    def __init__(self) -> None:
+        self.types: list[Type] = []
+        self.constants: dict[int, Array] = {}
+        self._slots: dict[str, int] = {}
+        self._steps: list[Step] = []
+        self._inputs: list[tuple[int, ...]] = []
+        self._operations: list[Operation] = []
+        self._arguments = 0
+
+    def define(self, name: str, type: Type) -> int:
+        """Returns the next slot, which `name` stands for from here on."""
+        slot = len(self.types)
+        self.types.append(type)
+        # An argument of a region may have no name; nothing then uses it.
+        if name:
+            self._slots[name] = slot
+        if name.endswith("#0"):
+            self._slots[name[:-2]] = slot
+        return slot
+
+    def end_arguments(self) -> None:
+        """Declares that the slots so far are the arguments."""
+        self._arguments = len(self.types)
+
+    def slot(self, name: str) -> int:
+        """Returns where `name` lies, which a verified module defines before it is used."""
+        return self._slots[name]
+
+    def holds(self, name: str) -> bool:
+        """Returns whether `name` is defined."""
+        return name in self._slots
+
+    def add(
+        self, operation: Operation, kernel: Kernel, inputs: tuple[int, ...], first: int
+    ) -> None:
+        """Appends a step that writes the slots from `first` on."""
+        single = len(operation.results) == 1
+        output = first if single else slice(first, first + len(operation.results))
+        self._steps.append(Step(kernel, _reader(inputs), output, ()))
+        self._inputs.append(inputs)
+        self._operations.append(operation)
+
+    def program(self, outputs: tuple[int, ...], elementwise: bool) -> Program:
+        """Returns the program, in which a value leaves its slot after its last use."""
+        total, arguments = len(self.types), self._arguments
+        return Program(
+            arguments=tuple(self.types[:arguments]),
+            results=tuple(self.types[slot] for slot in outputs),
+            rest=tuple(self.constants.get(slot) for slot in range(arguments, total)),
+            steps=self._released(outputs),
+            operations=tuple(self._operations),
+            inputs=tuple(self._inputs),
+            outputs=outputs,
+            elementwise=elementwise and all(map(_is_scalar, self.types)),
+            only=self._only(outputs),
+        )
+
+    def _released(self, outputs: tuple[int, ...]) -> tuple[Step, ...]:
+        kept = {*outputs, *self.constants}
+        steps: list[Step] = []
+        for step, inputs in zip(reversed(self._steps), reversed(self._inputs), strict=True):
+            single = isinstance(step.output, int)
+            written = (step.output,) if single else range(len(self.types))[step.output]
+            dead = tuple({slot for slot in (*inputs, *written) if slot not in kept})
+            kept.update(inputs)
+            steps.append(step._replace(dead=dead))
+        return tuple(reversed(steps))
+
+    def _only(self, outputs: tuple[int, ...]) -> str:
+        if len(self._steps) != 1 or outputs != (self._steps[0].output,):
+            return ""
+        (inputs,), (operation,) = self._inputs, self._operations
+        given = tuple(range(self._arguments))
+        swapped = operation.name in _SYMMETRIC and inputs == given[::-1]
+        return operation.name if inputs == given or swapped else ""
+
+
+def _reader(inputs: tuple[int, ...]) -> Any:
+    if len(inputs) > 1:
+        return itemgetter(*inputs)
+    # A slice keeps one operand, or none, in a list.
+    first = inputs[0] if inputs else 0
+    return itemgetter(slice(first, first + len(inputs)))
+
+
+def _is_scalar(type: Type) -> bool:
+    return isinstance(type, Tensor) and not type.shape

@@ -1,0 +1,77 @@
+"""Bodies: how a region over scalars is applied to arrays of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from typing import Any, Final, cast
+
+import numpy as np
+import numpy.typing as npt
+
+from topos.runtimes.interpreter.program import Program
+from topos.stablehlo.ir import Tensor
+from topos.stablehlo.types import dtype_of
+
+__all__ = ["ORDERLESS", "Combiner", "Pointwise", "combiner", "pointwise"]
+
+Array = npt.NDArray[Any]
+# Takes arrays of one shape, one an argument, then what the region captures.
+Pointwise = Callable[[Sequence[Array], Sequence[Array]], tuple[Array, ...]]
+# Takes the left and the right operands, then what the region captures.
+Combiner = Callable[[Sequence[Array], Sequence[Array], Sequence[Array]], tuple[Array, ...]]
+
+# Bodies of one operation that, but for rounding, combine in any order, as numpy has them. Of truth
+# values numpy too adds by `or` and multiplies by `and`.
+ORDERLESS: Final[Mapping[str, np.ufunc]] = {
+    "stablehlo.add": np.add,
+    "stablehlo.and": np.bitwise_and,
+    "stablehlo.maximum": np.maximum,
+    "stablehlo.minimum": np.minimum,
+    "stablehlo.multiply": np.multiply,
+    "stablehlo.or": np.bitwise_or,
+    "stablehlo.xor": np.bitwise_xor,
+}
+
+
+def pointwise(body: Program) -> Pointwise:
+    """Returns `body` as a function of arrays, applied to every element.
+
+    A body of elementwise operations runs once on whole arrays; any other, element by element.
+    """
+    return partial(_whole if body.elementwise else _each, body)
+
+
+def combiner(body: Program) -> Combiner:
+    """Returns `pointwise(body)` as a function of the left and of the right operands."""
+    return partial(_combined, pointwise(body))
+
+
+def _combined(
+    apply: Pointwise, left: Sequence[Array], right: Sequence[Array], captures: Sequence[Array]
+) -> tuple[Array, ...]:
+    return apply((*left, *right), captures)
+
+
+def _whole(
+    body: Program, arguments: Sequence[Array], captures: Sequence[Array]
+) -> tuple[Array, ...]:
+    shape = arguments[0].shape
+    results = body.run(*arguments, *captures)
+    # A body may return a constant, which is the same for every element.
+    return tuple(
+        [value if value.shape == shape else np.broadcast_to(value, shape) for value in results]
+    )
+
+
+def _each(
+    body: Program, arguments: Sequence[Array], captures: Sequence[Array]
+) -> tuple[Array, ...]:
+    """Runs a body that makes something other than scalars, such as a table it looks into."""
+    shape = arguments[0].shape
+    results = tuple([np.empty(shape, dtype_of(cast(Tensor, type))) for type in body.results])
+    for place in np.ndindex(shape):
+        scalars = [array[(..., *place)] for array in arguments]
+        for result, value in zip(results, body.run(*scalars, *captures), strict=True):
+            result[place] = value
+    return results

@@ -1,0 +1,38 @@
+"""Calling: the kernel of an operation that runs a function of the module."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy.typing as npt
+
+from topos.runtimes.interpreter.budget import Place, running
+from topos.runtimes.interpreter.context import BuildContext
+from topos.runtimes.interpreter.program import Kernel, Program
+from topos.stablehlo.ir import Symbol
+
+__all__ = ["calling"]
+
+Array = npt.NDArray[Any]
+
+
+def calling(context: BuildContext, name: Symbol) -> Kernel:
+    """Returns the kernel that gives the operands of `context` to the function called `name`."""
+    operation = context.operation
+    return _Call(context.function(name, operation), (operation.line, operation.column))
+
+
+@dataclass(frozen=True, slots=True)
+class _Call:
+    """A function's program; `place` is where it is called."""
+
+    program: Program
+    place: Place
+
+    def __call__(self, *arguments: Array) -> Any:
+        budget = running()
+        if budget is not None:
+            budget.spend(self.place)
+        results = self.program.consume([*arguments])
+        return results[0] if len(results) == 1 else results

@@ -1,0 +1,213 @@
+"""CHLO maps: functions of one and two numbers, element by element.
+
+The circular and hyperbolic functions of real numbers are correctly rounded. The others round once
+from a wide number for float64, and compute in float64 and round once for shorter floats; complex
+numbers compute as two float64 parts, which round once more for complex<f32>. Where speed is asked
+for, the circular and hyperbolic functions of f64, f32 and complex numbers are numpy's.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from functools import partial
+from typing import Any, Final
+
+import numpy as np
+import numpy.typing as npt
+
+from topos.payload.kernels import mapping
+from topos.payload.kernels.canonical import canonical
+from topos.payload.kernels.conversion import convert, promoted, rounded
+from topos.payload.kernels.rounding import FORMATS
+from topos.runtimes.interpreter.context import BuildContext, Builder
+from topos.runtimes.interpreter.program import Kernel
+from topos.runtimes.interpreter.special import (
+    bessel,
+    circular,
+    complex_hyperbolic,
+    complex_inverse,
+    error,
+    gamma,
+    hyperbolic,
+    zeta,
+)
+from topos.runtimes.interpreter.special.fields import PLAIN, ROUNDED, WIDE, Field
+from topos.stablehlo.types import dtype_of, width
+
+__all__ = ["BUILDERS", "ELEMENTWISE"]
+
+Array = npt.NDArray[Any]
+Map = Callable[..., Array]
+
+# So many elements at a time stay in the processor's caches.
+_CHUNK: Final = 4096
+
+_CURVES: Final[Mapping[str, mapping.Map]] = {
+    "chlo.acos": circular.ACOS,
+    "chlo.acosh": hyperbolic.ACOSH,
+    "chlo.asin": circular.ASIN,
+    "chlo.asinh": hyperbolic.ASINH,
+    "chlo.atan": circular.ATAN,
+    "chlo.atanh": hyperbolic.ATANH,
+    "chlo.cosh": hyperbolic.COSH,
+    "chlo.sinh": hyperbolic.SINH,
+    "chlo.tan": circular.TAN,
+}
+_COMPLEX: Final[Mapping[str, Map]] = {
+    "chlo._asin_acos_kernel": complex_inverse.kernel,
+    "chlo.acos": complex_inverse.acos,
+    "chlo.acosh": complex_inverse.acosh,
+    "chlo.asin": complex_inverse.asin,
+    "chlo.asinh": complex_inverse.asinh,
+    "chlo.atan": complex_inverse.atan,
+    "chlo.atanh": complex_inverse.atanh,
+    "chlo.cosh": complex_hyperbolic.cosh,
+    "chlo.sinh": complex_hyperbolic.sinh,
+    "chlo.tan": complex_hyperbolic.tan,
+}
+_SPECIAL: Final[Mapping[str, Callable[..., Array]]] = {
+    "chlo.bessel_i1e": bessel.bessel_i1e,
+    "chlo.digamma": gamma.digamma,
+    "chlo.lgamma": gamma.lgamma,
+    "chlo.polygamma": zeta.polygamma,
+    "chlo.zeta": zeta.zeta,
+}
+_ERROR: Final[Mapping[str, Map]] = {"chlo.erf_inv": error.erf_inv, "chlo.erfc": error.erfc}
+
+
+def _curve(context: BuildContext) -> Kernel:
+    element = context.results[0].element
+    if element.startswith("complex"):
+        if context.exact or context.name not in _CURVES:
+            return partial(_mapped_parts, _COMPLEX[context.name])
+        return partial(_plain_parts, _CURVES[context.name].approximate)
+    curve = _CURVES[context.name]
+    if not context.exact and element in ("f64", "f32"):
+        return partial(_plain, curve.approximate)
+    exact = partial(mapping.mapped, curve)
+    return exact if dtype_of(context.results[0]) in FORMATS else partial(_mapped, exact)
+
+
+def _special(context: BuildContext) -> Kernel:
+    element = context.results[0].element
+    if element.startswith("complex"):
+        context.unsupported(f"of elements of {element} is not supported")
+    # In float64 the plain formulas are right to about thirteen digits.
+    exact: Field = WIDE if element == "f64" else ROUNDED
+    field = exact if context.exact else PLAIN
+    return partial(_mapped, partial(_SPECIAL[context.name], field))
+
+
+def _error(context: BuildContext) -> Kernel:
+    return partial(_mapped, _ERROR[context.name])
+
+
+def _plain(function: Map, array: Array) -> Array:
+    return rounded(function(array), array.dtype)
+
+
+def _plain_parts(function: Map, array: Array) -> Array:
+    return _canonical_parts(np.asarray(function(array)))
+
+
+def _mapped(function: Map, *arrays: Array) -> Array:
+    """Returns what `function` makes of float64 chunks of one axis, rounded to the arrays' dtype."""
+    # In the body of a reduction a constant is still a scalar where its partner is an array.
+    first, *others = np.broadcast_arrays(*arrays)
+    flat = [promoted(array).astype(np.float64).reshape(-1) for array in (first, *others)]
+    return convert(canonical(_chunked(function, flat)), first.dtype).reshape(first.shape)
+
+
+def _mapped_parts(function: Map, array: Array) -> Array:
+    wide = _chunked(function, [array.astype(np.complex128).reshape(-1)])
+    return _canonical_parts(wide.astype(array.dtype)).reshape(array.shape)
+
+
+def _canonical_parts(array: Array) -> Array:
+    flat = np.ascontiguousarray(array).reshape(-1)
+    canonical(flat.view(f"f{array.dtype.itemsize // 2}"))
+    return flat.reshape(array.shape)
+
+
+def _chunked(function: Map, flat: list[Array]) -> Array:
+    result = np.empty_like(flat[0])
+    with np.errstate(all="ignore"):
+        for start in range(0, result.size, _CHUNK):
+            every = slice(start, start + _CHUNK)
+            result[every] = function(*[array[every] for array in flat])
+    return result
+
+
+def _conj(context: BuildContext) -> Kernel:
+    return np.conjugate if context.results[0].element.startswith("complex") else _unchanged
+
+
+def _unchanged(array: Array) -> Array:
+    return array
+
+
+_INFINITE: Final[Mapping[str, Map]] = {
+    "chlo.is_inf": np.isinf,
+    "chlo.is_neg_inf": np.isneginf,
+    "chlo.is_pos_inf": np.isposinf,
+}
+
+
+def _asked(context: BuildContext) -> Kernel:
+    return partial(_answered, _INFINITE[context.name])
+
+
+def _answered(function: Map, array: Array) -> Array:
+    # In float32 every shorter float is itself, an infinity where its format has one.
+    return np.asarray(function(promoted(array)))
+
+
+def _mulhi(context: BuildContext) -> Kernel:
+    bits, dtype = width(context.results[0].element), dtype_of(context.results[0])
+    return _high_word if bits == 64 else partial(_high_part, bits, dtype)
+
+
+def _high_part(bits: int, dtype: np.dtype[Any], left: Array, right: Array) -> Array:
+    unsigned = dtype.kind == "u" or dtype.name.startswith("uint")
+    wide = np.dtype(np.uint64 if unsigned else np.int64)
+    product = left.astype(wide) * right.astype(wide)
+    return np.asarray(product >> wide.type(bits)).astype(dtype)
+
+
+def _high_word(left: Array, right: Array) -> Array:
+    """Returns the upper word of a product by products of half words (Knuth, TAOCP 4.3.1)."""
+    half, mask = np.uint64(32), np.uint64(0xFFFF_FFFF)
+    first, second = left.view(np.uint64), right.view(np.uint64)
+    a, b = first >> half, first & mask
+    c, d = second >> half, second & mask
+    middle = a * d + ((b * d) >> half)
+    carried = (middle & mask) + b * c
+    high = np.asarray(a * c + (middle >> half) + (carried >> half))
+    if left.dtype.kind == "i":
+        # A negative word is less by 2**64 than the unsigned one of its bits.
+        none = np.uint64(0)
+        high = high - (np.where(left < 0, second, none) + np.where(right < 0, first, none))
+    return np.asarray(high).view(left.dtype)
+
+
+def _next_after(context: BuildContext) -> Kernel:
+    return _neighbour
+
+
+def _neighbour(array: Array, toward: Array) -> Array:
+    # Of two zeros the result is the second one, which numpy does not promise.
+    moved = np.where(array == toward, toward, np.nextafter(array, toward))
+    return canonical(np.asarray(moved))
+
+
+# Given arrays of one shape for scalars, these kernels compute element by element.
+ELEMENTWISE: Final = True
+BUILDERS: Final[Mapping[str, Builder]] = {
+    **dict.fromkeys(_COMPLEX, _curve),
+    **dict.fromkeys(_SPECIAL, _special),
+    **dict.fromkeys(_ERROR, _error),
+    **dict.fromkeys(_INFINITE, _asked),
+    "chlo.conj": _conj,
+    "chlo.mulhi": _mulhi,
+    "chlo.next_after": _next_after,
+}

@@ -1,0 +1,71 @@
+"""Scan: a body run step by step along one axis, with values carried from step to step."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+import numpy as np
+import numpy.typing as npt
+
+from topos.runtimes.interpreter.context import BuildContext, Builder
+from topos.runtimes.interpreter.program import Kernel, Program
+from topos.stablehlo.ir import Tensor
+from topos.stablehlo.types import dtype_of, extents
+
+__all__ = ["BUILDERS"]
+
+Array = npt.NDArray[Any]
+
+
+def _scan(context: BuildContext) -> Kernel:
+    inputs = context.integers("operandSegmentSizes")[0]
+    outputs = context.integers("resultSegmentSizes")[0]
+    axis = context.integer("dimension")
+    first = context.operands[0] if inputs else context.results[0]
+    return _Scan(
+        body=context.regions[0],
+        axis=axis,
+        steps=extents(first)[axis],
+        reverse=context.truth("is_reverse", False),
+        inputs=inputs,
+        carries=len(context.operands) - inputs,
+        outputs=tuple(context.results[:outputs]),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Scan:
+    """The steps in order, from the end where `reverse`; an output stands where its input was."""
+
+    body: Program
+    axis: int
+    steps: int
+    reverse: bool
+    inputs: int
+    carries: int
+    outputs: tuple[Tensor, ...]
+
+    def __call__(self, *values: Array) -> Any:
+        count = self.inputs + self.carries
+        inputs, carried, captures = (
+            values[: self.inputs],
+            values[self.inputs : count],
+            values[count:],
+        )
+        results = [np.empty(extents(type), dtype_of(type)) for type in self.outputs]
+        turned = [np.moveaxis(array, self.axis, 0) for array in inputs]
+        written = [np.moveaxis(array, self.axis, 0) for array in results]
+        order = range(self.steps)
+        for step in reversed(order) if self.reverse else order:
+            slices = [array[(step, ...)] for array in turned]
+            returned = self.body.run(*slices, *carried, *captures)
+            for target, value in zip(written, returned, strict=False):
+                target[step] = value
+            carried = tuple(returned[len(results) :])
+        every = (*results, *carried)
+        return every[0] if len(every) == 1 else every
+
+
+BUILDERS: Final[Mapping[str, Builder]] = {"chlo.scan": _scan}

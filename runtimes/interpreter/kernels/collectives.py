@@ -1,0 +1,76 @@
+"""Collectives: what they mean in one process, which is the one replica of the one partition."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import partial
+from typing import Any, Final
+
+import numpy as np
+import numpy.typing as npt
+
+from topos.runtimes.interpreter.context import BuildContext, Builder, Constant
+from topos.runtimes.interpreter.kernels.conversion import converter
+from topos.runtimes.interpreter.program import Kernel
+from topos.stablehlo.ir import Dense, Opaque
+from topos.stablehlo.types import dtype_of
+
+__all__ = ["BUILDERS"]
+
+Array = npt.NDArray[Any]
+
+
+def _members(context: BuildContext, key: str) -> tuple[int, ...]:
+    """Returns the processes that an attribute names, of which there is only number 0.
+
+    A group is filled up with -1 to the length of the longest.
+    """
+    value = context.optional(key)
+    if isinstance(value, Opaque) or not isinstance(value, Dense | tuple | None):
+        context.unsupported(f"with {key} of something other than numbers is not supported")
+    named = tuple(member for member in context.integers(key, ()) if member != -1)
+    if set(named) - {0}:
+        context.unsupported(f"runs in process 0 alone, got the {key} {list(named)}")
+    return named
+
+
+def _gathered(context: BuildContext) -> Kernel:
+    """Builds what joins, sums or exchanges the values of a group: of one, its own value.
+
+    A group that is not named is that of every process. A body that combines in a wider format
+    never runs, but its results are in that format.
+    """
+    _members(context, "replica_groups")
+    pairs = zip(context.operands, context.results, strict=True)
+    kernels = [converter(dtype_of(operand), dtype_of(result)) for operand, result in pairs]
+    return kernels[0] if len(kernels) == 1 else partial(_each, kernels)
+
+
+def _each(kernels: Sequence[Kernel], *arrays: Array) -> list[Array]:
+    return [kernel(array) for kernel, array in zip(kernels, arrays, strict=False)]
+
+
+def _sent(context: BuildContext) -> Kernel:
+    """Builds what sends a value along pairs of processes; where nothing arrives there are zeros."""
+    return _unchanged if _members(context, "source_target_pairs") else np.zeros_like
+
+
+def _unchanged(array: Array) -> Array:
+    return array
+
+
+def _identity(context: BuildContext) -> Constant:
+    return Constant(np.zeros((), np.uint32))
+
+
+BUILDERS: Final[Mapping[str, Builder]] = {
+    "stablehlo.all_gather": _gathered,
+    "stablehlo.all_reduce": _gathered,
+    "stablehlo.all_to_all": _gathered,
+    "stablehlo.collective_broadcast": _gathered,
+    "stablehlo.collective_permute": _sent,
+    "stablehlo.cross-replica-sum": _gathered,
+    "stablehlo.partition_id": _identity,
+    "stablehlo.reduce_scatter": _gathered,
+    "stablehlo.replica_id": _identity,
+}

@@ -1,0 +1,81 @@
+"""Comparisons, and selection by truth values."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import partial
+from typing import Any, Final
+
+import numpy as np
+import numpy.typing as npt
+
+from topos.payload.kernels import comparison
+from topos.runtimes.interpreter.context import BuildContext, Builder
+from topos.runtimes.interpreter.program import Kernel
+from topos.stablehlo.types import is_complex, is_float
+
+__all__ = ["BUILDERS", "ELEMENTWISE"]
+
+Array = npt.NDArray[Any]
+
+_FLOAT: Final[Mapping[str, Kernel]] = {
+    "EQ": comparison.equal,
+    "NE": comparison.not_equal,
+    "LT": comparison.less,
+    "LE": comparison.less_equal,
+    "GT": comparison.greater,
+    "GE": comparison.greater_equal,
+}
+_INTEGER: Final[Mapping[str, np.ufunc]] = {
+    "EQ": np.equal,
+    "NE": np.not_equal,
+    "LT": np.less,
+    "LE": np.less_equal,
+    "GT": np.greater,
+    "GE": np.greater_equal,
+}
+
+
+def _compare(context: BuildContext) -> Kernel:
+    operand, direction = context.operands[0], context.word("comparison_direction")
+    if context.word("compare_type", "NOTYPE") == "TOTALORDER":
+        return partial(_total_order, _INTEGER[direction])
+    if is_complex(operand):
+        return partial(_lexicographic, direction)
+    return _FLOAT[direction] if is_float(operand) else _INTEGER[direction]
+
+
+def _lexicographic(direction: str, left: Array, right: Array) -> Array:
+    """Compares the real parts, and the imaginary ones where those are equal."""
+    compare = _INTEGER[direction]
+    if direction in ("EQ", "NE"):
+        return np.asarray(compare(left, right))
+    same = left.real == right.real
+    return np.asarray(
+        np.where(same, compare(left.imag, right.imag), compare(left.real, right.real))
+    )
+
+
+def _total_order(compare: np.ufunc, left: Array, right: Array) -> Array:
+    """Compares by IEEE 754's totalOrder: -NaN, -inf, ..., -0, +0, ..., inf, NaN."""
+    return np.asarray(compare(_ordered(left), _ordered(right)))
+
+
+def _ordered(array: Array) -> Array:
+    # A float of fewer than eight bits has its sign elsewhere than its byte has.
+    array = array.astype(np.float32) if array.dtype.itemsize == 1 else array
+    bits = array.view(f"i{array.dtype.itemsize}")
+    # The magnitudes of negative numbers ascend downward: flipping them makes one order.
+    return np.where(bits < 0, bits ^ np.iinfo(bits.dtype).max, bits)
+
+
+def _select(context: BuildContext) -> Kernel:
+    return comparison.select
+
+
+# Given arrays of one shape for scalars, these kernels compute element by element.
+ELEMENTWISE: Final = True
+BUILDERS: Final[Mapping[str, Builder]] = {
+    "stablehlo.compare": _compare,
+    "stablehlo.select": _select,
+}

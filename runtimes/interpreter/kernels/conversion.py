@@ -1,0 +1,126 @@
+"""Conversion between elements of every kind."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import partial
+from typing import Any, Final
+
+import ml_dtypes
+import numpy as np
+import numpy.typing as npt
+
+from topos.payload.kernels.canonical import canonical, is_float
+from topos.payload.kernels.conversion import convert, promoted
+from topos.runtimes.interpreter.context import BuildContext, Builder
+from topos.runtimes.interpreter.kernels.small import widened
+from topos.runtimes.interpreter.program import Kernel
+from topos.stablehlo.types import dtype_of
+
+__all__ = ["BUILDERS", "ELEMENTWISE", "converted", "converter"]
+
+Array = npt.NDArray[Any]
+
+
+def converter(source: npt.DTypeLike, target: np.dtype[Any]) -> Kernel:
+    """Returns the kernel from a dtype to another, each conversion rounded once.
+
+    A float becomes an integer by truncation, saturated at the ends, NaN as 0; an integer a
+    narrower one modulo its range; a number true where it is not zero. A complex number loses its
+    imaginary part; a real one gains an imaginary part of zero.
+    """
+    dtype = np.dtype(source)
+    if dtype == target:
+        return _unchanged
+    if target == np.bool_:
+        return _nonzero
+    if target.kind == "c":
+        return partial(_to_complex, target)
+    if is_float(target):
+        return partial(_to_float, target)
+    return partial(_to_integer, target)
+
+
+def converted(array: Array, target: np.dtype[Any]) -> Array:
+    """Returns `array` as `target`."""
+    result: Array = converter(array.dtype, target)(array)
+    return result
+
+
+def _unchanged(array: Array) -> Array:
+    return array
+
+
+def _nonzero(array: Array) -> Array:
+    return np.asarray(promoted(_real(array)) != 0)
+
+
+def _real(array: Array) -> Array:
+    return array.real if array.dtype.kind == "c" else widened(array)
+
+
+def _to_complex(target: np.dtype[Any], array: Array) -> Array:
+    part = np.dtype(f"f{target.itemsize // 2}")
+    result = np.zeros(array.shape, target)
+    if array.dtype.kind == "c":
+        result.real, result.imag = array.real, array.imag
+        canonical(result.reshape(-1).view(part))
+    else:
+        result.real = _to_float(part, array)
+    return result
+
+
+def _to_float(target: np.dtype[Any], array: Array) -> Array:
+    real = _real(array)
+    if real.dtype == target:
+        return np.asarray(real)
+    if target == np.float32 and real.itemsize < 4 and is_float(real.dtype):
+        return canonical(promoted(real))
+    if real.dtype == np.uint64 and target.itemsize < 8:
+        real = _shortened(real)
+    return convert(real, target)
+
+
+def _shortened(array: Array) -> Array:
+    """Returns uint64 elements as float64 on the same side of every number of 42 bits.
+
+    Beyond 2**53 the last bits only say whether any of them was set, as one bit in their place, so
+    that the one rounding is that to a shorter float.
+    """
+    low = array & np.uint64(0xFFF)
+    marked = (array - low) | ((low != 0).astype(np.uint64) << np.uint64(11))
+    return np.where(array < np.uint64(2**53), array, marked).astype(np.float64)
+
+
+def _to_integer(target: np.dtype[Any], array: Array) -> Array:
+    real = _real(array)
+    if not is_float(real.dtype):
+        # What is narrower than eight bits takes the low bits of eight.
+        return np.asarray(real.astype(_carrier(target))).astype(target, copy=False)
+    value = promoted(real)
+    limits: Any = ml_dtypes.iinfo(target)  # type: ignore[no-untyped-call]
+    # Both ends are powers of two, so a float holds them exactly; the upper one is exclusive.
+    least, end = float(limits.min), 2.0 ** int(limits.max).bit_length()
+    carrier = _carrier(target)
+    # A NaN is within no limits.
+    if not value.size or (value.min() >= least and value.max() < end):
+        return np.asarray(value.astype(carrier)).astype(target, copy=False)
+    below, above = value < least, value >= end
+    inside = np.where(below | above | np.isnan(value), value.dtype.type(0), value)
+    whole = np.asarray(inside.astype(carrier).astype(target, copy=False))
+    whole[below], whole[above] = limits.min, limits.max
+    return whole
+
+
+def _carrier(target: np.dtype[Any]) -> np.dtype[Any]:
+    """Returns the dtype of eight bits for a narrower target, any other itself."""
+    return widened(np.empty(0, target)).dtype
+
+
+def _convert(context: BuildContext) -> Kernel:
+    return converter(dtype_of(context.operands[0]), dtype_of(context.results[0]))
+
+
+# Given arrays of one shape for scalars, these kernels compute element by element.
+ELEMENTWISE: Final = True
+BUILDERS: Final[Mapping[str, Builder]] = {"stablehlo.convert": _convert}

@@ -1,0 +1,208 @@
+"""Convolution: patches of the input, a block at a time, multiplied by the kernel."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any, Final, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from topos.errors import ExecutionError
+from topos.runtimes.interpreter.context import BuildContext, Builder
+from topos.runtimes.interpreter.kernels.depthwise import depthwise
+from topos.runtimes.interpreter.kernels.products import Product, product_of
+from topos.runtimes.interpreter.kernels.sliding import Sliding, blocks, demand_room
+from topos.runtimes.interpreter.program import Kernel
+from topos.stablehlo.types import dtype_of, extents
+
+__all__ = ["BUILDERS"]
+
+Array = npt.NDArray[Any]
+Axes = tuple[int, ...]
+
+# The elements of the patches that are held at once.
+_BLOCK: Final = 1 << 20
+# Fewer groups of one feature are as well served by products of matrices.
+_GROUPS: Final = 8
+_FIELDS: Final = (
+    ("input_batch_dimension", "input_feature_dimension", "input_spatial_dimensions"),
+    (
+        "kernel_output_feature_dimension",
+        "kernel_input_feature_dimension",
+        "kernel_spatial_dimensions",
+    ),
+    ("output_batch_dimension", "output_feature_dimension", "output_spatial_dimensions"),
+)
+
+
+class _Layout(NamedTuple):
+    """The axes of batch, feature and space; a kernel has output features in place of a batch."""
+
+    input: Axes
+    kernel: Axes
+    output: Axes
+
+
+def _layout(context: BuildContext) -> _Layout:
+    numbers = context.attribute("dimension_numbers")
+    if isinstance(numbers, dict):
+        return _Layout(*(_listed(context, numbers, *keys) for keys in _FIELDS))
+    return _Layout(
+        *(
+            _lettered(letters, row)
+            for letters, row in zip((("b", "f"), ("o", "i"), ("b", "f")), numbers, strict=True)
+        )
+    )
+
+
+def _listed(
+    context: BuildContext, numbers: Mapping[str, Any], first: str, second: str, spatial: str
+) -> Axes:
+    axes = ((numbers.get(first, 0),), (numbers.get(second, 0),), numbers.get(spatial, ()))
+    return tuple(axis for part in axes for axis in context.integers_of(part, spatial))
+
+
+def _lettered(letters: tuple[str, str], row: tuple[Any, ...]) -> Axes:
+    """Returns the places of two letters and of 0, 1, ... in a row such as `[b, 0, 1, f]`."""
+    names = [str(name) for name in row]
+    return tuple(names.index(name) for name in (*letters, *map(str, range(len(row) - 2))))
+
+
+def _convolution(context: BuildContext) -> Kernel:
+    layout = _layout(context)
+    source, kernel = context.operands[:2]
+    (result,) = context.results
+    rank = len(layout.kernel) - 2
+    size = tuple(extents(kernel)[axis] for axis in layout.kernel[2:])
+    ones = (1,) * rank
+    depth = extents(kernel)[layout.kernel[1]] * math.prod(size)
+    sliding = Sliding(
+        size=size,
+        stride=context.integers("window_strides", ones),
+        padding=context.pairs("padding", rank),
+        base=context.integers("lhs_dilation", ones),
+        dilation=context.integers("rhs_dilation", ones),
+    )
+    demand_room(context, sliding, tuple(extents(source)[axis] for axis in layout.input))
+    return _Convolution(
+        product=product_of(
+            context.exact, dtype_of(source), dtype_of(kernel), dtype_of(result), depth
+        ),
+        layout=layout,
+        sliding=sliding,
+        reversal=context.truths("window_reversal", rank),
+        groups=(context.integer("batch_group_count", 1), context.integer("feature_group_count", 1)),
+        shape=tuple(extents(result)[axis] for axis in layout.output),
+        dynamic=len(context.operands) == 3,
+        exact=context.exact,
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Convolution:
+    """Convolution of an input by a kernel, and by a padding that may be the third operand.
+
+    Exact: every element of the output is the sum over the input's features, slowest, and over the
+    kernel's places in row-major order, as `Product` sums. In Fast the features are the fastest,
+    which makes patches that are quicker to copy. `shape` is the output's as [batch, feature,
+    spatial].
+    """
+
+    product: Product
+    layout: _Layout
+    sliding: Sliding
+    reversal: tuple[bool, ...]
+    groups: tuple[int, int]
+    shape: Axes
+    dynamic: bool
+    exact: bool
+
+    def __call__(self, source: Array, kernel: Array, *padding: Array) -> Array:
+        sliding = self._padded(source, padding[0]) if self.dynamic else self.sliding
+        plain = self._each if self._is_depthwise(kernel) else self._all
+        return plain(source, kernel, sliding).transpose(np.argsort(self.layout.output))
+
+    def _is_depthwise(self, kernel: Array) -> bool:
+        one = kernel.shape[self.layout.kernel[1]] == 1 and self.product.compute.kind != "c"
+        return one and self.groups[0] == 1 and self.groups[1] >= _GROUPS and 0 not in self.shape
+
+    def _each(self, source: Array, kernel: Array, sliding: Sliding) -> Array:
+        """Returns the output of groups of one feature as [batch, feature, space]."""
+        images = np.moveaxis(source.transpose(self.layout.input), 1, -1)
+        weights = np.moveaxis(kernel.transpose(self.layout.kernel)[:, 0], 0, -1)
+        result = depthwise(
+            self.product,
+            np.repeat(self.product.enter(images), weights.shape[-1] // self.groups[1], axis=-1),
+            self.product.enter(weights),
+            sliding,
+            self.reversal,
+            self.shape[2:],
+        )
+        return np.moveaxis(result, -1, 1)
+
+    def _all(self, source: Array, kernel: Array, sliding: Sliding) -> Array:
+        """Returns the output of any groups as [batch, feature, space]."""
+        weights, images = self._weights(kernel), self._images(source)
+        batch, features, *spatial = self.shape
+        result = np.zeros((len(weights), batch, *spatial, weights.shape[-1]), self.product.result)
+        if result.size:
+            placed = sliding.placed(images, 0)
+            windows = sliding.windows(placed, tuple(spatial), self.reversal)
+            self._multiply(windows, weights, result)
+        # [group, batch, spatial, feature] becomes [batch, group and feature, spatial].
+        last = result.ndim - 1
+        order = (1, 0, last, *range(2, last))
+        return result.transpose(order).reshape(batch, features, *spatial)
+
+    def _multiply(self, windows: Array, weights: Array, result: Array) -> None:
+        """Writes the products of [group, batch, feature, spatial, size] and the weights."""
+        groups, depth, columns = weights.shape
+        rank = len(self.sliding.size)
+        spatial = tuple(range(3, 3 + rank))
+        places = tuple(range(3 + rank, windows.ndim))
+        terms = (2, *places) if self.exact else (*places, 2)
+        rows = windows.transpose(0, 1, *spatial, *terms)
+        for block in blocks(result.shape[1:-1], max(1, _BLOCK // max(1, groups * depth))):
+            patches = rows[:, *block]
+            shape = patches.shape[1 : 2 + rank]
+            total = self.product.multiply(patches.reshape(groups, math.prod(shape), depth), weights)
+            result[:, *block] = self.product.leave(total).reshape(groups, *shape, columns)
+
+    def _weights(self, kernel: Array) -> Array:
+        """Returns the kernel as [group, input feature and place, output feature]."""
+        plain = self.product.enter(kernel.transpose(self.layout.kernel))
+        if not self.exact:
+            plain = np.moveaxis(plain, 1, -1)
+        groups = math.prod(self.groups)
+        grouped = plain.reshape(groups, plain.shape[0] // groups, math.prod(plain.shape[1:]))
+        return np.ascontiguousarray(grouped.transpose(0, 2, 1))
+
+    def _images(self, source: Array) -> Array:
+        """Returns the input as [group, batch, feature, spatial]."""
+        plain = self.product.enter(source.transpose(self.layout.input))
+        batch, features, *spatial = plain.shape
+        batches, groups = self.groups
+        if groups > 1:
+            return plain.reshape(batch, groups, features // groups, *spatial).swapaxes(0, 1)
+        return plain.reshape(batches, batch // batches, features, *spatial)
+
+    def _padded(self, source: Array, padding: Array) -> Sliding:
+        """Returns the windows with a padding from the run, which must give the stated shape."""
+        ends = tuple((int(low), int(high)) for low, high in padding.tolist())
+        sliding = replace(self.sliding, padding=ends)
+        counts = sliding.counts(tuple(source.shape[axis] for axis in self.layout.input[2:]))
+        if counts != self.shape[2:]:
+            raise ExecutionError(
+                f"stablehlo.dynamic_conv needs a padding for {list(self.shape[2:])} windows,"
+                f" got {[list(pair) for pair in ends]} for {list(counts)}"
+            )
+        return sliding
+
+
+BUILDERS: Final[Mapping[str, Builder]] = {
+    "stablehlo.convolution": _convolution,
+    "stablehlo.dynamic_conv": _convolution,
+}

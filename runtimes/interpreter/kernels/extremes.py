@@ -1,0 +1,92 @@
+"""Extremes and their places: the bodies of argmax and argmin, told by what they do."""
+
+from __future__ import annotations
+
+from typing import Any, Final, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from topos.runtimes.interpreter.context import BuildContext
+from topos.runtimes.interpreter.program import Program
+from topos.stablehlo.types import dtype_of, is_complex
+
+__all__ = ["Extreme", "extreme_of"]
+
+Array = npt.NDArray[Any]
+
+# A body of these alone, without constants, knows of its arguments only how they compare.
+_ORDERED: Final = frozenset(
+    f"stablehlo.{name}"
+    for name in ("and", "compare", "maximum", "minimum", "not", "or", "select", "xor")
+)
+# Four numbers of four compare in every way in which any four numbers can.
+_CASES: Final = np.meshgrid(*[np.arange(4)] * 4, indexing="ij")
+
+
+class Extreme(NamedTuple):
+    """The greatest value or the least, with the first of its places."""
+
+    greatest: bool
+
+    def places(self, array: Array, axis: int) -> Array:
+        """Returns where the extreme of each lane of `array` along `axis` is first met."""
+        return np.asarray(array.argmax(axis) if self.greatest else array.argmin(axis))
+
+    def beats(self, values: Array, start: Array) -> bool:
+        """Returns whether each of `values` is beyond `start`, which then has no part in them."""
+        beyond = np.greater if self.greatest else np.less
+        return bool(np.all(beyond(values, start)))
+
+
+def extreme_of(context: BuildContext, axes: tuple[int, ...]) -> Extreme | None:
+    """Returns the extreme that a reduction of values and their places finds, if it is one.
+
+    So it is where the body takes the greater value, or the lesser, of equal values takes the lesser
+    place, and the places ascend along the one axis. Out of the exact posture the left place will do
+    too. What the body does with NaN is not asked.
+    """
+    (body,) = context.regions
+    if not _compares_alone(context, body) or len(axes) != 1:
+        return None
+    if context.constants[1] is None or not _ascends(context.constants[1], axes[0]):
+        return None
+    return next(
+        (kind for kind in (Extreme(True), Extreme(False)) if _is(context, body, kind)), None
+    )
+
+
+def _compares_alone(context: BuildContext, body: Program) -> bool:
+    return (
+        len(context.results) == 2
+        and not context.captures
+        and body.elementwise
+        and not is_complex(context.results[0])
+        and dtype_of(context.results[0]).kind in "fiu"
+        and dtype_of(context.results[1]).kind in "iu"
+        and _ORDERED.issuperset(operation.name for operation in body.operations)
+        and all(constant is None for constant in body.rest)
+    )
+
+
+def _ascends(places: Array, axis: int) -> bool:
+    # Along the axes that an iota is broadcast along one lane speaks for all.
+    lane = places[tuple([slice(1) if stride == 0 else slice(None) for stride in places.strides])]
+    return places.size > 0 and bool(np.all(np.diff(lane, axis=axis) > 0))
+
+
+def _is(context: BuildContext, body: Program, kind: Extreme) -> bool:
+    """Returns whether `body` chooses as `kind` does, in each of all ways to compare."""
+    value, place = (dtype_of(result) for result in context.results)
+    left, first, right, second = _CASES
+    results = body.run(
+        left.astype(value), first.astype(place), right.astype(value), second.astype(place)
+    )
+    wins = left > right if kind.greatest else left < right
+    equal = left == right
+    places = np.where(equal, np.minimum(first, second), np.where(wins, first, second))
+    loose = np.where(equal, first, places)
+    return np.array_equal(results[0], np.where(wins, left, right)) and (
+        np.array_equal(results[1], places)
+        or (not context.exact and np.array_equal(results[1], loose))
+    )

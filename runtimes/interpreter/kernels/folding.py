@@ -1,0 +1,187 @@
+"""Folding: windows combined along one axis after another, by operations that have no order."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from typing import Any, Final, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+from numpy.lib.stride_tricks import as_strided
+
+from topos.payload.kernels.canonical import LAYOUTS, canonical, is_float
+from topos.payload.kernels.conversion import promoted
+from topos.runtimes.interpreter.kernels.bodies import ORDERLESS
+from topos.runtimes.interpreter.kernels.conversion import converted
+from topos.runtimes.interpreter.kernels.sliding import Sliding
+
+__all__ = ["Fold", "fold_of", "folded", "folded_together"]
+
+Array = npt.NDArray[Any]
+Axes = tuple[int, ...]
+Arrays = tuple[Array, ...]
+Combine = Callable[[Arrays, Arrays], Arrays]
+
+_ROUNDED: Final = ("stablehlo.add", "stablehlo.multiply")
+_EXTREMES: Final = ("stablehlo.maximum", "stablehlo.minimum")
+# So many calls on slices cost less than what else they would take.
+_FEW: Final = 64
+
+
+class Fold(NamedTuple):
+    """An associative and commutative operation, and the format in which it is computed."""
+
+    combine: np.ufunc
+    enter: Callable[[Array], Array]
+    leave: Callable[[Array], Array]
+
+
+def fold_of(name: str, dtype: np.dtype[Any], exact: bool) -> Fold | None:
+    """Returns the operation called `name` where its order does not show in the result.
+
+    Sums and products of floats have no order that counts unless they are to be exact. A maximum
+    or minimum of floats is NaN where any is, and -0 lies below +0.
+    """
+    narrow = partial(converted, target=dtype)
+    if dtype.kind == "c" or is_float(dtype):
+        if name in _EXTREMES and dtype.kind != "c":
+            return _extreme(ORDERLESS[name], dtype)
+        if name in _ROUNDED and not exact:
+            return Fold(ORDERLESS[name], promoted, narrow)
+        return None
+    combine = ORDERLESS.get(name)
+    if combine is None:
+        return None
+    if dtype.kind in "iub":
+        return Fold(combine, np.asarray, np.asarray)
+    # The short integers all lie in eight bits, and wrap there as they do in their own.
+    return Fold(combine, partial(np.asarray, dtype=np.int8), partial(np.asarray, dtype=dtype))
+
+
+def _extreme(combine: np.ufunc, dtype: np.dtype[Any]) -> Fold:
+    """Returns an extreme of integers that are ordered as the floats of `dtype` are."""
+    format = dtype if dtype in LAYOUTS else np.dtype(np.float32)
+    return Fold(
+        combine,
+        partial(_keys, format, combine is np.maximum),
+        partial(_of_keys, format, dtype),
+    )
+
+
+def _keys(format: np.dtype[Any], greatest: bool, array: Array) -> Array:
+    value = array.astype(format, copy=False)
+    bits = value.view(f"i{format.itemsize}")
+    limits = np.iinfo(bits.dtype)
+    # The magnitudes of negative numbers ascend downward: flipping them makes one order.
+    keys = bits ^ ((bits >> (8 * format.itemsize - 1)) & limits.max)
+    not_a_number = np.isnan(value)
+    if not_a_number.any():
+        keys[not_a_number] = limits.max if greatest else limits.min
+    return np.asarray(keys)
+
+
+def _of_keys(format: np.dtype[Any], dtype: np.dtype[Any], keys: Array) -> Array:
+    bits = keys ^ ((keys >> (8 * format.itemsize - 1)) & np.iinfo(keys.dtype).max)
+    # Either end, where a NaN was put, has the bits of some NaN.
+    return converted(canonical(bits.view(format)), dtype)
+
+
+def folded(combine: np.ufunc, array: Array, sliding: Sliding, counts: Axes) -> Array:
+    """Returns what each window of a placed array comes to, an array of shape `counts`.
+
+    The work grows with the logarithm of a window's size and the memory not at all. There must be
+    a window.
+    """
+    for axis, count in enumerate(counts):
+        line = _Line(sliding.size[axis], sliding.stride[axis], sliding.dilation[axis], count)
+        array = _along(combine, array, axis, line)
+    return array
+
+
+def folded_together(combine: Combine, arrays: Arrays, sliding: Sliding, counts: Axes) -> Arrays:
+    """Returns what each window of several placed arrays comes to, as `folded` does of one.
+
+    `combine` need not commute: the elements of a window stay in row-major order.
+    """
+    for axis in reversed(range(len(counts))):
+        line = _Line(sliding.size[axis], sliding.stride[axis], sliding.dilation[axis], counts[axis])
+        arrays = _doubled(combine, arrays, axis, line)
+    return arrays
+
+
+class _Line(NamedTuple):
+    """The windows along one axis."""
+
+    size: int
+    stride: int
+    dilation: int
+    windows: int
+
+    def cut(self, array: Array, axis: int, start: int) -> Array:
+        """Returns the elements `start` places into each window."""
+        end = start + (self.windows - 1) * self.stride + 1
+        return _cut(array, axis, slice(start, end, self.stride))
+
+
+def _along(combine: np.ufunc, array: Array, axis: int, line: _Line) -> Array:
+    size, extent = line.size, array.shape[axis]
+    steps = size.bit_length() + size.bit_count() - 2
+    if size == 1:
+        return line.cut(array, axis, 0)
+    if line.windows * (size - 1) <= steps * extent:
+        taken = _few if size <= _FEW else _spread
+        return taken(combine, array, axis, line)
+    (result,) = _doubled(partial(_applied, combine), (array,), axis, line)
+    return result
+
+
+def _applied(combine: np.ufunc, left: Arrays, right: Arrays) -> Arrays:
+    return (np.asarray(combine(left[0], right[0])),)
+
+
+def _few(combine: np.ufunc, array: Array, axis: int, line: _Line) -> Array:
+    pieces = [line.cut(array, axis, place * line.dilation) for place in range(line.size)]
+    result = np.asarray(combine(pieces[0], pieces[1]))
+    for piece in pieces[2:]:
+        combine(result, piece, out=result)
+    return result
+
+
+def _spread(combine: np.ufunc, array: Array, axis: int, line: _Line) -> Array:
+    """Reduces a view of all windows, which hardly overlap."""
+    stride = array.strides[axis]
+    view = as_strided(
+        array,
+        (*array.shape[:axis], line.windows, *array.shape[axis + 1 :], line.size),
+        (
+            *array.strides[:axis],
+            line.stride * stride,
+            *array.strides[axis + 1 :],
+            line.dilation * stride,
+        ),
+        writeable=False,
+    )
+    # Without a dtype numpy would sum narrow integers in wide ones.
+    return np.asarray(combine.reduce(view, axis=-1, dtype=array.dtype))
+
+
+def _doubled(combine: Combine, arrays: Arrays, axis: int, line: _Line) -> Arrays:
+    """Combines windows of powers of two elements, of which those of the size's bits follow."""
+    result: Arrays = ()
+    done, length = 0, 1
+    while True:
+        if line.size & length:
+            pieces = tuple([line.cut(array, axis, done * line.dilation) for array in arrays])
+            result = combine(result, pieces) if result else pieces
+            done += length
+        if done == line.size:
+            return result
+        shift = length * line.dilation
+        heads = tuple([_cut(array, axis, slice(array.shape[axis] - shift)) for array in arrays])
+        tails = tuple([_cut(array, axis, slice(shift, None)) for array in arrays])
+        arrays, length = combine(heads, tails), 2 * length
+
+
+def _cut(array: Array, axis: int, part: slice) -> Array:
+    return array[(*(slice(None),) * axis, part)]

@@ -1,0 +1,136 @@
+"""Layout: the same elements under another shape, with none computed."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import partial
+from typing import Any, Final
+
+import numpy as np
+import numpy.typing as npt
+
+from topos.runtimes.interpreter.context import BuildContext, Builder
+from topos.runtimes.interpreter.program import Kernel
+from topos.stablehlo.types import extents
+
+__all__ = ["BUILDERS", "broadcast", "padded", "padded_shape"]
+
+Array = npt.NDArray[Any]
+Shape = tuple[int, ...]
+
+
+def broadcast(source: Shape, axes: Shape, target: Shape) -> Kernel:
+    """Returns the kernel from `source` to `target`, axis i of the one being `axes[i]` of the other.
+
+    An extent of one is repeated, and so is the whole along the axes of `target` not named.
+    """
+    # The axes may come in any order; the operand's follow that of the result's.
+    order = tuple(sorted(range(len(axes)), key=lambda position: axes[position]))
+    placed = [1] * len(target)
+    for extent, axis in zip(source, axes, strict=True):
+        placed[axis] = extent
+    return partial(_broadcast, order, tuple(placed), target)
+
+
+def _broadcast(order: Shape, placed: Shape, target: Shape, array: Array) -> Array:
+    return np.broadcast_to(array.transpose(order).reshape(placed), target)
+
+
+def padded_shape(
+    shape: Sequence[int], low: Sequence[int], high: Sequence[int], interior: Sequence[int]
+) -> Shape:
+    """Returns the extents after a padding; one is negative where more is cut than there is."""
+    return tuple(
+        before + extent + max(extent - 1, 0) * between + after
+        for before, extent, between, after in zip(low, shape, interior, high, strict=True)
+    )
+
+
+def padded(
+    low: Sequence[int], interior: Sequence[int], target: Shape, array: Array, filler: Array
+) -> Array:
+    """Returns `array` spread by `interior` and moved by `low` in a `target` full of `filler`."""
+    parts = [
+        _window(before, extent, between + 1, wanted)
+        for before, extent, between, wanted in zip(low, array.shape, interior, target, strict=True)
+    ]
+    taken, placed = tuple(part[0] for part in parts), tuple(part[1] for part in parts)
+    result = np.empty(target, array.dtype)
+    result[...] = filler
+    result[placed] = array[taken]
+    return result
+
+
+def _window(low: int, extent: int, step: int, target: int) -> tuple[slice, slice]:
+    """Returns which elements of an axis survive, and where they stand in the padded one."""
+    first = max(0, -(low // step))
+    last = min(extent, (target - 1 - low) // step + 1)
+    if last <= first:
+        return slice(0, 0), slice(0, 0)
+    place = low + first * step
+    return slice(first, last), slice(place, place + (last - first - 1) * step + 1, step)
+
+
+def _reshape(context: BuildContext) -> Kernel:
+    return partial(_reshaped, extents(context.results[0]))
+
+
+def _reshaped(shape: Shape, array: Array) -> Array:
+    return array.reshape(shape)
+
+
+def _transpose(context: BuildContext) -> Kernel:
+    return partial(_transposed, context.integers("permutation"))
+
+
+def _transposed(axes: Shape, array: Array) -> Array:
+    return array.transpose(axes)
+
+
+def _broadcast_in_dim(context: BuildContext) -> Kernel:
+    (operand,), (result,) = context.operands, context.results
+    axes = context.integers("broadcast_dimensions")
+    return broadcast(extents(operand), axes, extents(result))
+
+
+def _reverse(context: BuildContext) -> Kernel:
+    axes = context.integers("dimensions")
+    rank = len(context.operands[0].shape)
+    return partial(
+        _part, tuple(slice(None, None, -1 if axis in axes else 1) for axis in range(rank))
+    )
+
+
+def _part(every: tuple[slice, ...], array: Array) -> Array:
+    return np.asarray(array[every])
+
+
+def _concatenate(context: BuildContext) -> Kernel:
+    return partial(_joined, context.integer("dimension"))
+
+
+def _joined(axis: int, *arrays: Array) -> Array:
+    return np.concatenate(arrays, axis=axis)
+
+
+def _slice(context: BuildContext) -> Kernel:
+    starts, limits = context.integers("start_indices"), context.integers("limit_indices")
+    strides = context.integers("strides", (1,) * len(starts))
+    return partial(_part, tuple(map(slice, starts, limits, strides)))
+
+
+def _pad(context: BuildContext) -> Kernel:
+    low = context.integers("edge_padding_low")
+    interior = context.integers("interior_padding", (0,) * len(low))
+    return partial(padded, low, interior, extents(context.results[0]))
+
+
+BUILDERS: Final[Mapping[str, Builder]] = {
+    "stablehlo.broadcast_in_dim": _broadcast_in_dim,
+    "stablehlo.concatenate": _concatenate,
+    "stablehlo.pad": _pad,
+    "stablehlo.reshape": _reshape,
+    "stablehlo.reverse": _reverse,
+    "stablehlo.slice": _slice,
+    "stablehlo.transpose": _transpose,
+}

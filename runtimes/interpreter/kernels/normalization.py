@@ -1,0 +1,162 @@
+"""Batch normalization: training, inference and gradient by the formulas of the specification."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, Final, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from topos.payload.kernels import arithmetic, maps, reduction
+from topos.payload.kernels.conversion import promoted
+from topos.runtimes.interpreter.context import BuildContext, Builder
+from topos.runtimes.interpreter.kernels.conversion import converted
+from topos.runtimes.interpreter.program import Kernel
+from topos.stablehlo.types import dtype_of, extents
+
+__all__ = ["BUILDERS"]
+
+Array = npt.NDArray[Any]
+Binary = Callable[[Array, Array], Array]
+
+
+def _sum(array: Array, axes: tuple[int, ...]) -> Array:
+    return np.asarray(np.sum(array, axis=axes))
+
+
+class _Arithmetic(NamedTuple):
+    """What the formulas are made of."""
+
+    add: Binary
+    subtract: Binary
+    multiply: Binary
+    divide: Binary
+    root: Callable[[Array], Array]
+    sum: Callable[[Array, tuple[int, ...]], Array]
+
+
+# Exact: every step is the oracle's, a sum its tree of halves, and rounds to the element.
+_EXACT: Final = _Arithmetic(
+    arithmetic.add,
+    arithmetic.subtract,
+    arithmetic.multiply,
+    arithmetic.divide,
+    maps.sqrt,
+    reduction.sum,
+)
+_FAST: Final = _Arithmetic(np.add, np.subtract, np.multiply, np.divide, np.sqrt, _sum)
+
+
+def _built(context: BuildContext) -> Kernel:
+    operand = context.operands[0]
+    dtype, shape = dtype_of(operand), extents(operand)
+    feature = context.integer("feature_index")
+    others = tuple(axis for axis in range(len(shape)) if axis != feature)
+    step = _EXACT if context.exact else _FAST
+    wide = dtype if context.exact else promoted(np.empty(0, dtype)).dtype
+    count = math.prod(shape[axis] for axis in others)
+    return _Normalization(
+        formula=_FORMULAS[context.name],
+        step=step,
+        others=others,
+        spread=tuple(extent if axis == feature else 1 for axis, extent in enumerate(shape)),
+        epsilon=np.asarray(context.attribute("epsilon"), np.float32).astype(wide),
+        count=np.asarray(float(count)).astype(wide),
+        compute=wide,
+        result=dtype,
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Normalization:
+    """A formula over an operand whose axes but the features' are `others`.
+
+    `spread` is the shape in which a value of each feature broadcasts to the operand's.
+    """
+
+    formula: Callable[..., tuple[Array, ...]]
+    step: _Arithmetic
+    others: tuple[int, ...]
+    spread: tuple[int, ...]
+    epsilon: Array
+    count: Array
+    compute: np.dtype[Any]
+    result: np.dtype[Any]
+
+    def __call__(self, *operands: Array) -> Any:
+        values = [value.astype(self.compute, copy=False) for value in operands]
+        results = tuple([converted(each, self.result) for each in self.formula(self, *values)])
+        return results if len(results) > 1 else results[0]
+
+    def wide(self, feature: Array) -> Array:
+        """Returns a value of each feature in a shape that broadcasts to the operand's."""
+        return feature.reshape(self.spread)
+
+    def sum(self, value: Array) -> Array:
+        """Returns the sum of each feature."""
+        return self.step.sum(value, self.others)
+
+    def variance(self, variance: Array) -> Array:
+        """Returns a variance kept above zero."""
+        return self.step.add(self.wide(variance), self.epsilon)
+
+
+def _inference(
+    form: _Normalization,
+    operand: Array,
+    scale: Array,
+    offset: Array,
+    mean: Array,
+    variance: Array,
+) -> tuple[Array, ...]:
+    step = form.step
+    centered = step.subtract(operand, form.wide(mean))
+    normalized = step.divide(centered, step.root(form.variance(variance)))
+    return (step.add(step.multiply(form.wide(scale), normalized), form.wide(offset)),)
+
+
+def _training(
+    form: _Normalization, operand: Array, scale: Array, offset: Array
+) -> tuple[Array, ...]:
+    step = form.step
+    mean = step.divide(form.sum(operand), form.count)
+    centered = step.subtract(operand, form.wide(mean))
+    variance = step.divide(form.sum(step.multiply(centered, centered)), form.count)
+    (output,) = _inference(form, operand, scale, offset, mean, variance)
+    return output, mean, variance
+
+
+def _gradient(
+    form: _Normalization,
+    operand: Array,
+    scale: Array,
+    mean: Array,
+    variance: Array,
+    cotangent: Array,
+) -> tuple[Array, ...]:
+    step = form.step
+    kept = form.variance(variance)
+    deviation = step.root(kept)
+    centered = step.subtract(operand, form.wide(mean))
+    total = form.sum(cotangent)
+    correlation = form.wide(form.sum(step.multiply(cotangent, centered)))
+    residual = step.subtract(step.multiply(cotangent, form.count), form.wide(total))
+    residual = step.subtract(residual, step.divide(step.multiply(correlation, centered), kept))
+    factor = step.divide(step.divide(form.wide(scale), deviation), form.count)
+    normalized = step.divide(centered, deviation)
+    return (
+        step.multiply(factor, residual),
+        form.sum(step.multiply(cotangent, normalized)),
+        total,
+    )
+
+
+_FORMULAS: Final[Mapping[str, Callable[..., tuple[Array, ...]]]] = {
+    "stablehlo.batch_norm_grad": _gradient,
+    "stablehlo.batch_norm_inference": _inference,
+    "stablehlo.batch_norm_training": _training,
+}
+BUILDERS: Final[Mapping[str, Builder]] = dict.fromkeys(_FORMULAS, _built)

@@ -1,0 +1,223 @@
+"""Reduction of windows by any body: the initial value, then a window's elements in their order."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+import numpy as np
+import numpy.typing as npt
+
+from topos.payload import without
+from topos.payload.kernels.canonical import canonical
+from topos.runtimes.interpreter.context import BuildContext, Builder
+from topos.runtimes.interpreter.kernels.bodies import ORDERLESS, Combiner, combiner
+from topos.runtimes.interpreter.kernels.conversion import converted
+from topos.runtimes.interpreter.kernels.folding import Fold, fold_of, folded, folded_together
+from topos.runtimes.interpreter.kernels.sliding import Sliding, demand_room
+from topos.runtimes.interpreter.program import Kernel
+from topos.stablehlo.types import dtype_of, extents
+
+__all__ = ["BUILDERS"]
+
+Array = npt.NDArray[Any]
+Axes = tuple[int, ...]
+
+_RUNNING: Final = ("stablehlo.add", "stablehlo.multiply")
+# So few windows are gone through one by one, each in a single call.
+_FEW: Final = 64
+# Up to here the elements of a window, one after another, are as fast as combinations of them.
+_SHORT: Final = 16
+# A running total of fewer lines than this spends its time on the calls of the body.
+_NARROW: Final = 256
+
+
+def _reduce_window(context: BuildContext) -> Kernel:
+    shape = extents(context.operands[0])
+    rank = len(shape)
+    ones = (1,) * rank
+    sliding = Sliding(
+        size=context.integers("window_dimensions"),
+        stride=context.integers("window_strides", ones),
+        padding=context.pairs("padding", rank),
+        base=context.integers("base_dilations", ones),
+        dilation=context.integers("window_dilations", ones),
+    )
+    demand_room(context, sliding, shape)
+    dtypes = tuple(dtype_of(result) for result in context.results)
+    counts = extents(context.results[0])
+    name, single = context.regions[0].only, len(dtypes) == 1
+    fold = fold_of(name, dtypes[0], context.exact) if single else None
+    if fold is not None:
+        return _Folded(fold, dtypes[0], sliding, counts)
+    if single and name in _RUNNING and dtypes[0] in (np.float32, np.float64):
+        return _Summed(ORDERLESS[name], dtypes[0], sliding, counts)
+    long = math.prod(sliding.size) > _SHORT
+    body = combiner(context.regions[0])
+    return _InOrder(body, dtypes, sliding, counts, anyhow=long and not context.exact)
+
+
+@dataclass(frozen=True, slots=True)
+class _Folded:
+    """Windows of one operand, combined in any order and last with the initial value."""
+
+    fold: Fold
+    dtype: np.dtype[Any]
+    sliding: Sliding
+    counts: Axes
+
+    def __call__(self, array: Array, start: Array) -> Array:
+        array, start = converted(array, self.dtype), converted(start, self.dtype)
+        if 0 in self.counts:
+            return np.empty(self.counts, self.dtype)
+        combine, enter, leave = self.fold
+        first = enter(start.reshape(1))[0]
+        axis = _running_axis(self.sliding, self.counts, array.shape)
+        if axis is not None and _keeps(combine, first):
+            cut = tuple(map(slice, self.counts))
+            total = combine.accumulate(enter(array[cut]), axis=axis, dtype=first.dtype)
+        else:
+            placed = self.sliding.placed(array, start)
+            total = folded(combine, enter(placed), self.sliding, self.counts)
+        return leave(np.asarray(combine(first, total)))
+
+
+@dataclass(frozen=True, slots=True)
+class _Summed:
+    """Windows of one operand of wide floats, added or multiplied one element after another."""
+
+    combine: np.ufunc
+    dtype: np.dtype[Any]
+    sliding: Sliding
+    counts: Axes
+
+    def __call__(self, array: Array, start: Array) -> Array:
+        array, start = converted(array, self.dtype), converted(start, self.dtype)
+        if 0 in self.counts:
+            return np.empty(self.counts, self.dtype)
+        axis = _running_axis(self.sliding, self.counts, array.shape)
+        if axis is not None and _keeps(self.combine, start):
+            return canonical(self._running(array, start, axis))
+        placed = self.sliding.placed(array, start)
+        if math.prod(self.counts) < _FEW:
+            return canonical(self._one_by_one(placed, start))
+        total = np.full(self.counts, start, self.dtype)
+        for offset in self.sliding.offsets():
+            self.combine(total, placed[self.sliding.at(offset, self.counts)], out=total)
+        return canonical(total)
+
+    def _running(self, array: Array, start: Array, axis: int) -> Array:
+        terms = array[tuple(map(slice, self.counts))].copy()
+        first = terms[(*(slice(None),) * axis, slice(1))]
+        self.combine(start, first, out=first)
+        return np.asarray(self.combine.accumulate(terms, axis=axis))
+
+    def _one_by_one(self, placed: Array, start: Array) -> Array:
+        """Returns the totals of few windows, each a long one."""
+        windows = self.sliding.windows(placed, self.counts, (False,) * len(self.counts))
+        total = np.empty(self.counts, self.dtype)
+        for place in np.ndindex(self.counts):
+            terms = np.concatenate([start.reshape(1), windows[place].ravel()])
+            total[place] = self.combine.accumulate(terms)[-1]
+        return total
+
+
+@dataclass(frozen=True, slots=True)
+class _InOrder:
+    """Windows of several operands, combined together by any body one element after another.
+
+    The standard wants an associative body, so Fast combines parts of long windows, `anyhow`.
+    """
+
+    combine: Combiner
+    dtypes: tuple[np.dtype[Any], ...]
+    sliding: Sliding
+    counts: Axes
+    anyhow: bool
+
+    def __call__(self, *values: Array) -> Any:
+        count = len(self.dtypes)
+        captures = values[2 * count :]
+        arrays, starts = (
+            [converted(value, dtype) for value, dtype in zip(part, self.dtypes, strict=True)]
+            for part in (values[:count], values[count : 2 * count])
+        )
+        if 0 in self.counts:
+            results: Any = tuple([np.empty(self.counts, dtype) for dtype in self.dtypes])
+        elif (axis := self._scanned_axis(arrays, starts, captures)) is not None:
+            results = self._scanned(arrays, starts, captures, axis)
+        else:
+            results = self._windowed(arrays, starts, captures)
+        return results if count > 1 else results[0]
+
+    def _windowed(
+        self, arrays: list[Array], starts: list[Array], captures: tuple[Array, ...]
+    ) -> tuple[Array, ...]:
+        pairs = list(zip(arrays, starts, strict=True))
+        placed = [self.sliding.placed(array, start) for array, start in pairs]
+        totals = tuple([np.broadcast_to(start, self.counts) for start in starts])
+        if self.anyhow:
+            parts = folded_together(
+                lambda left, right: self.combine(left, right, captures),
+                tuple(placed),
+                self.sliding,
+                self.counts,
+            )
+            return self.combine(totals, parts, captures)
+        for offset in self.sliding.offsets():
+            index = self.sliding.at(offset, self.counts)
+            totals = self.combine(totals, [array[index] for array in placed], captures)
+        return tuple([np.asarray(total) for total in totals])
+
+    def _scanned_axis(
+        self, arrays: list[Array], starts: list[Array], captures: tuple[Array, ...]
+    ) -> int | None:
+        """Returns the axis of running totals whose padding leaves the initial values alone."""
+        axis = _running_axis(self.sliding, self.counts, arrays[0].shape)
+        if axis is None or (self.anyhow and math.prod(without(self.counts, (axis,))) < _NARROW):
+            return None
+        twice = self.combine(starts, starts, captures)
+        pairs = zip(twice, starts, strict=True)
+        return axis if all(new.tobytes() == old.tobytes() for new, old in pairs) else None
+
+    def _scanned(
+        self, arrays: list[Array], starts: list[Array], captures: tuple[Array, ...], axis: int
+    ) -> tuple[Array, ...]:
+        results = tuple([np.empty(self.counts, dtype) for dtype in self.dtypes])
+        before: tuple[Any, ...] = (slice(None),) * axis
+        shape = without(self.counts, (axis,))
+        cut = tuple(map(slice, self.counts))
+        terms = [array[cut] for array in arrays]
+        totals = tuple([np.broadcast_to(start, shape) for start in starts])
+        for place in range(self.counts[axis]):
+            index: Any = (*before, place)
+            totals = self.combine(totals, [term[index] for term in terms], captures)
+            for result, total in zip(results, totals, strict=True):
+                result[index] = total
+        return results
+
+
+def _running_axis(sliding: Sliding, counts: Axes, shape: Axes) -> int | None:
+    """Returns the axis along which every window ends one element later, having begun before all.
+
+    Such windows make running totals; the other axes have windows of one element.
+    """
+    wide = [axis for axis, size in enumerate(sliding.size) if size > 1]
+    if len(wide) != 1:
+        return None
+    (axis,) = wide
+    lows = tuple(low for low, _ in sliding.padding)
+    wanted = tuple(size - 1 for size in sliding.size)
+    steps = {*sliding.stride, *sliding.base, sliding.dilation[axis]}
+    reaches = counts[axis] <= min(sliding.size[axis], shape[axis])
+    return axis if lows == wanted and steps == {1} and reaches else None
+
+
+def _keeps(combine: np.ufunc, start: Any) -> bool:
+    """Returns whether elements of the padding leave the initial value what it is."""
+    return bool(np.asarray(combine(start, start)).tobytes() == np.asarray(start).tobytes())
+
+
+BUILDERS: Final[Mapping[str, Builder]] = {"stablehlo.reduce_window": _reduce_window}

@@ -1,0 +1,176 @@
+"""Reduction along axes by any body: the fixed tree of halves, the initial value once at the end."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+import numpy as np
+import numpy.typing as npt
+
+from topos.payload.kernels import reduction
+from topos.payload.kernels.conversion import promoted, rounded
+from topos.payload.shape import without
+from topos.runtimes.interpreter.context import BuildContext, Builder
+from topos.runtimes.interpreter.kernels.bodies import ORDERLESS, Combiner, combiner
+from topos.runtimes.interpreter.kernels.conversion import converted
+from topos.runtimes.interpreter.kernels.extremes import Extreme, extreme_of
+from topos.runtimes.interpreter.program import Kernel
+from topos.stablehlo.types import dtype_of, extents, is_complex, is_float
+
+__all__ = ["BUILDERS"]
+
+Array = npt.NDArray[Any]
+Axes = tuple[int, ...]
+
+_EXTREMES: Final[Mapping[str, Kernel]] = {
+    "stablehlo.maximum": reduction.maximum,
+    "stablehlo.minimum": reduction.minimum,
+}
+# The oracle's own formats; the others have no reduction of their own.
+_ORACLE: Final = frozenset({"bf16", "f16", "f32", "f64"})
+_ARITHMETIC: Final = frozenset({"stablehlo.add", "stablehlo.multiply"})
+
+
+def _reduce(context: BuildContext) -> Kernel:
+    (body,) = context.regions
+    dtypes = tuple(dtype_of(result) for result in context.results)
+    axes = tuple(sorted(context.integers("dimensions")))
+    general = _Halving(combiner(body), dtypes, axes)
+    if any(
+        result.element != operand.element
+        for result, operand in zip(context.results, context.operands, strict=False)
+    ):
+        return general
+    extreme = extreme_of(context, axes)
+    if extreme is not None:
+        shape = extents(context.results[0])
+        return _Placed(extreme, general, tuple(np.indices(shape, sparse=True)))
+    return _direct(context, body.only, general) or general
+
+
+def _direct(context: BuildContext, name: str, general: _Halving) -> Kernel | None:
+    """Returns a kernel with the bits of `general` for a body of one well-known operation.
+
+    Out of the exact posture any order of rounding will do, and numpy's is the fastest.
+    """
+    element = context.operands[0].element
+    if is_complex(context.operands[0]):
+        return (
+            None if context.exact or name not in _ARITHMETIC else _ByUfunc(ORDERLESS[name], general)
+        )
+    if not context.exact or not is_float(context.operands[0]):
+        # Without rounding there is no order to keep.
+        return _ByUfunc(ORDERLESS[name], general) if name in ORDERLESS else None
+    if name in _EXTREMES and element in _ORACLE:
+        return _Extreme(_EXTREMES[name], general)
+    # The oracle keeps its float32 sum of 16-bit floats for one rounding, which a body that rounds
+    # at every step has not.
+    return _Sum(general) if name == "stablehlo.add" and element in ("f32", "f64") else None
+
+
+@dataclass(frozen=True, slots=True)
+class _Halving:
+    """Any body, over operands that are reduced together."""
+
+    combine: Combiner
+    dtypes: tuple[np.dtype[Any], ...]
+    axes: Axes
+
+    def __call__(self, *values: Array) -> Any:
+        count = len(self.dtypes)
+        captures = values[2 * count :]
+        arrays, starts = (
+            [converted(value, dtype) for value, dtype in zip(part, self.dtypes, strict=True)]
+            for part in (values[:count], values[count : 2 * count])
+        )
+        results = reduction.reduce_by_halves(
+            arrays, starts, self.axes, lambda left, right: self.combine(left, right, captures)
+        )
+        return results if count > 1 else results[0]
+
+    def started(self, start: Array, total: Array) -> Array:
+        """Returns `total`, of one operand, with the initial value on its left."""
+        starts = np.broadcast_to(start, total.shape)
+        return np.asarray(self.combine((starts,), (total,), ())[0])
+
+
+@dataclass(frozen=True, slots=True)
+class _ByUfunc:
+    """One operand, by numpy's own reduction; the small floats round once, at the end."""
+
+    ufunc: np.ufunc
+    general: _Halving
+
+    def __call__(self, array: Array, start: Array) -> Array:
+        axes = self.general.axes
+        if not all(array.shape[axis] for axis in axes):
+            return np.broadcast_to(start, without(array.shape, axes))
+        return self.general.started(start, _reduced(self.ufunc, array, axes))
+
+
+def _reduced(ufunc: np.ufunc, array: Array, axes: Axes) -> Array:
+    if array.dtype.kind != "V":
+        # Without a dtype numpy would sum narrow integers in wide ones.
+        wide = promoted(array)
+        return rounded(np.asarray(ufunc.reduce(wide, axis=axes, dtype=wide.dtype)), array.dtype)
+    # Of the types that come with ml_dtypes, integers wrap alike at any width.
+    wide = array.astype(np.int8 if "int" in array.dtype.name else np.float32)
+    total = ufunc.reduce(wide, axis=axes, dtype=wide.dtype)
+    return np.asarray(total).astype(array.dtype)
+
+
+@dataclass(frozen=True, slots=True)
+class _Extreme:
+    """One operand, by the oracle's maximum or minimum."""
+
+    whole: Kernel
+    general: _Halving
+
+    def __call__(self, array: Array, start: Array) -> Array:
+        return self.general.started(start, self.whole(array, self.general.axes))
+
+
+@dataclass(frozen=True, slots=True)
+class _Sum:
+    """One operand, by the oracle's sum, which starts at +0."""
+
+    general: _Halving
+
+    def __call__(self, array: Array, start: Array) -> Array:
+        zero = start == 0
+        if zero and np.signbit(start):
+            # From +0 a sum never comes to -0, from -0 it may.
+            result: Array = self.general(array, start)
+            return result
+        total = reduction.sum(array, self.general.axes)
+        return total if zero else self.general.started(start, total)
+
+
+@dataclass(frozen=True, slots=True)
+class _Placed:
+    """Values and their places, which ascend, by numpy's argmax or argmin.
+
+    `lanes` index what is left of the shape, one array an axis.
+    """
+
+    extreme: Extreme
+    general: _Halving
+    lanes: tuple[Array, ...]
+
+    def __call__(self, array: Array, places: Array, start: Array, first: Array) -> Any:
+        (axis,) = self.general.axes
+        found = self.extreme.places(array, axis)
+        index = (*self.lanes[:axis], found, *self.lanes[axis:])
+        values, at = array[index], places[index]
+        if array.dtype.kind == "f" and np.any((values != values) | (values == 0)):
+            # Of NaN, and of zeros of either sign, the body keeps which the tree's order says.
+            return self.general(array, places, start, first)
+        if self.extreme.beats(values, start):
+            return values, at
+        starts = [np.broadcast_to(begin, values.shape) for begin in (start, first)]
+        return self.general.combine(starts, (values, at), ())
+
+
+BUILDERS: Final[Mapping[str, Builder]] = {"stablehlo.reduce": _reduce}

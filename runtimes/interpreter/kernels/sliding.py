@@ -1,0 +1,130 @@
+"""Sliding windows: where they stand over the trailing axes of an array, dilated and padded."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from numpy.lib.stride_tricks import as_strided
+
+from topos.runtimes.interpreter.context import BuildContext
+from topos.stablehlo.types import MAXIMUM_SIZE
+
+__all__ = ["Sliding", "blocks", "demand_room"]
+
+Array = npt.NDArray[Any]
+Axes = tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Sliding:
+    """Windows of `size` elements along as many trailing axes, one each `stride`.
+
+    The array first gets `base` - 1 elements between its own and then `padding` on both ends,
+    where a negative padding removes elements. Elements of a window lie `dilation` apart.
+    """
+
+    size: Axes
+    stride: Axes
+    padding: tuple[tuple[int, int], ...]
+    base: Axes
+    dilation: Axes
+
+    def counts(self, shape: Axes) -> Axes:
+        """Returns how many windows there are along each axis of an array's trailing `shape`."""
+        counts = []
+        for axis, extent in enumerate(shape):
+            between = (extent - 1) * self.base[axis] + 1 if extent else 0
+            padded = between + sum(self.padding[axis])
+            span = (self.size[axis] - 1) * self.dilation[axis] + 1
+            fits = padded > 0 and span <= padded
+            counts.append((padded - span) // self.stride[axis] + 1 if fits else 0)
+        return tuple(counts)
+
+    def shape(self, shape: Axes) -> Axes:
+        """Returns the shape of an array of `shape` once dilated, and padded where that adds."""
+        first = len(shape) - len(self.size)
+        along = zip(shape[first:], self.base, self.padding, strict=True)
+        return shape[:first] + tuple(
+            max(low, 0) + ((extent - 1) * base + 1 if extent else 0) + max(high, 0)
+            for extent, base, (low, high) in along
+        )
+
+    def placed(self, array: Array, fill: npt.ArrayLike) -> Array:
+        """Returns `array`, or a copy of it dilated and padded with `fill`."""
+        if not any(map(any, self.padding)) and set(self.base) <= {1}:
+            return array
+        shape, inside = self.shape(array.shape), [slice(None)] * array.ndim
+        kept: list[Any] = [...]
+        first = array.ndim - len(self.size)
+        for axis, ((low, high), base) in enumerate(
+            zip(self.padding, self.base, strict=True), first
+        ):
+            inside[axis] = slice(max(low, 0), shape[axis] - max(high, 0), base)
+            kept.append(slice(max(-low, 0), max(shape[axis] - max(-high, 0), 0)))
+        result = np.full(shape, fill, array.dtype)
+        result[tuple(inside)] = array
+        return np.asarray(result[tuple(kept)])
+
+    def offsets(self) -> Iterator[Axes]:
+        """Yields the places within a window in row-major order."""
+        return np.ndindex(self.size)
+
+    def at(self, offset: Axes, counts: Axes) -> tuple[Any, ...]:
+        """Returns the index of what every window holds at `offset` of a placed array."""
+        return (
+            ...,
+            *(
+                slice(place * dilation, place * dilation + (count - 1) * stride + 1, stride)
+                for place, dilation, count, stride in zip(
+                    offset, self.dilation, counts, self.stride, strict=True
+                )
+            ),
+        )
+
+    def windows(self, placed: Array, counts: Axes, reversal: tuple[bool, ...]) -> Array:
+        """Returns [..., counts, size] of a placed array as a read-only view.
+
+        A window runs backward along the axes of `reversal`. There must be a window.
+        """
+        first = placed.ndim - len(self.size)
+        strides = placed.strides[first:]
+        steps = [stride * each for stride, each in zip(strides, self.stride, strict=True)]
+        inner = [stride * each for stride, each in zip(strides, self.dilation, strict=True)]
+        backward: Any = (..., *(slice(None, None, -1 if back else 1) for back in reversal))
+        view = as_strided(
+            placed,
+            (*placed.shape[:first], *counts, *self.size),
+            (*placed.strides[:first], *steps, *inner),
+            writeable=False,
+        )
+        return np.asarray(view[backward])
+
+
+def demand_room(context: BuildContext, sliding: Sliding, shape: Axes) -> None:
+    """Refuses an operand of `shape` that no machine holds once it is placed for `sliding`."""
+    placed = sliding.shape(shape)
+    if math.prod(extent for extent in placed if extent) > MAXIMUM_SIZE:
+        context.unsupported(f"of an operand dilated and padded to {list(placed)} is not supported")
+
+
+def blocks(shape: Axes, limit: int) -> Iterator[tuple[slice, ...]]:
+    """Yields slices that divide an array of `shape` in order, each of at most `limit` elements."""
+    rest = 1
+    split = len(shape)
+    while split and rest * shape[split - 1] <= limit:
+        split -= 1
+        rest *= shape[split]
+    whole = (slice(None),) * (len(shape) - split)
+    if split == 0:
+        yield whole
+        return
+    step = max(1, limit // rest)
+    for outer in np.ndindex(shape[: split - 1]):
+        ones = tuple(slice(place, place + 1) for place in outer)
+        for start in range(0, shape[split - 1], step):
+            yield (*ones, slice(start, start + step), *whole)

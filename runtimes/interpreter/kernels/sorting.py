@@ -1,0 +1,105 @@
+"""Sort: operands rearranged together along one axis, by any comparator."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+import numpy as np
+import numpy.typing as npt
+
+from topos.runtimes.interpreter.context import BuildContext, Builder
+from topos.runtimes.interpreter.kernels.bodies import Pointwise, pointwise
+from topos.runtimes.interpreter.kernels.merging import merged_order
+from topos.runtimes.interpreter.kernels.orders import Key, order_of, stable_order
+from topos.runtimes.interpreter.program import Kernel
+from topos.stablehlo.types import dtype_of
+
+__all__ = ["BUILDERS"]
+
+Array = npt.NDArray[Any]
+
+
+def _sort(context: BuildContext) -> Kernel:
+    count, rank = len(context.operands), len(context.operands[0].shape)
+    axis = context.integer("dimension", -1)
+    axis += rank if axis < 0 else 0
+    if not rank:
+        return _unchanged
+    (body,) = context.regions
+    keys = order_of(body, count)
+    integers = dtype_of(context.operands[0]).kind in "iu"
+    # Integers that compare as equal are equal, so that their order shows nowhere.
+    if count == len(keys) == 1 and keys[0].slot == 0 and integers:
+        return _Integers(axis, keys[0].descending)
+    if keys:
+        return _ByKeys(axis, count, keys)
+    return _ByComparator(axis, count, pointwise(body))
+
+
+def _unchanged(*values: Array) -> Any:
+    return values[0] if len(values) == 1 else values
+
+
+@dataclass(frozen=True, slots=True)
+class _Integers:
+    """One operand of integers, by its own values."""
+
+    axis: int
+    descending: bool
+
+    def __call__(self, array: Array, *captures: Array) -> Array:
+        ascending = np.sort(array, axis=self.axis)
+        return np.flip(ascending, self.axis) if self.descending else ascending
+
+
+@dataclass(frozen=True, slots=True)
+class _ByKeys:
+    """Operands whose order is that of keys computed from them."""
+
+    axis: int
+    count: int
+    keys: tuple[Key, ...]
+
+    def __call__(self, *values: Array) -> Any:
+        arrays, captures = values[: self.count], values[self.count :]
+        ranks = [rank for key in self.keys for rank in key.ranks(arrays, captures)]
+        return _rearranged(arrays, stable_order(ranks, self.axis), self.axis)
+
+
+@dataclass(frozen=True, slots=True)
+class _ByComparator:
+    """Operands whose order only the comparator tells."""
+
+    axis: int
+    count: int
+    compare: Pointwise
+
+    def __call__(self, *values: Array) -> Any:
+        arrays, captures = values[: self.count], values[self.count :]
+        last = [np.moveaxis(array, self.axis, -1) for array in arrays]
+        shape = last[0].shape
+        lanes = [array.reshape(-1, shape[-1]) if array.size else array for array in last]
+        if not arrays[0].size:
+            return _unchanged(*arrays)
+
+        def before(first: Array, second: Array) -> Array:
+            pairs = [
+                np.take_along_axis(lane, places, axis=1)
+                for lane in lanes
+                for places in (first, second)
+            ]
+            return self.compare(pairs, captures)[0]
+
+        order = merged_order(before, len(lanes[0]), shape[-1]).reshape(shape)
+        return _rearranged(arrays, np.moveaxis(order, -1, self.axis), self.axis)
+
+
+def _rearranged(arrays: Sequence[Array], order: Array, axis: int) -> Any:
+    if order.ndim == 1:
+        return _unchanged(*[array[order] for array in arrays])
+    return _unchanged(*[np.take_along_axis(array, order, axis) for array in arrays])
+
+
+BUILDERS: Final[Mapping[str, Builder]] = {"stablehlo.sort": _sort}

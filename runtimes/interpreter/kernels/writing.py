@@ -1,0 +1,186 @@
+"""Writing: how a scatter's body combines updates into rows, several of which may hit one row."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+import numpy as np
+import numpy.typing as npt
+
+from topos.payload.kernels.canonical import LAYOUTS
+from topos.runtimes.interpreter.context import BuildContext
+from topos.runtimes.interpreter.kernels.bodies import ORDERLESS, Combiner, combiner
+from topos.runtimes.interpreter.kernels.orders import ranked, unranked
+from topos.runtimes.interpreter.kernels.origins import origins
+from topos.runtimes.interpreter.program import Program
+from topos.stablehlo.types import dtype_of, is_complex, is_float
+
+__all__ = ["Writer", "writer"]
+
+Array = npt.NDArray[Any]
+# Takes rows [targets, ...] to write to, the target of each update, updates [n, ...] in the order in
+# which they count, and what the body captures.
+Writer = Callable[[Sequence[Array], Array, Sequence[Array], Sequence[Array]], None]
+
+# Those that numpy has for complex numbers, and that round alike there and in the oracle, unlike the
+# extremes, to which numpy's zeros of either sign are equal.
+_ARITHMETIC: Final = frozenset({"stablehlo.add", "stablehlo.multiply"})
+_EXTREMES: Final = frozenset({"stablehlo.maximum", "stablehlo.minimum"})
+# A turn costs as much as this many rows do that numpy takes over element by element.
+_ROWS_A_TURN: Final = 32
+
+
+def writer(context: BuildContext, body: Program) -> Writer:
+    """Returns how `body` writes: by the last update alone, by a ufunc, or turn by turn."""
+    count = len(context.results)
+    reads = origins(body, body.outputs)
+    if reads.isdisjoint(range(count)):
+        return _Last(combiner(body))
+    turns = _Turns(combiner(body))
+    if count > 1:
+        return turns
+    if context.exact and body.only in _EXTREMES and dtype_of(context.results[0]) in LAYOUTS:
+        return _ByRanks(body.only == "stablehlo.maximum", turns)
+    if not _is_known(context, body.only):
+        return turns
+    return _ByUfunc(ORDERLESS[body.only], context.exact, turns)
+
+
+def _is_known(context: BuildContext, name: str) -> bool:
+    """Returns whether numpy's ufunc for `name` has the bits of the body's own kernel."""
+    result = context.results[0]
+    if is_complex(result):
+        return not context.exact and name in _ARITHMETIC
+    if not context.exact or not is_float(result):
+        return name in ORDERLESS
+    return name in _ARITHMETIC and dtype_of(result) in LAYOUTS
+
+
+@dataclass(frozen=True, slots=True)
+class _Last:
+    """A body that does not look at what is there: the last update of a row is what remains."""
+
+    combine: Combiner
+
+    def __call__(
+        self,
+        rows: Sequence[Array],
+        targets: Array,
+        updates: Sequence[Array],
+        captures: Sequence[Array],
+    ) -> None:
+        for row, update in zip(rows, self.combine(updates, updates, captures), strict=True):
+            # numpy assigns in the order of the indices.
+            row[targets] = update
+
+
+@dataclass(frozen=True, slots=True)
+class _ByUfunc:
+    """One well-known operation, which numpy takes over one update after the other."""
+
+    ufunc: np.ufunc
+    exact: bool
+    turns: _Turns
+
+    def __call__(
+        self,
+        rows: Sequence[Array],
+        targets: Array,
+        updates: Sequence[Array],
+        captures: Sequence[Array],
+    ) -> None:
+        (row,), (update,) = rows, updates
+        if row.ndim > 1 and _seldom_repeats(targets):
+            self.turns(rows, targets, updates, captures)
+            return
+        # This takes the updates one after the other, rounding after each.
+        self.ufunc.at(row, targets, update)
+        if self.exact and row.dtype in LAYOUTS:
+            _canonicalize(row, targets)
+
+
+@dataclass(frozen=True, slots=True)
+class _ByRanks:
+    """The oracle's maximum or minimum, as one of integers.
+
+    NaN wins over every number, and -0 lies below +0.
+    """
+
+    greatest: bool
+    turns: _Turns
+
+    def __call__(
+        self,
+        rows: Sequence[Array],
+        targets: Array,
+        updates: Sequence[Array],
+        captures: Sequence[Array],
+    ) -> None:
+        (row,), (update,) = rows, updates
+        if row.ndim > 1 and _seldom_repeats(targets):
+            self.turns(rows, targets, updates, captures)
+            return
+        ranks = self._ranks(row)
+        (np.maximum if self.greatest else np.minimum).at(ranks, targets, self._ranks(update))
+        row[targets] = unranked(ranks[targets], row.dtype)
+        _canonicalize(row, targets)
+
+    def _ranks(self, array: Array) -> Array:
+        ranks = ranked(array, total=True, descending=False)
+        limits = np.iinfo(ranks.dtype)
+        return np.where(np.isnan(array), limits.max if self.greatest else limits.min, ranks)
+
+
+def _seldom_repeats(targets: Array) -> bool:
+    """Returns whether rows are written in so few turns that these beat numpy's single elements."""
+    return len(targets) > 0 and int(np.bincount(targets).max()) * _ROWS_A_TURN <= len(targets)
+
+
+def _canonicalize(row: Array, targets: Array) -> None:
+    """Makes every NaN at `targets` the canonical one; what was not written keeps its bits."""
+    layout = LAYOUTS[row.dtype]
+    written = row[targets]
+    broken = np.isnan(written)
+    if broken.any():
+        written.view(layout.unsigned)[broken] = layout.quiet
+        row[targets] = written
+
+
+@dataclass(frozen=True, slots=True)
+class _Turns:
+    """Any body, in turns of which each writes a row at most once."""
+
+    combine: Combiner
+
+    def __call__(
+        self,
+        rows: Sequence[Array],
+        targets: Array,
+        updates: Sequence[Array],
+        captures: Sequence[Array],
+    ) -> None:
+        for places, chosen in _turns(targets):
+            combined = self.combine(
+                [row[places] for row in rows], [update[chosen] for update in updates], captures
+            )
+            for row, result in zip(rows, combined, strict=True):
+                row[places] = result
+
+
+def _turns(targets: Array) -> Iterator[tuple[Array, Array]]:
+    """Yields the targets of each turn and the updates that they take, in the updates' order."""
+    if not len(targets):
+        return
+    # A stable sort keeps the order of the updates of one target, and they lie side by side.
+    order = np.argsort(targets, kind="stable")
+    places, first, counts = np.unique(targets[order], return_index=True, return_counts=True)
+    # With the targets of most updates in front, those of each turn are the leading ones.
+    most = np.argsort(-counts, kind="stable")
+    places, first, counts = places[most], first[most], counts[most]
+    left = len(places)
+    for turn in range(int(counts[0])):
+        while counts[left - 1] <= turn:
+            left -= 1
+        yield places[:left], order[first[:left] + turn]

@@ -1,0 +1,71 @@
+"""The program: a function or a region as a flat list of kernels over numbered slots."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy.typing as npt
+
+from topos.stablehlo.ir import Operation, Type
+
+__all__ = ["Kernel", "Program", "Step"]
+
+Array = npt.NDArray[Any]
+
+# A kernel takes one array an operand. It returns one array, or a sequence of arrays where the
+# operation has other than one result.
+Kernel = Callable[..., Any]
+
+
+class Step(NamedTuple):
+    """One operation: its kernel, how the operands are read, and what it does to the slots.
+
+    `read` takes the list of slots and returns the operands; a C function, since a Python one would
+    cost as much as a kernel over scalars. `output` is the slot written, or a slice of slots where
+    the operation has other than one result; `dead` are the slots that nothing reads again.
+    """
+
+    kernel: Kernel
+    read: Callable[[list[Any]], Sequence[Any]]
+    output: int | slice
+    dead: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Program:
+    """Steps in order; arguments fill the first slots, constants the next ones.
+
+    `operations` and `inputs` hold for each step its operation and the slots that it reads.
+    `elementwise` tells of a program over scalars that computes the same, element by element,
+    when its arguments are arrays of one shape. `only` is the name of its operation where it is
+    a single one that takes the program's arguments in their order, or in any order that gives the
+    same result.
+    """
+
+    arguments: tuple[Type, ...]
+    results: tuple[Type, ...]
+    rest: tuple[Array | None, ...]
+    steps: tuple[Step, ...]
+    operations: tuple[Operation, ...]
+    inputs: tuple[tuple[int, ...], ...]
+    outputs: tuple[int, ...]
+    elementwise: bool
+    only: str
+
+    def run(self, *arguments: Array) -> list[Array]:
+        """Returns one array a result; it may be an argument, a constant or a view of either."""
+        return self.consume([*arguments])
+
+    def consume(self, values: list[Any]) -> list[Array]:
+        """Returns what `run` does for the arguments in `values`, which it empties.
+
+        An argument that nothing else refers to is freed after its last use.
+        """
+        values.extend(self.rest)
+        for kernel, read, output, dead in self.steps:
+            values[output] = kernel(*read(values))
+            for slot in dead:
+                values[slot] = None
+        return [values[slot] for slot in self.outputs]

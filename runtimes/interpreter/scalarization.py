@@ -1,0 +1,99 @@
+"""Units: the tensors of one element that a body over scalars goes through, read as scalars."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any, Final
+
+import numpy.typing as npt
+
+from topos.runtimes.interpreter.kernels import ELEMENTWISE
+from topos.runtimes.interpreter.pointwise import LAYOUTS
+from topos.stablehlo.dense import decoded
+from topos.stablehlo.ir import Block, Dense, Operation, Parameter, Tensor, Type
+
+__all__ = ["over_scalars"]
+
+Array = npt.NDArray[Any]
+Known = tuple[tuple[Parameter, Array], ...]
+
+# Its attribute tells an axis, of which a scalar has none.
+_POINTWISE: Final = ELEMENTWISE - {"stablehlo.iota"}
+
+
+def over_scalars(
+    block: Block, captures: tuple[Parameter, ...], known: Known
+) -> tuple[Block, Known]:
+    """Returns a block whose values are all scalars, where it computes on single elements alone.
+
+    So it is where it takes and returns scalars and its operations are elementwise or only lay out
+    tensors of one element, such as `tensor<1x1xf32>`; it then computes the same from scalars, and
+    what lays out nothing is left out. Any other block is returned as it is. The constants `known`
+    outside go with it.
+    """
+    *operations, end = block.operations
+    given = [parameter.type for parameter in (*block.arguments, *captures)]
+    if not all(map(_is_scalar, given)) or not all(map(_is_single, operations)):
+        return block, known
+    made = {parameter.name: parameter.type for parameter, _ in known}
+    for operation in operations:
+        made.update(zip(operation.results, operation.result_types, strict=True))
+    returned = [made[name] for name in end.operands if name in made]
+    if not all(map(_is_unit, made.values())) or not all(map(_is_scalar, returned)):
+        return block, known
+    if all(map(_is_scalar, made.values())):
+        return block, known
+    constants = [
+        (parameter._replace(type=_scalar(parameter.type)), array.reshape(()))
+        for parameter, array in known
+    ]
+    return block._replace(operations=_rewritten(operations, end)), tuple(constants)
+
+
+def _rewritten(operations: Iterable[Operation], end: Operation) -> tuple[Operation, ...]:
+    names: dict[str, str] = {}
+    kept: list[Operation] = []
+    for operation in operations:
+        operands = tuple([names.get(name, name) for name in operation.operands])
+        if operation.name in LAYOUTS:
+            names[operation.results[0]] = operands[0]
+        else:
+            kept.append(_of_scalars(operation, operands))
+    returned = tuple([names.get(name, name) for name in end.operands])
+    return (*kept, end._replace(operands=returned))
+
+
+def _of_scalars(operation: Operation, operands: tuple[str, ...]) -> Operation:
+    attributes = dict(operation.attributes)
+    value = attributes.get("value")
+    if isinstance(value, Dense):
+        array = decoded(value).reshape(())
+        type = _scalar(value.type)
+        attributes["value"] = Dense(value.body, type, value.line, value.column, array)
+    return operation._replace(
+        operands=operands,
+        attributes=attributes,
+        operand_types=None,
+        result_types=tuple(map(_scalar, operation.result_types)),
+    )
+
+
+def _is_single(operation: Operation) -> bool:
+    """Returns whether an operation makes single elements of single elements."""
+    return (
+        (operation.name in _POINTWISE or operation.name in LAYOUTS)
+        and not operation.regions
+        and all(map(_is_unit, operation.result_types))
+    )
+
+
+def _is_unit(type: Type) -> bool:
+    return isinstance(type, Tensor) and all(extent == 1 for extent in type.shape)
+
+
+def _is_scalar(type: Type) -> bool:
+    return isinstance(type, Tensor) and not type.shape
+
+
+def _scalar(type: Type) -> Type:
+    return type._replace(shape=()) if isinstance(type, Tensor) else type

@@ -1,0 +1,273 @@
+"""Inverse circular and hyperbolic functions of complex numbers, on their principal branches.
+
+Each takes and returns complex128 arrays; both parts are rounded once from wide numbers. On a
+branch cut the sign of a zero tells the side. Where a part is infinite or NaN the results are those
+of C99, Annex G. Sources: Hull, Fairgrieve and Tang, Implementing the complex arcsine and arccosine
+functions using exception handling, ACM TOMS 23 (1997); Kahan, Branch cuts for complex elementary
+functions (1987).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Final, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from topos.runtimes.interpreter.special import complex_limits
+from topos.runtimes.interpreter.special.circular import arctangent, cofactor
+from topos.runtimes.interpreter.special.constants import LN_TWO, PI
+from topos.runtimes.interpreter.special.wide import Wide, constant, log1p, logarithm, root, where
+
+__all__ = ["acos", "acosh", "asin", "asinh", "atan", "atanh", "extended", "joined", "kernel"]
+
+Array = npt.NDArray[Any]
+
+# Squares of numbers between the two, and products of squares, stay in the normal range.
+_SMALL: Final = 2.0**-300
+_HUGE: Final = 2.0**300
+_LIFT: Final = 2.0**200
+_PI: Final = constant(PI)
+_LN_TWO: Final = constant(LN_TWO)
+
+
+class _Parts(NamedTuple):
+    """What the four inverses are made of, for z = x + iy in the first quadrant.
+
+    asin z = sine + i growth and acos z = cosine - i growth, both angles being those of the point
+    (run, x) or (x, run).
+    """
+
+    sine: Wide
+    cosine: Wide
+    growth: Wide
+    run: Wide
+
+
+def joined(real: Array, imaginary: Array) -> Array:
+    """Returns the complex numbers of two arrays of parts."""
+    result = np.empty(real.shape, np.complex128)
+    result.real, result.imag = real, imaginary
+    return result
+
+
+def asin(values: Array) -> Array:
+    """Returns the inverse of sin; cut along the real axis outside of [-1, 1]."""
+
+    def finite(x: Array, y: Array) -> Array:
+        parts = _parts(np.abs(x), np.abs(y))
+        return joined(np.copysign(parts.sine.value(), x), np.copysign(parts.growth.value(), y))
+
+    return extended(finite, _endless_asin, values)
+
+
+def acos(values: Array) -> Array:
+    """Returns the inverse of cos; cut as asin."""
+
+    def finite(x: Array, y: Array) -> Array:
+        angle, growth = _cosine_angle(x, y)
+        return joined(angle, -np.copysign(growth, y))
+
+    return extended(finite, complex_limits.acos, values)
+
+
+def acosh(values: Array) -> Array:
+    """Returns the inverse of cosh, its real part never negative; cut along the reals below 1."""
+
+    def finite(x: Array, y: Array) -> Array:
+        angle, growth = _cosine_angle(x, y)
+        return joined(growth, np.copysign(angle, y))
+
+    return extended(finite, _endless_acosh, values)
+
+
+def asinh(values: Array) -> Array:
+    """Returns the inverse of sinh, -i asin(iz); cut along the imaginary axis beyond i and -i."""
+
+    def finite(x: Array, y: Array) -> Array:
+        parts = _parts(np.abs(y), np.abs(x))
+        return joined(np.copysign(parts.growth.value(), x), np.copysign(parts.sine.value(), y))
+
+    return extended(finite, complex_limits.asinh, values)
+
+
+def atanh(values: Array) -> Array:
+    """Returns the inverse of tanh; cut along the real axis outside of [-1, 1]."""
+
+    def finite(x: Array, y: Array) -> Array:
+        real, imaginary = _quotient_parts(np.abs(x), np.abs(y))
+        return joined(np.copysign(real, x), np.copysign(imaginary, y))
+
+    return extended(finite, complex_limits.atanh, values)
+
+
+def atan(values: Array) -> Array:
+    """Returns the inverse of tan, -i atanh(iz); cut along the imaginary axis beyond i and -i."""
+
+    def finite(x: Array, y: Array) -> Array:
+        imaginary, real = _quotient_parts(np.abs(y), np.abs(x))
+        return joined(np.copysign(real, x), np.copysign(imaginary, y))
+
+    return extended(finite, _endless_atan, values)
+
+
+def kernel(values: Array) -> Array:
+    """Returns w with asin z = atan2(Re z, Re w) + i Im w for z in the first quadrant.
+
+    It is what CHLO makes the other inverses of; it is the same in every quadrant.
+    """
+
+    def finite(x: Array, y: Array) -> Array:
+        parts = _parts(np.abs(x), np.abs(y))
+        return joined(parts.run.value(), parts.growth.value())
+
+    def special(x: Array, y: Array) -> tuple[Array, Array]:
+        return np.abs(y), np.abs(_endless_asin(x, y)[1])
+
+    return extended(finite, special, values)
+
+
+def _endless_asin(x: Array, y: Array) -> tuple[Array, Array]:
+    growth, angle = complex_limits.asinh(y, x)
+    return angle, growth
+
+
+def _endless_acosh(x: Array, y: Array) -> tuple[Array, Array]:
+    angle, growth = complex_limits.acos(x, y)
+    return np.abs(growth), np.where(np.isnan(y), angle, np.copysign(angle, y))
+
+
+def _endless_atan(x: Array, y: Array) -> tuple[Array, Array]:
+    return complex_limits.atanh(y, x)[::-1]
+
+
+def extended(
+    finite: Callable[[Array, Array], Array],
+    special: Callable[[Array, Array], tuple[Array, Array]],
+    values: Array,
+) -> Array:
+    """Returns `finite` of the parts where both are finite, the parts of `special` elsewhere."""
+    mask = np.isfinite(values)
+    result = np.empty_like(values)
+    result[mask] = finite(values.real[mask], values.imag[mask])
+    result[~mask] = joined(*special(values.real[~mask], values.imag[~mask]))
+    return result
+
+
+def _cosine_angle(x: Array, y: Array) -> tuple[Array, Array]:
+    parts = _parts(np.abs(x), np.abs(y))
+    turned = np.signbit(x)
+    angle = np.where(turned, (_PI - parts.cosine).value(), parts.cosine.value())
+    return angle, parts.growth.value()
+
+
+def _parts(x: Array, y: Array) -> _Parts:
+    huge = np.maximum(x, y) >= _HUGE
+    flat = ~huge & (y < _SMALL)
+    inside = ~huge & ~flat
+    result = _Parts(*(Wide(np.zeros_like(x), np.zeros_like(x)) for _ in range(4)))
+    for lanes, function in ((inside, _central), (flat, _on_axis), (huge, _distant)):
+        if not lanes.any():
+            continue
+        for target, part in zip(result, function(x[lanes], y[lanes]), strict=True):
+            target.put(lanes, part)
+    return result
+
+
+def _central(x: Array, y: Array) -> _Parts:
+    """Hull's formulas: r and s are the distances from -1 and 1, a their mean.
+
+    Of a - 1 and a - x one is y**2 (1/(r + x + 1) + 1/(s + |x - 1|)) / 2 and the other
+    (y**2 / (r + x + 1) + s + |x - 1|) / 2, which way round depends on the side of 1.
+    """
+    below = x < 1.0
+    side, other = Wide(x) + 1.0, abs(Wide(x) - 1.0)
+    height = Wide(y)
+    square = height * height
+    left, right = root(side * side + square), root(other * other + square)
+    mean = (left + right).scaled(0.5)
+    inverse = 1.0 / (left + side)
+    steep = (inverse + 1.0 / (right + other)).scaled(0.5)
+    wide = (square * inverse + right + other).scaled(0.5)
+    near, far = np.where(below, 1.0, x), np.where(below, x, 1.0)
+    # Of the roots of (a - 1)(a + 1) and (a - x)(a + x) one has the factor y.
+    short, long = height * root(steep * (mean + near)), root(wide * (mean + far))
+    over = where(below, square * steep, wide)
+    growth = log1p(over + where(below, short, long))
+    run = where(below, long, short)
+    return _Parts(arctangent(Wide(x), run), arctangent(run, Wide(x)), growth, run)
+
+
+def _on_axis(x: Array, y: Array) -> _Parts:
+    """The same where y**2 is nothing: asin x + i y / sqrt(1 - x**2), or pi/2 + i acosh x."""
+    lifted = Wide(y * _LIFT)
+    below, above = x < 1.0, x > 1.0
+    over = Wide(np.where(above, x, 2.0)) - 1.0
+    beyond = root(over * (over + 2.0))
+    within = cofactor(np.where(below, x, 0.0))
+    slope = lifted / where(below, within, beyond)
+    edge = root(lifted).scaled(_LIFT**-0.5)
+    rise = where(below, slope.scaled(1.0 / _LIFT), edge)
+    growth = where(above, log1p(over + beyond), rise)
+    sheer = (slope * np.where(above, x, 1.0)).scaled(1.0 / _LIFT)
+    run = where(below, within, where(above, sheer, edge))
+    return _Parts(arctangent(Wide(x), run), arctangent(run, Wide(x)), growth, run)
+
+
+def _distant(x: Array, y: Array) -> _Parts:
+    """The same where |z|**2 + 1 is |z|**2: the angles of z, and ln 2|z|."""
+    larger, ratio = _ratio(x, y)
+    growth = logarithm(larger) + _LN_TWO + log1p(ratio * ratio).scaled(0.5)
+    return _Parts(arctangent(Wide(x), Wide(y)), arctangent(Wide(y), Wide(x)), growth, Wide(y))
+
+
+def _ratio(x: Array, y: Array) -> tuple[Wide, Wide]:
+    """Returns the larger part and the quotient of the smaller one by it; the scale cancels."""
+    larger = np.maximum(x, y)
+    quotient = Wide(np.minimum(x, y) / _LIFT) / Wide(larger / _LIFT)
+    return Wide(larger), quotient
+
+
+def _quotient_parts(x: Array, y: Array) -> tuple[Array, Array]:
+    """Returns the parts of atanh z in the first quadrant.
+
+    They are ln(1 + 4x / ((1 - x)**2 + y**2)) / 4 and the angle of (1 - x)(1 + x) - y**2 and 2y,
+    halved.
+    """
+    huge = np.maximum(x, y) >= _HUGE
+    pole = (x == 1.0) & (y < _SMALL)
+    real, imaginary = np.empty_like(x), np.empty_like(x)
+    for lanes, function in ((~huge & ~pole, _inner), (pole, _beside_pole), (huge, _outer)):
+        if lanes.any():
+            real[lanes], imaginary[lanes] = function(x[lanes], y[lanes])
+    return real, imaginary
+
+
+def _inner(x: Array, y: Array) -> tuple[Array, Array]:
+    side, other, square = Wide(x) + 1.0, 1.0 - Wide(x), Wide(y) * Wide(y)
+    distance = other * other + square
+    thin = x < _SMALL
+    real = log1p(Wide(np.where(thin, 0.5, 4.0 * x)) / distance).scaled(0.25).value()
+    line = (Wide(np.where(thin, x, 0.0) * _LIFT) / distance).value() / _LIFT
+    run = side * other - square
+    behind = run.head < 0.0
+    angle = arctangent(Wide(2.0 * y), abs(run))
+    angle = where(behind, _PI - angle, angle).scaled(0.5)
+    return np.where(thin, line, real), angle.value()
+
+
+def _beside_pole(x: Array, y: Array) -> tuple[Array, Array]:
+    """At 1 + iy the parts are ln(2 / y) / 2 and pi/4; at 1 itself infinity and 0."""
+    some = y > 0.0
+    real = (_LN_TWO - logarithm(Wide(np.where(some, y, 1.0)))).scaled(0.5).value()
+    return np.where(some, real, np.inf), np.where(some, _PI.scaled(0.25).value(), 0.0)
+
+
+def _outer(x: Array, y: Array) -> tuple[Array, Array]:
+    """Far out they are x / |z|**2 and pi/2."""
+    larger, ratio = _ratio(x, y)
+    share = where(x >= y, Wide(np.ones_like(x)), ratio)
+    lowered = larger.scaled(1.0 / _LIFT)
+    real = (share / (ratio * ratio + 1.0) / lowered).value() / _LIFT
+    return real, np.full_like(x, _PI.scaled(0.5).value())

@@ -1,0 +1,75 @@
+"""The calls of a module: which functions each one names, and how deep they call one another."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any, Final
+
+from topos.errors import UnsupportedError
+from topos.stablehlo.ir import Function, Operation, Region, Symbol
+
+__all__ = ["called_first", "depth_of"]
+
+# A call takes two of the thousand calls in one another that Python allows, a region up to three.
+_DEEPEST: Final = 256
+
+
+def called_first(functions: Mapping[str, Function], starts: Iterable[str]) -> list[str]:
+    """Returns the names of the functions that `starts` reach, each after those that it calls.
+
+    Of functions that call one another in a circle, the one that is reached first stands last.
+    """
+    order: list[str] = []
+    seen: set[str] = set()
+    for name in starts:
+        if name in seen:
+            continue
+        seen.add(name)
+        path = [(name, _named(functions[name], functions))]
+        while path:
+            inner = next((each for each in path[-1][1] if each not in seen), None)
+            if inner is None:
+                order.append(path.pop()[0])
+            else:
+                seen.add(inner)
+                path.append((inner, _named(functions[inner], functions)))
+    return order
+
+
+def depth_of(function: Function, depths: Mapping[str, int]) -> int:
+    """Returns how many calls and regions of a function's run stand in one another at most.
+
+    `depths` has those of the functions that it calls. Raises `UnsupportedError` at an operation
+    where they are too many to be run.
+    """
+    deepest = 0
+    for operation, level in _operations(function):
+        inner = max([depths.get(each, 0) for each in _symbols(operation)], default=0)
+        deepest = max(deepest, level + inner + 1)
+        if deepest > _DEEPEST:
+            reason = f"calls nested this deep, more than {_DEEPEST} in one another"
+            place = (operation.line, operation.column)
+            raise UnsupportedError(f"{operation.name} leads to {reason}", *place)
+    return deepest
+
+
+def _named(function: Function, functions: Mapping[str, Function]) -> Iterator[str]:
+    for operation, _ in _operations(function):
+        yield from (name for name in _symbols(operation) if name in functions)
+
+
+def _operations(function: Function) -> Iterator[tuple[Operation, int]]:
+    """Yields every operation, and how many regions of the function it stands in."""
+    waiting: list[tuple[Region, int]] = [(function.body, 0)] if function.body else []
+    while waiting:
+        region, level = waiting.pop()
+        for block in region.blocks:
+            for operation in block.operations:
+                yield operation, level
+                waiting.extend((inner, level + 1) for inner in operation.regions)
+
+
+def _symbols(operation: Operation) -> Iterator[str]:
+    for value in operation.attributes.values():
+        parts: tuple[Any, ...] = value if type(value) is tuple else (value,)
+        yield from (part for part in parts if isinstance(part, Symbol))

@@ -1,0 +1,236 @@
+"""The census of a module: its operations counted, with their elements and their flops."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter, defaultdict
+from collections.abc import Mapping, Sequence
+from typing import Final, NamedTuple
+
+from topos.errors import VerifyError
+from topos.stablehlo.calls import called_first
+from topos.stablehlo.ir import (
+    Dense,
+    Function,
+    Module,
+    Operation,
+    Region,
+    Tensor,
+    Type,
+)
+from topos.stablehlo.types import ELEMENTS
+
+__all__ = ["CONVOLUTIONS", "MOVES", "PER_ELEMENT", "PRODUCTS", "Census", "Count", "census"]
+
+# These move elements or choose among them, and compute none.
+MOVES: Final = frozenset(
+    f"stablehlo.{name}"
+    for name in (
+        "bitcast_convert",
+        "broadcast",
+        "broadcast_in_dim",
+        "concatenate",
+        "constant",
+        "convert",
+        "custom_call",
+        "dynamic_broadcast_in_dim",
+        "dynamic_gather",
+        "dynamic_iota",
+        "dynamic_pad",
+        "dynamic_reshape",
+        "dynamic_slice",
+        "dynamic_update_slice",
+        "gather",
+        "get_tuple_element",
+        "iota",
+        "optimization_barrier",
+        "pad",
+        "real_dynamic_slice",
+        "reshape",
+        "reverse",
+        "rng",
+        "rng_bit_generator",
+        "select",
+        "slice",
+        "sort",
+        "torch_index_select",
+        "transpose",
+        "tuple",
+    )
+)
+PRODUCTS: Final = frozenset({"stablehlo.dot", "stablehlo.dot_general", "stablehlo.einsum"})
+CONVOLUTIONS: Final = frozenset({"stablehlo.convolution", "stablehlo.dynamic_conv"})
+# Their bodies run once for each element that they take in.
+PER_ELEMENT: Final = frozenset({"stablehlo.map", "stablehlo.reduce", "stablehlo.scatter"})
+_CALLS: Final = {"func.call": "callee", "stablehlo.composite": "decomposition"}
+_ENDS: Final = frozenset({"func.return", "stablehlo.return"})
+
+
+Types = dict[str, Type]
+
+
+class Count(NamedTuple):
+    """How often an operation runs, its flops in all, and the elements that it computes on."""
+
+    name: str
+    runs: int
+    flops: int
+    elements: tuple[str, ...]
+
+
+class Census(NamedTuple):
+    """The operations of a run of `@main`, the commonest first, and the sum of them all.
+
+    `constant_bytes` is what the constants of the text would take as plain arrays.
+    """
+
+    arguments: tuple[str, ...]
+    results: tuple[str, ...]
+    operations: tuple[Count, ...]
+    total: Count
+    constant_bytes: int
+
+
+def census(module: Module) -> Census:
+    """Returns what a run of `@main` in a verified module executes, a loop's body counted once.
+
+    Raises `VerifyError` where there is no `@main`.
+    """
+    functions = {function.name: function for function in module.functions}
+    if "main" not in functions:
+        raise VerifyError("a module needs a function @main", 1)
+    taker = _Taker(functions)
+    for name in called_first(functions, ["main"]):
+        taker.take(name)
+    tally = taker.function("main")
+    main = functions["main"]
+    counts = [
+        Count(name, tally.counts[name], tally.flops[name], tuple(sorted(tally.elements[name])))
+        for name in sorted(tally.counts, key=lambda name: (-tally.counts[name], name))
+    ]
+    elements = sorted({element for each in counts for element in each.elements})
+    total = Count("total", tally.counts.total(), tally.flops.total(), tuple(elements))
+    return Census(
+        tuple(str(parameter.type) for parameter in main.arguments),
+        tuple(str(parameter.type) for parameter in main.results),
+        tuple(counts),
+        total,
+        taker.constant_bytes,
+    )
+
+
+class _Tally:
+    """What some operations add up to."""
+
+    def __init__(self) -> None:
+        self.counts: Counter[str] = Counter()
+        self.flops: Counter[str] = Counter()
+        self.elements: defaultdict[str, set[str]] = defaultdict(set)
+
+    def count(self, operation: Operation, operands: tuple[Type, ...], times: int) -> None:
+        name, types = operation.name, (*operands, *operation.result_types)
+        self.counts[name] += times
+        self.flops[name] += times * _flops(operation, operands)
+        self.elements[name].update(type.element for type in types if isinstance(type, Tensor))
+
+    def add(self, other: _Tally, times: int) -> None:
+        for name, count in other.counts.items():
+            self.counts[name] += times * count
+            self.flops[name] += times * other.flops[name]
+            self.elements[name] |= other.elements[name]
+
+
+def _flops(operation: Operation, operands: tuple[Type, ...]) -> int:
+    name, results = operation.name, operation.result_types
+    if operation.regions or name in MOVES or not _floating(results[:1]):
+        return 0
+    if name in PRODUCTS or name in CONVOLUTIONS:
+        return 2 * _size(results) * _terms(operation, operands)
+    return _size(results)
+
+
+def _terms(operation: Operation, operands: tuple[Type, ...]) -> int:
+    """Returns how many products an element of a product's or convolution's result sums."""
+    left, right, *_ = map(_extents, operands)
+    if operation.name in CONVOLUTIONS:
+        kernel = operation.attributes["dimension_numbers"][1]
+        return math.prod(
+            extent for extent, role in zip(right, kernel, strict=True) if str(role) != "o"
+        )
+    if operation.name == "stablehlo.dot":
+        return left[-1]
+    if operation.name == "stablehlo.einsum":
+        # Every letter is an axis; those of the result are not summed.
+        inputs, _, output = str(operation.attributes["einsum_config"]).partition("->")
+        letters = dict(zip(inputs.replace(",", ""), (*left, *right), strict=True))
+        return math.prod(letters[letter] for letter in set(letters) - set(output))
+    axes = operation.attributes["dot_dimension_numbers"].get("lhs_contracting_dimensions", ())
+    return math.prod(left[axis] for axis in axes)
+
+
+def _extents(type: Type) -> tuple[int, ...]:
+    return tuple([extent or 0 for extent in type.shape]) if isinstance(type, Tensor) else ()
+
+
+def _size(types: Sequence[Type]) -> int:
+    """Returns the elements of the first type; a dynamic extent counts as none."""
+    return math.prod(_extents(types[0])) if types else 0
+
+
+def _floating(types: Sequence[Type]) -> bool:
+    return all(isinstance(type, Tensor) and type.element[0] in "fbc" for type in types) and bool(
+        types
+    )
+
+
+def _bytes(types: Sequence[Type]) -> int:
+    return sum(
+        math.prod(_extents(type)) * ELEMENTS[type.element].itemsize
+        for type in types
+        if isinstance(type, Tensor) and type.element in ELEMENTS
+    )
+
+
+class _Taker:
+    """The counts of each function, taken once and added as often as it is called."""
+
+    def __init__(self, functions: Mapping[str, Function]) -> None:
+        self._functions = functions
+        self._taken: dict[str, _Tally] = {}
+        self.constant_bytes = 0
+
+    def take(self, name: str) -> None:
+        """Counts a function after those that it calls."""
+        body = self._functions[name].body
+        tally = _Tally()
+        if body is not None:
+            self._region(body, {}, tally, 1)
+        self._taken[name] = tally
+
+    def function(self, name: str) -> _Tally:
+        """Returns the tally of a function; one that is missing or calls itself adds nothing."""
+        return self._taken.get(name) or _Tally()
+
+    def _region(self, region: Region, outer: Types, tally: _Tally, times: int) -> None:
+        for block in region.blocks:
+            types = dict(outer)
+            types.update((argument.name, argument.type) for argument in block.arguments)
+            for operation in block.operations:
+                if operation.name not in _ENDS:
+                    self._operation(operation, types, tally, times)
+
+    def _operation(self, operation: Operation, types: Types, tally: _Tally, times: int) -> None:
+        operands = tuple([types[name] for name in operation.operands if name in types])
+        results = operation.result_types
+        types.update(zip(operation.results, results, strict=False))
+        if operation.results and operation.results[0].endswith("#0"):
+            types[operation.results[0][:-2]] = results[0]
+        if operation.name in _CALLS:
+            tally.add(self.function(str(operation.attributes.get(_CALLS[operation.name]))), times)
+            return
+        if isinstance(operation.attributes.get("value"), Dense):
+            self.constant_bytes += _bytes(results)
+        tally.count(operation, operands, times)
+        inner = times * _size(operands[:1]) if operation.name in PER_ELEMENT else times
+        for region in operation.regions:
+            self._region(region, types, tally, inner)

@@ -1,0 +1,1 @@
+"""The parser: text in, the tree of a module out, and a mistake told in words at its place."""

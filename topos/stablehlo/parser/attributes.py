@@ -1,0 +1,158 @@
+"""Reading of attributes: one function a grammar rule."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from typing import Any, Final
+
+from lark import Token
+
+from topos.stablehlo.ir import (
+    UNIT,
+    Attributes,
+    Crossed,
+    Dense,
+    Opaque,
+    Record,
+    Type,
+    Typed,
+    Word,
+)
+from topos.stablehlo.parser.records import layout, record
+from topos.stablehlo.parser.tokens import dense, integer, packed, string, symbol, typed
+from topos.stablehlo.token_error import TokenError
+
+__all__ = ["RULES"]
+
+_WRAPPED: Final = re.compile(r"\A#sdy<(\w+)(<.*>)>\Z", re.DOTALL)
+
+
+class _Assigned(tuple[str, Any]):
+    """A `key = value` among the fields of a dialect's attribute."""
+
+    __slots__ = ()
+
+
+class _Fields(tuple[_Assigned, ...]):
+    """Fields that are assigned, all of them."""
+
+    __slots__ = ()
+
+
+def _number(token: Token) -> int | float:
+    return float(token.value) if token.type == "FLOAT" else integer(token)
+
+
+def _word(token: Token) -> Any:
+    return {"true": True, "false": False}.get(token.value, Word(token.value))
+
+
+def _dynamic() -> Word:
+    return Word("?")
+
+
+def _typed_string(value: str, type: Type) -> Typed:
+    return Typed(value, type)
+
+
+def _typed_constant(constant: Dense, type: Type) -> Dense:
+    return Dense(constant.body, type, constant.line, constant.column)
+
+
+def _dictionary(*entries: tuple[str, Any, Token]) -> Attributes:
+    attributes: dict[str, Any] = {}
+    for name, value, key in entries:
+        if name in attributes:
+            raise TokenError(f"{name} stands twice in a dictionary", key)
+        attributes[name] = value
+    return attributes
+
+
+def _entry(key: Token, value: Any) -> tuple[str, Any, Token]:
+    name = string(key) if key.type == "STRING" else key.value
+    return (name, UNIT if value is None else value, key)
+
+
+def _crossed(*lists: tuple[Any, ...] | None) -> Crossed:
+    return Crossed(part for part in lists if part is not None)
+
+
+def _enclosed(name: Token, fields: Any) -> Any:
+    return _owned(name, name.value, fields)
+
+
+def _prefixed(name: Token, kind: Token, fields: Any) -> Any:
+    return _owned(name, f"{name.value}{kind.value} ", fields)
+
+
+def _wrapped(name: Token, kind: Token, fields: Any) -> Any:
+    # `#stablehlo<dot<...>>` is another spelling of `#stablehlo.dot<...>`.
+    return _owned(name, f"{name.value[:-1]}.{kind.value}<", fields)
+
+
+def _owned(name: Token, opening: str, fields: Any) -> Any:
+    """Returns the attribute of a dialect: named fields, a word, or a convolution's layout."""
+    match fields:
+        case None:
+            return Record({}, opening)
+        case Word():
+            return Word(fields, opening)
+        case dict() if not fields:
+            return record(name, opening, fields.items())
+        case _Fields():
+            return record(name, opening, fields)
+        case Crossed() if opening == "#stablehlo.conv<":
+            return layout(name, fields)
+    raise TokenError(f"{name.value}...> holds something else", name)
+
+
+def _fields(*fields: Any) -> Any:
+    if all(isinstance(field, _Assigned) for field in fields):
+        return _Fields(fields)
+    return fields[0] if len(fields) == 1 else fields
+
+
+def _assigned(key: Token, value: Any) -> _Assigned:
+    return _Assigned((key.value, value))
+
+
+def _angled_fields(fields: Any) -> Any:
+    return dict(fields) if isinstance(fields, _Fields) else fields
+
+
+def _opaque(token: Token, type: Type | None = None) -> Any:
+    # `#sdy<mesh<...>>` is another spelling of `#sdy.mesh<...>`.
+    text: str = token.value
+    if text.startswith("#sdy<"):
+        text = _WRAPPED.sub(r"#sdy.\1\2", text)
+    return Opaque(text) if type is None else Typed(Opaque(text), type)
+
+
+def _sequence(*parts: Any) -> tuple[Any, ...]:
+    return parts
+
+
+RULES: Final[Mapping[str, Callable[..., Any]]] = {
+    "dictionary": _dictionary,
+    "entry": _entry,
+    "number": _number,
+    "typed": typed,
+    "typed_string": _typed_string,
+    "string": string,
+    "word": _word,
+    "dynamic": _dynamic,
+    "symbol": symbol,
+    "array": packed,
+    "constant": dense,
+    "typed_constant": _typed_constant,
+    "list": _sequence,
+    "crossed": _crossed,
+    "enclosed": _enclosed,
+    "prefixed": _prefixed,
+    "wrapped": _wrapped,
+    "opaque": _opaque,
+    "fields": _fields,
+    "assigned": _assigned,
+    "angled_fields": _angled_fields,
+}

@@ -1,0 +1,144 @@
+"""The parser: text in, syntax tree out, and a mistake told in words at its place."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from functools import cache
+from importlib.resources import files
+from threading import Lock
+from types import SimpleNamespace
+from typing import Any, Final, cast
+
+from lark import Lark, Token, UnexpectedCharacters, UnexpectedEOF, UnexpectedInput, UnexpectedToken
+from lark.lexer import PatternStr
+
+from topos.errors import ParseError, UnsupportedError
+from topos.stablehlo.ir import Module
+from topos.stablehlo.parser import attributes, forms, locations, shardings, statements, typetext
+from topos.stablehlo.parser.spelling import READ
+from topos.stablehlo.parser.stream import Watch
+from topos.stablehlo.parser.twins import foreign
+from topos.stablehlo.parser.wording import alternatives
+from topos.stablehlo.token_error import TokenError, line_of, placed
+
+__all__ = ["parse"]
+
+# An operation opens a statement: at the start of a line, or after the results' equals sign.
+_OPENING: Final = re.compile(r"(?:^|=)[ \t]*([A-Za-z_]\w*\.[\w.]+)", re.MULTILINE)
+_WINDOW: Final = 4096
+
+_BUILDING: Final = Lock()
+
+# Characters that are refused for want of their counterpart.
+_OPEN: Final = {"<": "a '<' without its '>'", '"': "a string without its end"}
+
+
+def parse(text: str) -> Module:
+    """Returns the module that `text` spells; raises `ParseError` at the first mistake."""
+    try:
+        # Python 3.11 fails where several threads read the literals of the grammar at once.
+        with _BUILDING:
+            parser = _parser()
+        return cast(Module, parser.parse(text))
+    except UnexpectedInput as error:
+        raise _foreign(error, text) or _explained(error, text) from None
+    except TokenError as error:
+        raise placed(error, text) from None
+    except RecursionError:
+        reason = "regions, types or attributes nested this deep"
+        raise UnsupportedError(reason, 1).located(text) from None
+    except MemoryError:
+        reason = "a text larger than this machine's memory"
+        raise UnsupportedError(reason, 1).located(text) from None
+
+
+@cache
+def _parser() -> Lark:
+    grammar = files(__package__).joinpath("grammar.lark").read_text(encoding="utf-8")
+    tables = (attributes, forms, locations, shardings, statements, typetext)
+    rules = {name: rule for table in tables for name, rule in table.RULES.items()}
+    callbacks = SimpleNamespace(**{name: _spread(rule) for name, rule in rules.items()})
+    return Lark(
+        grammar,
+        parser="lalr",
+        lexer="contextual",
+        maybe_placeholders=True,
+        propagate_positions=False,
+        postlex=cast(Any, Watch()),
+        lexer_callbacks={"DIALECT": _of_stablehlo},
+        # Lark calls whatever carries a rule's name; a Transformer is only the usual such object.
+        transformer=cast(Any, callbacks),
+    )
+
+
+def _of_stablehlo(token: Token) -> Token:
+    return token.update(value=token.value.replace("#mhlo", "#stablehlo", 1))
+
+
+def _spread(rule: Callable[..., Any]) -> Callable[[list[Any]], Any]:
+    return lambda children: rule(*children)
+
+
+def _explained(error: UnexpectedInput, text: str) -> ParseError:
+    line, column = error.line, error.column
+    names: set[str] = set()
+    got = "something else"
+    match error:
+        case UnexpectedEOF():
+            names, got = {str(name) for name in error.expected}, "the end of the text"
+        case UnexpectedToken(token=Token(type="$END")):
+            names, got = _awaited(error), "the end of the text"
+        case UnexpectedToken():
+            # Punctuation takes the blanks around it.
+            value = error.token.value
+            column += len(value) - len(value.lstrip(" \t"))
+            names, got = _awaited(error), _shown(value.strip(" \t"))
+        case UnexpectedCharacters():
+            names = _accepted(error)
+            got = _shown(error.char)
+    if got == "the end of the text":
+        line = text.count("\n") + 1
+        column = len(line_of(text, line)) + 1
+    return ParseError(
+        f"expected {alternatives(names, _literals())}, got {got}", line, column, line_of(text, line)
+    )
+
+
+def _foreign(error: UnexpectedInput, text: str) -> UnsupportedError | None:
+    """Returns the error of an operation whose dialect has forms of its own, or `None`."""
+    position = error.pos_in_stream
+    if position is None:
+        return None
+    openings = list(_OPENING.finditer(text, max(0, position - _WINDOW), position))
+    if not openings or openings[-1][1].startswith(READ):
+        return None
+    name, start = openings[-1][1], openings[-1].start(1)
+    line, column = text.count("\n", 0, start) + 1, start - text.rfind("\n", 0, start)
+    reason = foreign(name)
+    return UnsupportedError(reason, line, column, line_of(text, line))
+
+
+def _awaited(error: UnexpectedToken) -> set[str]:
+    return {str(name) for name in error.accepts or error.expected}
+
+
+def _accepted(error: UnexpectedCharacters) -> set[str]:
+    # What the lexer looks for is more than what the parser would take.
+    accepted: Any = error.interactive_parser
+    return {str(name) for name in accepted.accepts()}
+
+
+def _shown(text: str) -> str:
+    return _OPEN.get(text) or repr(text if len(text) <= 40 else f"{text[:37]}...")
+
+
+@cache
+def _literals() -> dict[str, str]:
+    """Returns the text of each terminal that is one text."""
+    terminals = _parser().terminals
+    return {
+        terminal.name: terminal.pattern.value
+        for terminal in terminals
+        if isinstance(terminal.pattern, PatternStr)
+    }

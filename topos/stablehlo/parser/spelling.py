@@ -1,0 +1,198 @@
+"""The sentence of a pretty operation, and how it becomes an operation in its generic form."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import Any, Final, NamedTuple
+
+from lark import Token
+
+from topos.errors import UnsupportedError
+from topos.stablehlo.ir import Attributes, Dense, Operation, Region, Type
+from topos.stablehlo.parser.clauses import CLAUSES, PHRASED, Clause
+from topos.stablehlo.parser.twins import foreign
+from topos.stablehlo.token_error import TokenError
+
+__all__ = [
+    "READ",
+    "Group",
+    "Sentence",
+    "Types",
+    "attribute_of",
+    "demand_read",
+    "operation_of",
+    "sentence_of",
+]
+
+# What is known of pretty forms: dialects and single operations. All generic forms are kept.
+READ: Final = (
+    *("builtin.", "chlo.", "func.", "sdy.", "stablehlo."),
+    *("arith.constant", "mhlo.return", "tensor.cast"),
+)
+
+
+# A name and how many results it stands for.
+Group = tuple[str, int]
+
+
+class Types(NamedTuple):
+    """The types after an operation's colon; `operands` is `None` where there was no arrow."""
+
+    operands: tuple[Type, ...] | None
+    results: tuple[Type, ...]
+
+
+class Sentence(NamedTuple):
+    """An operation as it was written, with its attributes called by their generic names.
+
+    `words` are the bare words, ranges and constants among its operands that still have none.
+    """
+
+    name: Token
+    operands: tuple[str, ...] = ()
+    words: tuple[Any, ...] = ()
+    attributes: Attributes = MappingProxyType({})
+    regions: tuple[Region, ...] = ()
+    types: Types = Types(None, ())
+    successors: tuple[str, ...] = ()
+
+
+_CANONICAL: Final[Mapping[str, str]] = {
+    "call": "func.call",
+    "call_indirect": "func.call_indirect",
+    "constant": "func.constant",
+    "mhlo.return": "stablehlo.return",
+    "return": "func.return",
+}
+_KNOWN: Final[Mapping[str, Mapping[str, Clause]]] = {
+    name: {clause.key: clause for clause in clauses} for name, clauses in CLAUSES.items()
+}
+_NO_CLAUSES: Final[Mapping[str, Clause]] = {}
+# As many results as operands, where a form lists types without an arrow; one has any other.
+_PAIRWISE: Final = frozenset({"stablehlo.optimization_barrier"})
+_WITHOUT_RESULT: Final = frozenset(
+    {"func.return", "sdy.return", "sdy.sharding_group", "stablehlo.return"}
+)
+
+
+def sentence_of(
+    name: Token, items: tuple[Any, ...], attributes: Attributes, types: Types
+) -> Sentence:
+    """Returns the sentence of a list of values, bare words, ranges and `key = value` clauses."""
+    operands: list[str] = []
+    words: list[Any] = []
+    spelled: dict[str, Any] = {}
+    for item in items:
+        match item:
+            case Token(type="VALUE"):
+                operands.append(item.value)
+            case Token() | Dense():
+                words.append(item)
+            case (str(value), ranges) if value.startswith("%"):
+                operands.append(value)
+                words.append(ranges)
+            case (key, value):
+                key, value = attribute_of(name, key, value)
+                spelled[key] = value
+    return Sentence(name, tuple(operands), tuple(words), {**attributes, **spelled}, types=types)
+
+
+def demand_read(name: Token) -> None:
+    """Refuses a pretty form of a dialect that has forms of its own."""
+    if "." in name and not name.startswith(READ):
+        reason = foreign(name.value)
+        raise UnsupportedError(reason, name.line or 0, name.column or 0)
+
+
+def attribute_of(name: Token, key: str, value: Any) -> tuple[str, Any]:
+    """Returns the attribute that the clause `key = value` of the operation `name` spells."""
+    clause = _KNOWN.get(name.value, _NO_CLAUSES).get(key)
+    if clause is None:
+        demand_read(name)
+        if key not in PHRASED.get(name.value, ()):
+            raise TokenError(f"{name.value} is not written with {key} = ...", name)
+        return key, value
+    read = clause.read(value)
+    if read is None:
+        raise TokenError(f"{name.value} is not written with such a value of {key}", name)
+    return clause.attribute, read
+
+
+def operation_of(sentence: Sentence, groups: tuple[Group, ...], location: str) -> Operation:
+    """Returns the operation in its generic form."""
+    token, operands, words, attributes, regions, types, successors = sentence
+    name: str = _CANONICAL.get(token.value, token.value)
+    if words:
+        raise _unspelled(sentence)
+    stated, produced = types
+    if stated is None:
+        stated, produced = _settled(name, len(operands), produced)
+    if stated is not None and len(stated) != len(operands):
+        counts = f"{len(operands)} operands and states types of {len(stated)}"
+        raise TokenError(f"{name} has {counts}", token)
+    results = _named(token, groups, len(produced))
+    line, column = token.line or 0, token.column or 0
+    return Operation(
+        name,
+        results,
+        operands,
+        attributes,
+        regions,
+        stated,
+        produced,
+        line,
+        column,
+        location,
+        successors,
+    )
+
+
+def _named(token: Token, groups: tuple[Group, ...], count: int) -> tuple[str, ...]:
+    """Returns the names of `count` results, of which each group has one or several.
+
+    Results that nothing uses may go without a name, all of them together.
+    """
+    if not groups:
+        return ("",) * count
+    if len(groups) == 1 and groups[0][1] == 1:
+        return (groups[0][0],)
+    named = sum(number for _, number in groups)
+    if named > count:
+        raise TokenError(f"{token.value} names {named} results and states {count}", token)
+    return tuple(
+        f"{name}#{position}" if number > 1 else name
+        for name, number in groups
+        for position in range(number)
+    )
+
+
+def _unspelled(sentence: Sentence) -> TokenError:
+    name, word = sentence.name, sentence.words[0]
+    match word:
+        case Token():
+            shown = str(word)
+        case Dense():
+            shown = "dense"
+        case str():
+            shown = f"the name {str(word)!r}"
+        case _:
+            shown = "ranges"
+    return TokenError(f"{name.value} is not written with {shown}", name)
+
+
+def _settled(
+    name: str, operands: int, types: tuple[Type, ...]
+) -> tuple[tuple[Type, ...] | None, tuple[Type, ...]]:
+    """Returns the operand and result types of a form that lists types without an arrow.
+
+    Types are those of the results, and the operands keep theirs unsaid. Two types after three
+    operands are those of `select`, whose second one the other operands and the result share.
+    """
+    if name in _WITHOUT_RESULT:
+        return types, ()
+    if name in _PAIRWISE:
+        return types, types
+    if len(types) == 2 and operands == 3:
+        return (types[0], types[1], types[1]), (types[1],)
+    return None, types

@@ -1,0 +1,91 @@
+"""Operations of MHLO, read as those of StableHLO or CHLO that are the same under another name."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from topos.stablehlo.dense import decoded
+from topos.stablehlo.ir import Attributes, Dense, Packed, Tensor
+
+__all__ = ["MHLO", "as_arrays", "foreign", "twin"]
+
+MHLO: Final = "mhlo."
+_CHLO: Final = frozenset(
+    ["acos", "acosh", "asin", "asinh", "atanh", "cosh", "erf", "mulhi", "sinh"]
+)
+# What MHLO and StableHLO both have.
+_SHARED: Final = frozenset(
+    """
+    abs add after_all all_gather all_reduce all_to_all and async_done async_start atan2
+    batch_norm_grad batch_norm_inference batch_norm_training bitcast_convert broadcast
+    broadcast_in_dim case cbrt ceil cholesky clamp collective_broadcast collective_permute
+    collective_reduce compare complex composite concatenate constant convert convolution cosine
+    count_leading_zeros create_token cross-replica-sum custom_call divide dot dot_general
+    dynamic_broadcast_in_dim dynamic_conv dynamic_gather dynamic_iota dynamic_pad
+    dynamic_reshape dynamic_slice dynamic_update_slice einsum exponential exponential_minus_one
+    fft floor gather get_dimension_size get_tuple_element if imag infeed iota is_finite log
+    log_plus_one logistic map maximum minimum multiply negate not optimization_barrier or
+    outfeed pad partition_id popcnt power real real_dynamic_slice recv reduce reduce_precision
+    reduce_scatter reduce_window remainder replica_id reshape return reverse rng
+    rng_bit_generator round_nearest_afz round_nearest_even rsqrt scatter select
+    select_and_scatter send set_dimension_size shift_left shift_right_arithmetic
+    shift_right_logical sign sine slice sort sqrt subtract tan tanh torch_index_select transpose
+    triangular_solve tuple unary_einsum uniform_dequantize uniform_quantize while xor
+    """.split()  # noqa: SIM905  # One name a line would fill the file.
+)
+# The lists of integers and of truth values that MHLO keeps in dense constants, each of one axis.
+_ARRAYS: Final = frozenset(
+    [
+        "base_dilations",
+        "broadcast_dimensions",
+        "broadcast_sizes",
+        "dimensions",
+        "edge_padding_high",
+        "edge_padding_low",
+        "fft_length",
+        "interior_padding",
+        "known_expanding_dimensions",
+        "known_nonexpanding_dimensions",
+        "lhs_dilation",
+        "limit_indices",
+        "permutation",
+        "rhs_dilation",
+        "slice_sizes",
+        "start_indices",
+        "strides",
+        "window_dilations",
+        "window_dimensions",
+        "window_reversal",
+        "window_strides",
+    ]
+)
+
+
+def twin(name: str) -> str:
+    """Returns the name that an operation of MHLO has in StableHLO or CHLO; any other is its own."""
+    kind = name.removeprefix(MHLO)
+    if kind == name or not (kind in _SHARED or kind in _CHLO):
+        return name
+    return f"chlo.{kind}" if kind in _CHLO else f"stablehlo.{kind}"
+
+
+def foreign(name: str) -> str:
+    """Returns why an operation of another dialect is refused."""
+    if name.startswith(MHLO):
+        return f"{name} has no equal in StableHLO or CHLO that it could be read as"
+    return f"{name} is of a dialect that is not read"
+
+
+def as_arrays(attributes: Attributes) -> dict[str, Any]:
+    """Returns the attributes of a twin, whose lists of numbers StableHLO keeps in arrays."""
+    return {
+        key: _array(value) if key in _ARRAYS and isinstance(value, Dense) else value
+        for key, value in attributes.items()
+    }
+
+
+def _array(value: Dense) -> Any:
+    match value.type:
+        case Tensor((int(),), "i64" | "i1" as element, ""):
+            return Packed(decoded(value).tolist(), element)
+    return value

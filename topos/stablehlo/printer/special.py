@@ -1,0 +1,213 @@
+"""The pretty forms that hold regions, or whose parts stand in an order of their own."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+from topos.stablehlo.equality import same
+from topos.stablehlo.ir import (
+    UNIT,
+    Block,
+    Dense,
+    Operation,
+    Packed,
+    Region,
+    Tensor,
+    Type,
+    Typed,
+    Unranked,
+)
+from topos.stablehlo.parser.phrases import COMMUTATIVE
+from topos.stablehlo.printer.attributes import (
+    bare,
+    dictionary,
+    function_type,
+    listed,
+)
+from topos.stablehlo.printer.shardings import SHARDY_FORMS
+from topos.stablehlo.printer.writer import Form, Writer, parameters, results_of
+
+__all__ = ["FORMS"]
+
+
+def _constant(writer: Writer, operation: Operation) -> bool:
+    rest = dict(operation.attributes)
+    value = rest.pop("value", None)
+    if not isinstance(value, Dense) or operation.operands or operation.regions:
+        return False
+    if not same((value.type,), operation.result_types):
+        return False
+    leading = f"{dictionary(rest)} " if rest else ""
+    writer.line(f"{_head(operation)} {leading}{bare(value)} : {value.type}")
+    return True
+
+
+def _literal(writer: Writer, operation: Operation) -> bool:
+    """A constant of another dialect, which may be no tensor."""
+    rest = dict(operation.attributes)
+    value = rest.pop("value", None)
+    if not isinstance(value, bool | int | float | Typed | Dense) or value == UNIT:
+        return False
+    # A constant stands here as it does in a dictionary.
+    text = dictionary({"": value})[len('{"" = ') : -1]
+    type = "i1" if isinstance(value, bool) else text.rpartition(" : ")[2]
+    if operation.operands or operation.regions or [*map(str, operation.result_types)] != [type]:
+        return False
+    leading = f"{dictionary(rest)} " if rest else ""
+    writer.line(f"{_head(operation)} {leading}{text}")
+    return True
+
+
+def _return(writer: Writer, operation: Operation) -> bool:
+    if operation.regions or operation.results:
+        return False
+    name = writer.name(operation)
+    rest = f" {dictionary(operation.attributes)}" if operation.attributes else ""
+    if not operation.operands:
+        writer.line(f"{name}{rest}")
+        return True
+    types = ", ".join(map(str, writer.type(operation).operands))
+    if operation.name in ("func.return", "sdy.return"):
+        writer.line(f"{name}{rest} {', '.join(operation.operands)} : {types}")
+    else:
+        writer.line(f"{name} {', '.join(operation.operands)}{rest} : {types}")
+    return True
+
+
+def _barrier(writer: Writer, operation: Operation) -> bool:
+    type = writer.type(operation)
+    if type.operands != type.results or operation.regions:
+        return False
+    rest = f" {dictionary(operation.attributes)}" if operation.attributes else ""
+    if not operation.operands:
+        writer.line(f"{_head(operation)}{rest} ()")
+        return True
+    types = ", ".join(map(str, type.operands))
+    writer.line(f"{_head(operation)}{rest} {', '.join(operation.operands)} : {types}")
+    return True
+
+
+def _while(writer: Writer, operation: Operation) -> bool:
+    type = writer.type(operation)
+    names = [_names(region) for region in operation.regions]
+    if len(names) != 2 or type.operands != type.results:
+        return False
+    arguments = [_entry(region).arguments for region in operation.regions]
+    if names[0] != names[1] or any(
+        tuple(argument.type for argument in each) != type.operands or _attributed(each)
+        for each in arguments
+    ):
+        return False
+    pairs = zip(names[0], operation.operands, strict=True)
+    carried = ", ".join(f"{name} = {operand}" for name, operand in pairs)
+    types = f" : {', '.join(map(str, type.results))}" if type.results else ""
+    rest = f" attributes {dictionary(operation.attributes)}" if operation.attributes else ""
+    writer.line(f"{_head(operation)}({carried}){types}{rest}")
+    condition, body = operation.regions
+    writer.line("cond {")
+    writer.region(condition, "} do {", labelled=False)
+    writer.region(body, "}", labelled=False)
+    return True
+
+
+def _reduce(writer: Writer, operation: Operation) -> bool:
+    count = len(operation.operands) // 2
+    dimensions = operation.attributes.get("dimensions")
+    body = operation.regions[0] if len(operation.regions) == 1 else Region(())
+    arguments = _entry(body).arguments if body.blocks else ()
+    if not isinstance(dimensions, Packed) or dimensions.element != "i64" or not count:
+        return False
+    if {len(operation.operands), len(arguments)} != {2 * count}:
+        return False
+    if _attributed(arguments):
+        return False
+    pairs = zip(operation.operands[:count], operation.operands[count:], strict=True)
+    initials = ", ".join(f"({operand} init: {start})" for operand, start in pairs)
+    rest = {key: value for key, value in operation.attributes.items() if key != "dimensions"}
+    leading = f" {dictionary(rest)}" if rest else ""
+    type = writer.type(operation)
+    across = f"across dimensions = {listed(dimensions)}{leading} : {function_type(type)}"
+    applied = _applied(body, type.operands[0])
+    if applied:
+        writer.line(f"{_head(operation)}{initials} applies {applied} {across}")
+        return True
+    writer.line(f"{_head(operation)}{initials} {across}")
+    groups = zip(arguments[:count], arguments[count:], strict=True)
+    with writer.inside():
+        writer.line(f"reducer{' '.join(f'({parameters(group)})' for group in groups)} {{")
+        writer.region(body, "}", labelled=False)
+    return True
+
+
+def _applied(body: Region, reduced: Type) -> str:
+    """Returns the operation that is the whole of `body`, or `""`; its names are the usual ones."""
+    if not isinstance(reduced, Tensor | Unranked) or len(body.blocks) != 1:
+        return ""
+    element = Tensor((), reduced.element)
+    match body.blocks[0]:
+        case Block(
+            (left, right),
+            (
+                Operation(
+                    str(name), ("%result",), ("%left", "%right"), {}, (), _, (result,)
+                ) as step,
+                Operation("stablehlo.return", (), ("%result",), {}, ()) as end,
+            ),
+        ):
+            types = (left.type, right.type, result)
+            unused = not (step.attributes or end.attributes)
+            names = (left.name, right.name) == ("%left", "%right")
+            if names and unused and set(types) == {element} and name in COMMUTATIVE:
+                return name
+    return ""
+
+
+def _scan(writer: Writer, operation: Operation) -> bool:
+    rest = dict(operation.attributes)
+    dimension = rest.pop("dimension", None)
+    operands, results = rest.pop("operandSegmentSizes", ()), rest.pop("resultSegmentSizes", ())
+    if type(dimension) is not int or len(operation.regions) != 1 or len(operands) != 2:
+        return False
+    inputs, starts = operands
+    wanted = (len(operation.results) - starts, starts)
+    if results != wanted or inputs + starts != len(operation.operands):
+        return False
+    scanned, initial = operation.operands[:inputs], operation.operands[inputs:]
+    attributes = f" attributes {dictionary(rest)}" if rest else ""
+    head = f"{_head(operation)}({', '.join(scanned)}) inits ({', '.join(initial)})"
+    writer.line(f"{head} dimension = {dimension}{attributes} {{")
+    writer.region(operation.regions[0], f"}} : {function_type(writer.type(operation))}")
+    return True
+
+
+def _head(operation: Operation) -> str:
+    return f"{results_of(operation)}{operation.name}"
+
+
+def _entry(region: Region) -> Block:
+    return region.blocks[0] if region.blocks else Block((), ())
+
+
+def _names(region: Region) -> list[str]:
+    return [argument.name for argument in _entry(region).arguments]
+
+
+def _attributed(arguments: tuple[Any, ...]) -> bool:
+    return any(argument.attributes for argument in arguments)
+
+
+FORMS: Final[Mapping[str, Form]] = {
+    **SHARDY_FORMS,
+    "arith.constant": _literal,
+    "chlo.constant": _constant,
+    "chlo.scan": _scan,
+    "func.return": _return,
+    "sdy.constant": _constant,
+    "sdy.return": _return,
+    "stablehlo.constant": _constant,
+    "stablehlo.optimization_barrier": _barrier,
+    "stablehlo.reduce": _reduce,
+    "stablehlo.return": _return,
+    "stablehlo.while": _while,
+}

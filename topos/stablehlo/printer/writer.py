@@ -1,0 +1,168 @@
+"""The writer of operations: lines of text, indented by the regions that they stand in."""
+
+from __future__ import annotations
+
+from collections import ChainMap
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from typing import Final
+
+from topos.stablehlo.ir import (
+    Block,
+    FunctionType,
+    Operation,
+    OtherType,
+    Parameter,
+    Region,
+    Type,
+)
+from topos.stablehlo.printer.attributes import dictionary, function_type, quoted
+from topos.stablehlo.printer.forms import head_of
+from topos.stablehlo.printer.signatures import SIGNATURES
+
+__all__ = ["Form", "Writer", "parameters", "results_of"]
+
+_INDENT: Final = "  "
+# What a value is taken to be whose definition is missing, where the text leaves its type unsaid.
+_UNKNOWN: Final = OtherType("none")
+
+
+class Writer:
+    """Lines of text and the types of the values that are defined so far.
+
+    `forms` are those of the operations that `forms.py` and `signatures.py` do not describe.
+    """
+
+    def __init__(self, forms: Mapping[str, Form]) -> None:
+        self.lines: list[str] = []
+        self._forms = forms
+        self._types: ChainMap[str, Type] = ChainMap()
+        self._depth = 0
+
+    def line(self, text: str) -> None:
+        """Adds a line at the present indentation."""
+        self.lines.append(f"{_INDENT * self._depth}{text}")
+
+    @contextmanager
+    def inside(self) -> Iterator[None]:
+        """Makes the indentation one deeper."""
+        self._depth += 1
+        yield
+        self._depth -= 1
+
+    def region(self, region: Region, close: str, labelled: bool = True) -> None:
+        """Adds the blocks of a region and the line that closes it.
+
+        The arguments of the entry are left out unless `labelled`.
+        """
+        self._types = self._types.new_child()
+        for position, block in enumerate(region.blocks):
+            self._open(block, position, labelled)
+            # Regions nest deep, so this loop costs no call of its own.
+            self._depth += 1
+            for operation in block.operations:
+                self.operation(operation)
+            self._depth -= 1
+        self._types = self._types.parents
+        self.line(close)
+
+    def operation(self, operation: Operation) -> None:
+        """Adds an operation, in its pretty form unless that cannot say it."""
+        form = self._forms.get(operation.name, Writer._pretty)
+        if operation.successors or not form(self, operation):
+            self._generic(operation)
+        for name, type in zip(operation.results, operation.result_types, strict=False):
+            self._define(name, type)
+
+    def _define(self, name: str, type: Type) -> None:
+        self._types[name] = type
+        if name.endswith("#0"):
+            self._types[name[:-2]] = type
+
+    def _open(self, block: Block, position: int, labelled: bool) -> None:
+        """Defines the arguments of a block and adds the line of its label, where it needs one."""
+        for argument in block.arguments:
+            self._define(argument.name, argument.type)
+        empty = not block.operations and not block.arguments
+        if position or empty or (labelled and block.arguments):
+            label = block.label or f"^bb{position}"
+            arguments = f"({parameters(block.arguments)})" if block.arguments else ""
+            self.line(f"{label}{arguments}:")
+
+    def type(self, operation: Operation) -> FunctionType:
+        """Returns the types of an operation's values, those unsaid from their definitions."""
+        operands = operation.operand_types
+        if operands is None:
+            operands = tuple([self._types.get(name, _UNKNOWN) for name in operation.operands])
+        return FunctionType(operands, operation.result_types)
+
+    def name(self, operation: Operation) -> str:
+        """Returns the name of an operation, without `func.` in the body of a function itself."""
+        # The other scope is the one around every function.
+        directly = len(self._types.maps) == 2
+        return operation.name.removeprefix("func.") if directly else operation.name
+
+    def _pretty(self, operation: Operation) -> bool:
+        signature = SIGNATURES.get(operation.name)
+        head = None if signature is None or operation.regions else head_of(operation)
+        if signature is None or head is None:
+            return False
+        type = self.type(operation)
+        alone = operation.operand_types is None and len(type.results) == 1
+        if alone and not operation.name.startswith("chlo."):
+            # Where the text gave one type alone, it was enough; CHLO states all of them.
+            text = str(type.results[0])
+        else:
+            text = signature(type)
+        spaced = "" if head.text.startswith("(") or not head.text else " "
+        rest = f" {dictionary(head.rest)}" if head.rest else ""
+        name = f"{results_of(operation)}{self.name(operation)}"
+        self.line(f"{name}{spaced}{head.text}{rest} : {text}")
+        return True
+
+    def _generic(self, operation: Operation) -> None:
+        uses = ", ".join(operation.operands)
+        successors = f"[{', '.join(operation.successors)}]" if operation.successors else ""
+        head = f"{results_of(operation)}{quoted(operation.name)}({uses}){successors}"
+        rest = f" {dictionary(operation.attributes)}" if operation.attributes else ""
+        tail = f"{rest} : {function_type(self.type(operation))}"
+        if not operation.regions:
+            self.line(f"{head}{tail}")
+            return
+        self.line(f"{head} ({{")
+        *others, last = operation.regions
+        for region in others:
+            self.region(region, "}, {")
+        self.region(last, f"}}){tail}")
+
+
+# Adds an operation, or returns false where only the generic form can say it.
+Form = Callable[[Writer, Operation], bool]
+
+
+def parameters(arguments: Iterable[Parameter]) -> str:
+    """Returns the arguments of a block or a function."""
+    return ", ".join(map(_parameter, arguments))
+
+
+def results_of(operation: Operation) -> str:
+    """Returns the names of an operation's results and an equals sign, where there are any."""
+    names: list[str] = []
+    counts: list[int] = []
+    for name in operation.results:
+        base, mark, position = name.partition("#")
+        if mark and names and names[-1] == base and position == str(counts[-1]):
+            counts[-1] += 1
+        elif name:
+            names.append(base)
+            counts.append(1)
+    groups = [
+        name if count == 1 else f"{name}:{count}" for name, count in zip(names, counts, strict=True)
+    ]
+    return f"{', '.join(groups)} = " if groups else ""
+
+
+def _parameter(argument: Parameter) -> str:
+    name = f"{argument.name}: " if argument.name else ""
+    attributes = f" {dictionary(argument.attributes)}" if argument.attributes else ""
+    return f"{name}{argument.type}{attributes}"

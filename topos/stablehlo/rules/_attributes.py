@@ -1,0 +1,88 @@
+"""Attributes as several rules read them: numbers that count or name axes, lists of a length."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from topos.stablehlo.claim import Claim
+from topos.stablehlo.ir import Symbol, Typed, Word
+
+__all__ = [
+    "axis",
+    "demand_channel",
+    "demand_precision",
+    "demand_width",
+    "integers",
+    "natural",
+    "text",
+]
+
+_PRECISIONS: Final = ("DEFAULT", "HIGH", "HIGHEST")
+_CHANNELS: Final = {1: "DEVICE_TO_DEVICE", 2: "DEVICE_TO_HOST", 3: "HOST_TO_DEVICE"}
+
+
+def natural(claim: Claim, key: str, width: str = "i64") -> int:
+    """Returns an integer attribute of the type `width` that is not negative."""
+    demand_width(claim, key, width)
+    value = claim.integer(key)
+    if value < 0:
+        claim.refuse(f"needs {key} of 0 or more, got {value}")
+    return value
+
+
+def text(claim: Claim, key: str, default: str | None = None) -> str:
+    """Returns an attribute written in quotes, which must be there unless it has a default."""
+    value = claim.word(key, default)
+    if isinstance(value, (Symbol, Word)):
+        claim.refuse(f"needs a string as {key}, got {value}")
+    return value
+
+
+def demand_width(claim: Claim, key: str, width: str) -> None:
+    """Refuses an integer attribute, where there is one, of another type than `width`."""
+    stated = claim.operation.attributes.get(key)
+    if stated is None:
+        return
+    # A number without a type is an i64.
+    type = str(stated.type) if isinstance(stated, Typed) else "i64"
+    if type != width:
+        claim.refuse(f"needs {key} as a number of {width}, got {type}")
+
+
+def axis(claim: Claim, key: str, rank: int) -> int:
+    """Returns an attribute that names an axis of a value of `rank`."""
+    value = natural(claim, key)
+    if value >= rank:
+        claim.refuse(f"needs {key} below {rank}, got {value}")
+    return value
+
+
+def integers(claim: Claim, key: str, length: int) -> tuple[int, ...]:
+    """Returns a list attribute of `length` integers."""
+    values = claim.integers(key)
+    if len(values) != length:
+        claim.refuse(f"needs {length} numbers as {key}, got {list(values)}")
+    return values
+
+
+def demand_precision(claim: Claim) -> None:
+    """Refuses a `precision_config` that is not up to two known precisions."""
+    value = claim.optional("precision_config")
+    if value is None:
+        return
+    known = isinstance(value, tuple) and all(part in _PRECISIONS for part in value)
+    if not known or len(value) > 2:
+        claim.refuse(f"needs up to two of {' '.join(_PRECISIONS)}, got {value}")
+
+
+def demand_channel(claim: Claim, host: str) -> None:
+    """Refuses a channel that is not the one for the transfer: `host`, or between devices."""
+    fields = claim.fields("channel_handle")
+    pairs = claim.integers("source_target_pairs", ())
+    if len(pairs) % 2:
+        claim.refuse(f"needs pairs as source_target_pairs, got {list(pairs)}")
+    needed = host if claim.truth("is_host_transfer", False) else "DEVICE_TO_DEVICE"
+    number = fields.get("type")
+    got = _CHANNELS.get(number, "none") if type(number) is int else "none"
+    if got != needed:
+        claim.refuse(f"needs a channel of type {needed}, got {got}")

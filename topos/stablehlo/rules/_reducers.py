@@ -1,0 +1,116 @@
+"""Bodies of operations: how many an operation has, and what one that reduces takes and returns."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from topos.stablehlo.claim import Claim
+from topos.stablehlo.ir import FunctionType, Tensor, Type
+from topos.stablehlo.rules._elements import COMPLEX, FLOATS
+from topos.stablehlo.rules._shapes import Shape, extents_agree, shapes_agree
+
+__all__ = ["accumulators", "bodies", "demand_reducer", "promotable", "same_element"]
+
+
+def bodies(claim: Claim, count: int = 1) -> tuple[FunctionType, ...]:
+    """Returns what each region takes and returns, where there are `count` and none is empty."""
+    if len(claim.bodies) != count:
+        noun = "region" if count == 1 else "regions"
+        claim.refuse(f"needs {count} {noun}, got {len(claim.bodies)}")
+    if not all(region.blocks for region in claim.operation.regions):
+        claim.refuse("needs a region that is not empty")
+    return claim.bodies
+
+
+def promotable(one: str, other: str) -> bool:
+    """Returns whether values of the element `one` can be taken as `other`.
+
+    Floating-point numbers can whatever their precision; others where the kind is the same and the
+    bits are as many or more.
+    """
+    if one in FLOATS or other in FLOATS:
+        return one in FLOATS and other in FLOATS
+    return (one in COMPLEX) == (other in COMPLEX) and _bits(one) <= _bits(other)
+
+
+def _bits(element: str) -> int:
+    return int("".join(filter(str.isdigit, element)))
+
+
+def same_element(one: str, other: str) -> bool:
+    """Returns whether two elements are the same, or floating-point of whatever precision."""
+    return one == other or (one in FLOATS and other in FLOATS)
+
+
+def accumulators(claim: Claim, body: FunctionType, count: int) -> tuple[Tensor, ...]:
+    """Returns the `count` tensors that a body returns."""
+    if len(body.results) != count:
+        claim.refuse(f"needs a body that returns {count} tensors, got {len(body.results)}")
+    for type in body.results:
+        if not isinstance(type, Tensor):
+            claim.refuse(f"needs a body that returns tensors, got {type}")
+    return tuple([type for type in body.results if isinstance(type, Tensor)])
+
+
+def demand_reducer(
+    claim: Claim,
+    body: FunctionType,
+    inputs: Sequence[Tensor],
+    initials: Sequence[Tensor],
+    allowed: Shape = (),
+) -> tuple[Tensor, ...]:
+    """Returns the accumulators of a body that takes them all, then an input for each.
+
+    They have the shape of the initial values, and elements that those of the initial values and of
+    the inputs are promotable to; an input's argument may keep some axes of `allowed`.
+    """
+    count = len(inputs)
+    if len(body.operands) != 2 * count:
+        claim.refuse(f"needs a body of {2 * count} arguments, got {len(body.operands)}")
+    returned = accumulators(claim, body, count)
+    for index, accumulator in enumerate(returned):
+        _demand_arguments(claim, body, index, accumulator)
+        _demand_initial(claim, accumulator, initials[index])
+        _demand_input(claim, body.operands[count + index], inputs[index], allowed)
+    return returned
+
+
+def _demand_arguments(claim: Claim, body: FunctionType, index: int, accumulator: Tensor) -> None:
+    left, right = body.operands[index], body.operands[len(body.results) + index]
+    if not _alike(left, accumulator, precise=True):
+        claim.refuse(f"needs a body that takes what it returns, {accumulator}, got {left}")
+    # The right argument holds an input, which may be floating-point of another precision.
+    if not _alike(right, accumulator, precise=False):
+        claim.refuse(f"needs a body that takes what it returns, {accumulator}, got {right}")
+
+
+def _alike(argument: Type, accumulator: Tensor, precise: bool) -> bool:
+    if not isinstance(argument, Tensor) or not shapes_agree(argument.shape, accumulator.shape):
+        return False
+    if precise:
+        return argument.element == accumulator.element
+    return same_element(argument.element, accumulator.element)
+
+
+def _demand_initial(claim: Claim, accumulator: Tensor, initial: Tensor) -> None:
+    if not shapes_agree(initial.shape, accumulator.shape):
+        claim.refuse(f"needs a body that returns the shape of {initial}, got {accumulator}")
+    if not promotable(initial.element, accumulator.element):
+        claim.refuse(f"needs a body that returns what {initial} promotes to, got {accumulator}")
+
+
+def _demand_input(claim: Claim, argument: Type, taken: Tensor, allowed: Shape) -> None:
+    assert isinstance(argument, Tensor), "an argument is as the accumulator"
+    if not promotable(taken.element, argument.element):
+        claim.refuse(f"needs a body that takes what {taken} promotes to, got {argument}")
+    if len(argument.shape) > len(allowed):
+        claim.refuse(
+            f"needs a body whose arguments have rank {len(allowed)} or less, got {argument}"
+        )
+    # The argument's axes are some of the allowed ones, in order.
+    rest = list(argument.shape)
+    for extent in allowed:
+        if rest and extents_agree(extent, rest[0]):
+            del rest[0]
+    if rest:
+        claim.refuse(f"needs a body whose arguments are parts of {taken}, got {argument}")

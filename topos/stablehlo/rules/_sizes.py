@@ -1,0 +1,50 @@
+"""Operands that hold sizes: short integer tensors, read where their values are known."""
+
+from __future__ import annotations
+
+from topos.stablehlo.claim import Claim
+from topos.stablehlo.ir import Tensor
+from topos.stablehlo.rules._elements import INTEGERS, SIZES
+from topos.stablehlo.rules._shapes import ranked, shapes_agree
+
+__all__ = ["demand_indices", "demand_shape", "known", "static_sizes"]
+
+
+def static_sizes(claim: Claim, index: int, what: str) -> int:
+    """Returns how many sizes the operand at `index` holds: one dimension of a known extent."""
+    type = ranked(claim, claim.operands[index], what)
+    if len(type.shape) != 1 or type.element not in SIZES:
+        claim.refuse(f"needs {what} as integers of one dimension, got {type}")
+    if type.shape[0] is None:
+        claim.refuse(f"needs a static shape of {what}, got {type}")
+    return type.shape[0]
+
+
+def known(claim: Claim, index: int) -> tuple[int, ...] | None:
+    """Returns the values of the operand at `index` where it is a constant."""
+    array = claim.constants[index]
+    return None if array is None else tuple(array.ravel().tolist())
+
+
+def demand_shape(claim: Claim, index: int, result: Tensor, what: str) -> None:
+    """Refuses a shape operand that is not the shape of `result`, as far as both are known."""
+    count = static_sizes(claim, index, what)
+    if count != len(result.shape):
+        claim.refuse(f"needs {len(result.shape)} numbers as {what} of {result}, got {count}")
+    values = known(claim, index)
+    if values is None:
+        return
+    if not shapes_agree(values, result.shape) or any(size < 0 for size in values):
+        claim.refuse(f"needs {what} of {result}, got {list(values)}")
+
+
+def demand_indices(claim: Claim, first: int, rank: int) -> None:
+    """Refuses unless the operands from `first` on are scalar indices, one an axis."""
+    indices = claim.operands[first:]
+    if len(indices) != rank:
+        claim.refuse(f"needs {rank} start indices, got {len(indices)}")
+    for type in indices:
+        if not isinstance(type, Tensor) or type.shape or type.element not in INTEGERS:
+            claim.refuse(f"needs scalar integers as start indices, got {type}")
+        if type != indices[0]:
+            claim.refuse(f"needs start indices of one element, got {indices[0]} and {type}")

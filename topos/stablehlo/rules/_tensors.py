@@ -1,0 +1,26 @@
+"""Tensors of a class of elements, as most rules take their operands."""
+
+from __future__ import annotations
+
+from topos.stablehlo.claim import Claim
+from topos.stablehlo.ir import Tensor, Type
+from topos.stablehlo.rules._elements import ANY
+from topos.stablehlo.rules._shapes import TensorType, ranked, tensor
+
+__all__ = ["filled", "holding"]
+
+
+def filled(claim: Claim, type: Type, what: str, elements: frozenset[str] = ANY) -> TensorType:
+    """Returns `type` where it is a tensor of such elements, ranked or not."""
+    taken = tensor(claim, type, what)
+    if taken.element not in elements:
+        claim.refuse(f"takes no elements of {taken.element} as {what}")
+    return taken
+
+
+def holding(claim: Claim, type: Type, what: str, elements: frozenset[str] = ANY) -> Tensor:
+    """Returns `type` where it is a ranked tensor of such elements."""
+    taken = ranked(claim, type, what)
+    if taken.element not in elements:
+        claim.refuse(f"takes no elements of {taken.element} as {what}")
+    return taken

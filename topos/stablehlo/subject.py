@@ -1,0 +1,163 @@
+"""The subject: one operation as a rule or a builder sees it, and how it is refused."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, NoReturn
+
+import numpy as np
+import numpy.typing as npt
+
+from topos.errors import UnsupportedError, VerifyError
+from topos.stablehlo.dense import decoded
+from topos.stablehlo.ir import Crossed, Dense, Operation, Tensor, Type, Typed
+
+__all__ = ["Subject"]
+
+Array = npt.NDArray[Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Subject:
+    """An operation with the types of its values; its attributes are read through the methods.
+
+    `constants` holds an operand's array where it is known before the run.
+    """
+
+    operation: Operation
+    operands: tuple[Type, ...]
+    results: tuple[Type, ...]
+    constants: tuple[Array | None, ...]
+
+    @property
+    def name(self) -> str:
+        """The operation's full name."""
+        return self.operation.name
+
+    def refuse(self, reason: str) -> NoReturn:
+        """Raises `VerifyError` with the place, the operation and `reason`."""
+        line, column = self.operation.line, self.operation.column
+        raise VerifyError(f"{self.name} {reason}", line, column)
+
+    def unsupported(self, reason: str) -> NoReturn:
+        """Raises `UnsupportedError` with the place, the operation and `reason`."""
+        line, column = self.operation.line, self.operation.column
+        raise UnsupportedError(f"{self.name} {reason}", line, column)
+
+    def demand(self, condition: object, reason: str) -> None:
+        """Refuses for `reason` unless `condition` holds."""
+        if not condition:
+            self.refuse(reason)
+
+    def takes(self, count: int) -> None:
+        """Refuses unless there are `count` operands and one result."""
+        got = len(self.operands)
+        noun = "operand" if count == 1 else "operands"
+        self.demand(got == count, f"needs {count} {noun}, got {got}")
+        self.demand(len(self.results) == 1, f"has 1 result, got {len(self.results)}")
+
+    def yields(self, type: Tensor) -> None:
+        """Refuses unless the stated result type is `type`."""
+        stated = self.results[0]
+        self.demand(stated == type, f"results in {type}, got {stated}")
+
+    def optional(self, key: str) -> Any:
+        """Returns an attribute, its numbers without their types, or `None` where it is absent."""
+        return _plain(self.operation.attributes.get(key))
+
+    def attribute(self, key: str) -> Any:
+        """Returns an attribute as `optional` does, which must be there."""
+        value = self.optional(key)
+        self.demand(value is not None, f"needs the attribute {key}")
+        return value
+
+    def integer(self, key: str, default: int | None = None) -> int:
+        """Returns an integer attribute, which must be there unless it has a default."""
+        if default is not None and key not in self.operation.attributes:
+            return default
+        value = self.attribute(key)
+        self.demand(type(value) is int, f"needs an integer {key}, got {value}")
+        return int(value)
+
+    def integers(self, key: str, default: tuple[int, ...] | None = None) -> tuple[int, ...]:
+        """Returns a list of integers, written as a list, an array or a dense constant."""
+        if default is not None and key not in self.operation.attributes:
+            return default
+        return self.integers_of(self.attribute(key), key)
+
+    def integers_of(self, value: Any, key: str) -> tuple[int, ...]:
+        """Returns `value`, the attribute or field called `key`, as integers."""
+        if isinstance(value, Dense):
+            value = tuple(np.ravel(decoded(value)).tolist())
+        if not isinstance(value, tuple) or any(type(part) is not int for part in value):
+            self.refuse(f"needs integers as {key}, got {value}")
+        return value
+
+    def pairs(self, key: str, count: int) -> tuple[tuple[int, int], ...]:
+        """Returns `count` pairs of integers, such as a padding; zeros where there is none."""
+        value = self.optional(key)
+        if value is None:
+            return ((0, 0),) * count
+        if not isinstance(value, Dense):
+            parts = value if isinstance(value, tuple) else (value,)
+            value = tuple(end for part in parts for end in (part if type(part) is tuple else (0,)))
+        ends = self.integers_of(value, key)
+        self.demand(len(ends) == 2 * count, f"needs {count} pairs as {key}, got {list(ends)}")
+        return tuple(zip(ends[::2], ends[1::2], strict=True))
+
+    def truths(self, key: str, count: int) -> tuple[bool, ...]:
+        """Returns `count` truth values; all false where there is no such attribute."""
+        value = self.optional(key)
+        if value is None:
+            return (False,) * count
+        if isinstance(value, Dense):
+            value = tuple(np.ravel(decoded(value)).tolist())
+        valid = isinstance(value, tuple) and all(type(part) is bool for part in value)
+        self.demand(
+            valid and len(value) == count, f"needs {count} truth values as {key}, got {value}"
+        )
+        return tuple(value)
+
+    def truth(self, key: str, default: bool) -> bool:
+        """Returns a truth value, or `default` where there is no such attribute."""
+        value = self.optional(key)
+        value = default if value is None else value
+        self.demand(type(value) is bool, f"needs true or false as {key}, got {value}")
+        return bool(value)
+
+    def word(self, key: str, default: str | None = None) -> str:
+        """Returns a bare word, such as a comparison's direction."""
+        if default is not None and key not in self.operation.attributes:
+            return default
+        value = self.attribute(key)
+        if not isinstance(value, str):
+            self.refuse(f"needs a word as {key}, got {value}")
+        return value
+
+    def fields(self, key: str) -> dict[str, Any]:
+        """Returns an attribute of named fields, such as the dimension numbers of a gather."""
+        value = self.attribute(key)
+        if not isinstance(value, dict):
+            self.refuse(f"needs named fields as {key}, got {value}")
+        return value
+
+    def axes(self, key: str, axes: tuple[int, ...], rank: int) -> tuple[int, ...]:
+        """Returns `axes` where they are distinct axes of a value of `rank`, or refuses."""
+        valid = len(set(axes)) == len(axes) and all(0 <= axis < rank for axis in axes)
+        self.demand(valid, f"needs distinct axes below {rank} as {key}, got {list(axes)}")
+        return axes
+
+    def ascending(self, key: str, axes: tuple[int, ...], rank: int) -> tuple[int, ...]:
+        """Returns `axes` as `axes` does, where they also ascend."""
+        self.demand(axes == tuple(sorted(axes)), f"needs ascending {key}, got {list(axes)}")
+        return self.axes(key, axes, rank)
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, Typed):
+        return value.value
+    if type(value) in (tuple, Crossed):
+        return type(value)(map(_plain, value))
+    if isinstance(value, dict):
+        return {key: _plain(part) for key, part in value.items()}
+    return value

@@ -1,0 +1,130 @@
+"""The tensor types that the interpreter holds, and numpy's dtype for each of their elements."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Mapping
+from typing import Any, Final
+
+import ml_dtypes
+import numpy as np
+
+from topos.errors import UnsupportedError
+from topos.stablehlo.ir import OtherType, Tensor, TupleType, Type
+
+__all__ = [
+    "ELEMENTS",
+    "MAXIMUM_SIZE",
+    "TOKEN",
+    "checked",
+    "component",
+    "dtype_of",
+    "extents",
+    "held",
+    "is_complex",
+    "is_float",
+    "width",
+]
+
+ELEMENTS: Final[Mapping[str, np.dtype[Any]]] = {
+    "f64": np.dtype(np.float64),
+    "f32": np.dtype(np.float32),
+    "f16": np.dtype(np.float16),
+    "bf16": np.dtype(ml_dtypes.bfloat16),
+    "f8E3M4": np.dtype(ml_dtypes.float8_e3m4),
+    "f8E4M3": np.dtype(ml_dtypes.float8_e4m3),
+    "f8E4M3B11FNUZ": np.dtype(ml_dtypes.float8_e4m3b11fnuz),
+    "f8E4M3FN": np.dtype(ml_dtypes.float8_e4m3fn),
+    "f8E4M3FNUZ": np.dtype(ml_dtypes.float8_e4m3fnuz),
+    "f8E5M2": np.dtype(ml_dtypes.float8_e5m2),
+    "f8E5M2FNUZ": np.dtype(ml_dtypes.float8_e5m2fnuz),
+    "f8E8M0FNU": np.dtype(ml_dtypes.float8_e8m0fnu),
+    "f6E2M3FN": np.dtype(ml_dtypes.float6_e2m3fn),
+    "f6E3M2FN": np.dtype(ml_dtypes.float6_e3m2fn),
+    "f4E2M1FN": np.dtype(ml_dtypes.float4_e2m1fn),
+    "complex<f64>": np.dtype(np.complex128),
+    "complex<f32>": np.dtype(np.complex64),
+    "i64": np.dtype(np.int64),
+    "i32": np.dtype(np.int32),
+    "i16": np.dtype(np.int16),
+    "i8": np.dtype(np.int8),
+    "i4": np.dtype(ml_dtypes.int4),
+    "i2": np.dtype(ml_dtypes.int2),
+    "ui64": np.dtype(np.uint64),
+    "ui32": np.dtype(np.uint32),
+    "ui16": np.dtype(np.uint16),
+    "ui8": np.dtype(np.uint8),
+    "ui4": np.dtype(ml_dtypes.uint4),
+    "ui2": np.dtype(ml_dtypes.uint2),
+    "i1": np.dtype(np.bool_),
+}
+_FLOATS: Final = frozenset(name for name in ELEMENTS if name[0] in "fb")
+# The digits after the letters count the bits.
+_LETTERS: Final = re.compile(r"[a-z]+(\d+)")
+TOKEN: Final = OtherType("!stablehlo.token")
+_FUTURE: Final = "!stablehlo.future<"
+# numpy holds no more axes, and no index reaches further.
+_MAXIMUM_RANK: Final = 64
+MAXIMUM_SIZE: Final = 2**46
+
+
+def dtype_of(type: Tensor) -> np.dtype[Any]:
+    """Returns the dtype that holds the elements of a checked type."""
+    return ELEMENTS[type.element]
+
+
+def extents(type: Tensor) -> tuple[int, ...]:
+    """Returns the shape of a checked type, whose extents are all known."""
+    return tuple([extent for extent in type.shape if extent is not None])
+
+
+def is_float(type: Tensor) -> bool:
+    """Returns whether the elements of a checked type are floating-point numbers."""
+    return type.element in _FLOATS
+
+
+def is_complex(type: Tensor) -> bool:
+    """Returns whether the elements of a checked type are complex numbers."""
+    return type.element.startswith("complex")
+
+
+def component(element: str) -> str:
+    """Returns the element of both parts of a complex one; any other is its own."""
+    return element.removeprefix("complex<").removesuffix(">")
+
+
+def width(element: str) -> int:
+    """Returns how many bits an element of that name has, both parts of a complex one counted."""
+    digits = _LETTERS.match(component(element))
+    assert digits, f"{element} is no element"
+    return int(digits[1]) << element.startswith("complex")
+
+
+def checked(type: Type, line: int) -> Tensor:
+    """Returns `type` where it is a static tensor of a known element.
+
+    Raises `UnsupportedError` with the type's spelling and the line for any other.
+    """
+    if (
+        not isinstance(type, Tensor)
+        or type.element not in ELEMENTS
+        or None in type.shape
+        or type.encoding
+        or len(type.shape) > _MAXIMUM_RANK
+        or math.prod(extent for extent in type.shape if extent) > MAXIMUM_SIZE
+    ):
+        raise UnsupportedError(f"type {type} is not supported", line)
+    return type
+
+
+def held(type: Type, line: int) -> Type:
+    """Returns `type` where a program can hold a value of it.
+
+    That is a tensor, a token, a tuple or a future. Raises `UnsupportedError` as `checked` does.
+    """
+    if isinstance(type, TupleType):
+        return TupleType(tuple([held(part, line) for part in type.parts]))
+    if isinstance(type, OtherType) and (type == TOKEN or type.text.startswith(_FUTURE)):
+        return type
+    return checked(type, line)

@@ -1,0 +1,221 @@
+"""Verification: every operation of a module held to its rule, before anything is built."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Mapping
+from typing import Any, Final
+
+import numpy.typing as npt
+
+from topos.errors import UnsupportedError, VerifyError
+from topos.stablehlo.claim import Claim
+from topos.stablehlo.ir import (
+    Block,
+    Function,
+    FunctionType,
+    Module,
+    Operation,
+    Region,
+    Type,
+)
+from topos.stablehlo.meshes import Mesh
+from topos.stablehlo.parser.twins import foreign
+from topos.stablehlo.rules import RULES
+from topos.stablehlo.rules._shardings import KEY, fault_of, faults_of, meshes_of
+from topos.stablehlo.scope import Scope
+from topos.stablehlo.wellformed import demand_wellformed
+
+__all__ = ["verify"]
+
+Array = npt.NDArray[Any]
+
+_TERMINATORS: Final = frozenset({"func.return", "sdy.return", "stablehlo.return"})
+_OURS: Final = ("builtin.", "chlo.", "func.", "stablehlo.")
+_SHARDY: Final = "sdy."
+_CONSTANTS: Final = frozenset({"arith.constant", "sdy.constant", "stablehlo.constant"})
+# What ends the block of an operation that holds regions, where that is its own.
+_COMPUTATIONS: Final = frozenset({"sdy.manual_computation", "sdy.named_computation"})
+# Operations of ours that are read and have no rule.
+_REFUSED: Final = frozenset(
+    {"builtin.unrealized_conversion_cast", "func.call_indirect", "func.constant"}
+)
+# The share of a name that is right; every name shares its dialect with many others.
+_NEAR: Final = 0.85
+# The operations that hold regions; their rules say how many.
+_HOLDERS: Final = frozenset(
+    {
+        "chlo.scan",
+        *_COMPUTATIONS,
+        *(
+            f"stablehlo.{name}"
+            for name in (
+                "all_reduce",
+                "async_start",
+                "case",
+                "collective_reduce",
+                "composite",
+                "if",
+                "map",
+                "reduce",
+                "reduce_scatter",
+                "reduce_window",
+                "scatter",
+                "select_and_scatter",
+                "sort",
+                "while",
+            )
+        ),
+    }
+)
+_NOTHING: Final = FunctionType((), ())
+
+
+def verify(module: Module) -> None:
+    """Checks every function of `module`, in order.
+
+    Raises `VerifyError` at the first operation that breaks a rule, with its place, and
+    `UnsupportedError` for an operation of a dialect that is not read or a type that is not known.
+    """
+    meshes = meshes_of(module.others)
+    functions: dict[str, Function] = {}
+    for function in module.functions:
+        if function.name in functions or function.name in meshes:
+            raise VerifyError(f"@{function.name} is defined twice", function.line, function.column)
+        functions[function.name] = function
+    walk = _Walk(functions, meshes)
+    for function in module.functions:
+        walk.function(function)
+
+
+class _Walk:
+    """The operations of a module in order, inner regions before the operation they are of."""
+
+    def __init__(self, functions: Mapping[str, Function], meshes: Mapping[str, Mesh]) -> None:
+        self._functions = functions
+        self._meshes = meshes
+        # Few types are stated many times; each is looked at once.
+        self._wellformed: set[Type] = set()
+
+    def function(self, function: Function) -> None:
+        place = (function.line, function.column)
+        for parameter in (*function.arguments, *function.results):
+            self._demand_wellformed(parameter.type, place)
+            if KEY in parameter.attributes:
+                fault = fault_of(parameter.attributes[KEY], parameter.type, self._meshes)
+                if fault:
+                    raise VerifyError(f"@{function.name} {fault}", *place)
+        if function.body is None:
+            return
+        body = self._region(function.body, Scope(), place)
+        if body.operands != tuple([parameter.type for parameter in function.arguments]):
+            raise VerifyError(f"@{function.name} and its block differ in their arguments", *place)
+        stated = tuple([parameter.type for parameter in function.results])
+        if body.results != stated:
+            end = _end(function.body.blocks[0], place)
+            returned = f"but returns {_shown(body.results)}"
+            reason = f"@{function.name} results in {_shown(stated)}, {returned}"
+            raise VerifyError(reason, end.line, end.column)
+
+    def _region(self, region: Region, scope: Scope, place: tuple[int, int]) -> FunctionType:
+        """Returns the types that `region` takes and returns."""
+        if not region.blocks:
+            return _NOTHING
+        if len(region.blocks) > 1:
+            raise UnsupportedError("a region of several blocks is not supported", *place)
+        (block,) = region.blocks
+        scope.enter()
+        for parameter in block.arguments:
+            self._demand_wellformed(parameter.type, place)
+            scope.define(parameter.name, parameter.type, place)
+        end = _end(block, place)
+        for operation in block.operations[:-1]:
+            self._operation(operation, scope)
+        returned = tuple([scope.type(name, end) for name in end.operands])
+        _demand_stated(end, returned)
+        scope.leave()
+        return FunctionType(tuple([each.type for each in block.arguments]), returned)
+
+    def _operation(self, operation: Operation, scope: Scope) -> None:
+        rule = RULES.get(operation.name)
+        if rule is None:
+            raise _unknown(operation)
+        place = (operation.line, operation.column)
+        operands = tuple([scope.type(name, operation) for name in operation.operands])
+        _demand_stated(operation, operands)
+        results = operation.result_types
+        for type in results:
+            self._demand_wellformed(type, place)
+        if len(results) != len(operation.results):
+            names = f"names {len(operation.results)} results and states {len(results)}"
+            raise VerifyError(f"{operation.name} {names}", *place)
+        if operation.regions and operation.name not in _HOLDERS:
+            raise VerifyError(f"{operation.name} takes no region", *place)
+        bodies: list[FunctionType] = []
+        for region in operation.regions:
+            bodies.append(self._inner(region, scope, operation))
+        known = scope.constants(operation)
+        rule(
+            Claim(operation, operands, results, known, tuple(bodies), self._functions, self._meshes)
+        )
+        if KEY in operation.attributes:
+            # What results in nothing may have a sharding all the same.
+            fault = faults_of(operation.attributes[KEY], results or (None,), self._meshes)
+            if fault:
+                raise VerifyError(f"{operation.name} {fault}", *place)
+        for name, type in zip(operation.results, results, strict=True):
+            scope.define(name, type, place)
+        if operation.name in _CONSTANTS:
+            scope.define_constant(operation)
+
+    def _inner(self, region: Region, scope: Scope, operation: Operation) -> FunctionType:
+        place = (operation.line, operation.column)
+        types = self._region(region, scope, place)
+        for block in region.blocks:
+            end = _end(block, place)
+            if end.name == "func.return":
+                raise VerifyError("func.return ends a function only", end.line, end.column)
+            if (end.name == "sdy.return") != (operation.name in _COMPUTATIONS):
+                reason = f"a block of {operation.name} does not end in {end.name}"
+                raise VerifyError(reason, end.line, end.column)
+        return types
+
+    def _demand_wellformed(self, type: Type, place: tuple[int, int]) -> None:
+        if type not in self._wellformed:
+            demand_wellformed(type, *place)
+            self._wellformed.add(type)
+
+
+def _unknown(operation: Operation) -> Exception:
+    place = (operation.line, operation.column)
+    if operation.name in _TERMINATORS:
+        return VerifyError(f"{operation.name} ends its block too early", *place)
+    if operation.name.startswith(_SHARDY) or operation.name in _REFUSED:
+        return UnsupportedError(f"{operation.name} is not supported", *place)
+    if not operation.name.startswith(_OURS):
+        return UnsupportedError(foreign(operation.name), *place)
+    near = difflib.get_close_matches(operation.name, RULES, n=1, cutoff=_NEAR)
+    hint = f"; did you mean {near[0]}?" if near else ""
+    return VerifyError(f"no operation is called {operation.name}{hint}", *place)
+
+
+def _end(block: Block, place: tuple[int, int]) -> Operation:
+    if not block.operations:
+        raise VerifyError("a block ends in a return", *place)
+    last = block.operations[-1]
+    if last.name not in _TERMINATORS:
+        raise VerifyError("a block ends in a return", last.line, last.column)
+    return last
+
+
+def _demand_stated(operation: Operation, operands: tuple[Type, ...]) -> None:
+    if operation.operand_types is not None and operation.operand_types != operands:
+        raise VerifyError(
+            f"{operation.name} states {_shown(operation.operand_types)}, got {_shown(operands)}",
+            operation.line,
+            operation.column,
+        )
+
+
+def _shown(types: tuple[Type, ...]) -> str:
+    return f"({', '.join(map(str, types))})"
