@@ -1,9 +1,10 @@
-"""Interchangeable runtimes: one adapter a file, found by the file's name."""
+"""Interchangeable runtimes: one adapter a file or folder, found by its name."""
 
 from __future__ import annotations
 
 from importlib import import_module
 from pkgutil import iter_modules
+from typing import Final
 
 from topos.errors import UnavailableError
 from topos.runtimes._placed import aligned
@@ -40,15 +41,14 @@ __all__ = [
 ]
 
 
+# The one public folder here that is no runtime: it compares their results.
+_GRADE: Final = "grade"
+
+
 def names() -> tuple[str, ...]:
-    """Returns every adapter's name: the public plain modules of this folder, sorted."""
-    return tuple(
-        sorted(
-            module.name
-            for module in iter_modules(__path__)
-            if not module.ispkg and not module.name.startswith("_")
-        )
-    )
+    """Returns every adapter's name: the public modules and folders of this folder, sorted."""
+    found = [module.name for module in iter_modules(__path__)]
+    return tuple(sorted(name for name in found if not name.startswith("_") and name != _GRADE))
 
 
 def load(name: str) -> Runtime:

@@ -97,4 +97,5 @@ def test_the_wheel_runs_without_the_tree(wheel: Path, tmp_path: Path) -> None:
     assert Path(package) == tmp_path / "topos" / "__init__.py"
     assert Path(runtimes) == tmp_path / "topos" / "runtimes" / "__init__.py"
     adapters = [path.stem for path in (ROOT / "runtimes").glob("[a-z]*.py")]
+    adapters.append("interpreter")
     assert names == sorted(adapters)
