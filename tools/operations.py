@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Final
 
 from topos.runtimes.interpreter.kernels import FAMILIES
-from topos.stablehlo.rules import RULES
+from topos.stablehlo.verifier import verified_names
 
 EPILOG = """\
 exit status: 0 done; 1 the file has another table than the one printed; 2 wrong usage, a file that
@@ -57,11 +57,11 @@ def rows(facts: Mapping[str, Mapping[str, Facts]]) -> Iterator[str]:
     families = {
         name: family.__name__.rpartition(".")[2] for family in FAMILIES for name in family.BUILDERS
     }
-    for what, known in (("families", set(families.values())), ("operations", set(RULES))):
+    for what, known in (("families", set(families.values())), ("operations", verified_names())):
         if left := facts[what].keys() - known:
             raise LookupError(f"{FACTS.name} has facts of {min(left)}, which is not there")
     yield from HEAD
-    for name in sorted(RULES):
+    for name in sorted(verified_names()):
         yield _row(name, _known(name, families.get(name, ""), facts))
 
 

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from copy import copy
 from typing import Any, NamedTuple
 
 import numpy.typing as npt
 
 from topos.runtimes.interpreter.program import Kernel, Program
 from topos.stablehlo.ir import Operation, Symbol, Tensor
-from topos.stablehlo.subject import Subject
+from topos.stablehlo.opview import OpView
 
 __all__ = ["BuildContext", "Builder", "Constant"]
 
@@ -23,8 +23,7 @@ class Constant(NamedTuple):
     array: Array
 
 
-@dataclass(frozen=True, slots=True)
-class BuildContext(Subject):
+class BuildContext(OpView):
     """One verified operation with its regions compiled.
 
     A kernel is called with the operands, then with `captures` values that the regions use from
@@ -35,10 +34,30 @@ class BuildContext(Subject):
 
     operands: tuple[Tensor, ...]
     results: tuple[Tensor, ...]
-    regions: tuple[Program, ...]
-    captures: int
-    function: Callable[[Symbol, Operation], Program]
-    exact: bool
+
+    def __init__(
+        self,
+        operation: Operation,
+        operands: tuple[Tensor, ...],
+        results: tuple[Tensor, ...],
+        constants: tuple[Array | None, ...],
+        regions: tuple[Program, ...],
+        captures: int,
+        function: Callable[[Symbol, Operation], Program],
+        exact: bool,
+    ) -> None:
+        super().__init__(operation, operands, results, constants)
+        self.regions = regions
+        self.captures = captures
+        self.function = function
+        self.exact = exact
+
+    def having(self, **parts: Any) -> BuildContext:
+        """Returns this context with some of its parts replaced."""
+        changed = copy(self)
+        for name, part in parts.items():
+            setattr(changed, name, part)
+        return changed
 
 
 Builder = Callable[[BuildContext], Kernel | Constant]

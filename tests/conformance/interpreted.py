@@ -24,7 +24,7 @@ from topos.runtimes import interpreter
 from topos.runtimes.interpreter.kernels import ELEMENTWISE
 from topos.stablehlo.types import ELEMENTS
 
-__all__ = ["FAMILIES", "Subject"]
+__all__ = ["FAMILIES", "OpView"]
 
 Array = npt.NDArray[Any]
 
@@ -80,7 +80,7 @@ TRANSFORMED: Final = (8, 15, 30, 49, 128)
 LETTERS: Final = {"f32": "s", "f64": "d", "complex<f32>": "c", "complex<f64>": "z"}
 
 
-class Subject(NamedTuple):
+class OpView(NamedTuple):
     """A module under the name of its digest, and its arguments, drawn where there are none."""
 
     name: str
@@ -88,32 +88,32 @@ class Subject(NamedTuple):
     arguments: list[Array] | None = None
 
 
-def gallery() -> Iterator[Subject]:
+def gallery() -> Iterator[OpView]:
     """Yields the modules of the gallery."""
     for path in sorted((ROOT / "tests/gallery").glob("*.mlir")):
-        yield Subject(f"gallery/{path.stem}", path.read_text("utf-8"))
+        yield OpView(f"gallery/{path.stem}", path.read_text("utf-8"))
 
 
-def cases() -> Iterator[Subject]:
+def cases() -> Iterator[OpView]:
     """Yields the shared conformance cases."""
     for name in (*listed("open.txt"), *listed("chlo_open.txt")):
         case = case_of(name)
-        yield Subject(f"case/{name}", case.text, case.arguments)
+        yield OpView(f"case/{name}", case.text, case.arguments)
 
 
-def orders() -> Iterator[Subject]:
+def orders() -> Iterator[OpView]:
     """Yields operations that are sums of several terms."""
     for element, letter in LETTERS.items():
         for name, (operands, body, result) in ORDERED.items():
             text = _function(operands, body, result)
-            yield Subject(
+            yield OpView(
                 f"{name}/{element}", text.replace("F>", f"{element}>").replace("_L", f"_{letter}")
             )
     for extent in TRANSFORMED:
         for element in ("complex<f32>", "complex<f64>"):
             type = f"tensor<3x{extent}x{element}>"
             body = f"%r = stablehlo.fft %a, type = FFT, length = [{extent}] : ({type}) -> {type}"
-            yield Subject(f"fft/{extent}/{element}", _function((type,), body, type))
+            yield OpView(f"fft/{extent}/{element}", _function((type,), body, type))
     for element in ("f32", "f64"):
         type = f"tensor<{element}>"
         body = (
@@ -121,10 +121,10 @@ def orders() -> Iterator[Subject]:
             f"%r = stablehlo.rng %a, %b, %c, distribution = NORMAL : ({type}, {type},"
             f" tensor<1xi64>) -> tensor<64x{element}>"
         )
-        yield Subject(f"rng/{element}", _function((type, type), body, f"tensor<64x{element}>"))
+        yield OpView(f"rng/{element}", _function((type, type), body, f"tensor<64x{element}>"))
 
 
-def elementwise() -> Iterator[Subject]:
+def elementwise() -> Iterator[OpView]:
     """Yields each elementwise operation of one operand and of two that verifies."""
     for name in sorted(ELEMENTWISE):
         for element in SWEPT:
@@ -134,7 +134,7 @@ def elementwise() -> Iterator[Subject]:
                 body = f'%r = "{name}"({names}) : ({", ".join([type] * count)}) -> {type}'
                 arguments = [swept(np.dtype(ELEMENTS[element]), place) for place in range(count)]
                 text = _function((type,) * count, body, type)
-                yield Subject(f"{name}/{count}/{element}", text, arguments)
+                yield OpView(f"{name}/{count}/{element}", text, arguments)
 
 
 def _function(operands: tuple[str, ...], body: str, result: str) -> str:
@@ -173,7 +173,7 @@ def _joined(dtype: np.dtype[Any], real: Array, imaginary: Array) -> Array:
     return result
 
 
-def digest(subject: Subject) -> str:
+def digest(subject: OpView) -> str:
     """Returns the digest of a module's results, or the name of the error."""
     try:
         executable = interpreter.RUNTIME.compile(subject.text, numerics="exact")
@@ -188,7 +188,7 @@ def digest(subject: Subject) -> str:
         return type(error).__name__
 
 
-FAMILIES: Final[Mapping[str, Callable[[], Iterator[Subject]]]] = {
+FAMILIES: Final[Mapping[str, Callable[[], Iterator[OpView]]]] = {
     "cases": cases,
     "elementwise": elementwise,
     "gallery": gallery,

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from topos.bundle.manifest import demand_name
-from topos.bundle.subject import Subject
+from topos.bundle.subject import OpView
 from topos.engine import Plan
 from topos.errors import ArgumentError, BundleError
 
@@ -56,7 +56,7 @@ def demand_options(samples: Any, batched: Any, name: Any) -> None:
     demand_name(name)
 
 
-def demand_names(subject: Subject) -> None:
+def demand_names(subject: OpView) -> None:
     """Raises `BundleError` where an argument or a result has a name that no manifest can hold."""
     for slot in (*subject.arguments, *subject.results):
         if len(slot.name) > LONGEST:

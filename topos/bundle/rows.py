@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from topos.bundle.sample import Inputs, drawn, taken
-from topos.bundle.subject import Subject
+from topos.bundle.subject import OpView
 from topos.bundle.walk import evaluated
 from topos.errors import BundleError, FeedError
 from topos.payload import DIFFERENTIABLE, Element
@@ -39,7 +39,7 @@ class Trial(NamedTuple):
 
 
 def demand_independent(
-    subject: Subject, pool: Inputs, places: Sequence[int], answered: Mapping[str, Tensor], seed: int
+    subject: OpView, pool: Inputs, places: Sequence[int], answered: Mapping[str, Tensor], seed: int
 ) -> None:
     """Raises `BundleError` where rows that change do not leave the bits of all others alone.
 

@@ -20,7 +20,7 @@ from topos.graph import Parameters
 from topos.payload import ELEMENTS, TensorType
 from topos.reading import Tensor
 
-__all__ = ["Slot", "Subject", "fitted", "subjects_of"]
+__all__ = ["OpView", "Slot", "fitted", "subjects_of"]
 
 
 class Slot(NamedTuple):
@@ -31,7 +31,7 @@ class Slot(NamedTuple):
     value: Tensor | None = None
 
 
-class Subject(NamedTuple):
+class OpView(NamedTuple):
     """A plan to export: its arguments in the order of `@main`, and its results."""
 
     plan: Plan
@@ -51,7 +51,7 @@ class Subject(NamedTuple):
 
 def subjects_of(
     plans: Sequence[Plan], parameters: Parameters | Payloads | None, resident: References | None
-) -> tuple[Subject, ...]:
+) -> tuple[OpView, ...]:
     """Returns the plans with the values of their parameters and of the `resident` inputs.
 
     Parameters of one of the plans' recordings go by symbol there and by name everywhere else.
@@ -83,7 +83,7 @@ def fitted(name: str, wanted: TensorType, value: Payload) -> Tensor:
     return tensor
 
 
-def _subject(plan: Plan, state: Payloads, given: Payloads) -> Subject:
+def _subject(plan: Plan, state: Payloads, given: Payloads) -> OpView:
     if not isinstance(plan, Plan):
         raise BundleError(f"a bundle needs plans, got {type(plan).__name__}")
     signature, names = plan.signature(), argument_names(plan)
@@ -100,7 +100,7 @@ def _subject(plan: Plan, state: Payloads, given: Payloads) -> Subject:
     arguments = tuple(_held(slot, values) for slot in slots)
     own = names_of(signature.results, "result")
     results = tuple(Slot(name, port) for name, port in zip(own, signature.results, strict=True))
-    return Subject(plan, arguments, results)
+    return OpView(plan, arguments, results)
 
 
 def _held(slot: Slot, values: Payloads) -> Slot:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
-from topos.bundle.subject import Slot, Subject
+from topos.bundle.subject import OpView, Slot
 from topos.engine import Plan
 from topos.graph import replay
 from topos.op import Leaf
@@ -17,7 +17,7 @@ Move = Callable[[int, Tensor], Tensor]
 
 
 def evaluated(
-    subject: Subject, inputs: Mapping[str, Tensor], move: Move | None = None
+    subject: OpView, inputs: Mapping[str, Tensor], move: Move | None = None
 ) -> dict[str, Tensor]:
     """Returns the results of a subject by name: the oracle's bits where nothing moves.
 

@@ -9,6 +9,7 @@ from typing import Final, NamedTuple
 
 from topos.errors import VerifyError
 from topos.stablehlo.calls import called_first
+from topos.stablehlo.dialect import find
 from topos.stablehlo.ir import (
     Dense,
     Function,
@@ -142,6 +143,9 @@ class _Tally:
 
 def _flops(operation: Operation, operands: tuple[Type, ...]) -> int:
     name, results = operation.name, operation.result_types
+    definition = find(name)
+    if definition is not None:
+        return definition(operation, operands, results, (None,) * len(operands)).flops()
     if operation.regions or name in MOVES or not _floating(results[:1]):
         return 0
     if name in PRODUCTS or name in CONVOLUTIONS:

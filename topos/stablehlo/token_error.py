@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from lark import Token
+from typing import TYPE_CHECKING
 
 from topos.errors import ParseError
 from topos.stablehlo.ir import Dense, Operation
+
+if TYPE_CHECKING:
+    from lark import Token
 
 __all__ = ["TokenError", "line_of", "placed"]
 

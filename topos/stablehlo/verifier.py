@@ -9,7 +9,8 @@ from typing import Any, Final
 import numpy.typing as npt
 
 from topos.errors import UnsupportedError, VerifyError
-from topos.stablehlo.claim import Claim
+from topos.stablehlo.definition import Definition
+from topos.stablehlo.dialect import definitions, find, names
 from topos.stablehlo.ir import (
     Block,
     Function,
@@ -20,13 +21,15 @@ from topos.stablehlo.ir import (
     Type,
 )
 from topos.stablehlo.meshes import Mesh
+from topos.stablehlo.opview import OpView
 from topos.stablehlo.parser.twins import foreign
 from topos.stablehlo.rules import RULES
 from topos.stablehlo.rules._shardings import KEY, fault_of, faults_of, meshes_of
 from topos.stablehlo.scope import Scope
+from topos.stablehlo.traits import Trait
 from topos.stablehlo.wellformed import demand_wellformed
 
-__all__ = ["verify"]
+__all__ = ["verified_names", "verify"]
 
 Array = npt.NDArray[Any]
 
@@ -69,6 +72,13 @@ _HOLDERS: Final = frozenset(
     }
 )
 _NOTHING: Final = FunctionType((), ())
+
+
+def verified_names() -> frozenset[str]:
+    """Returns the name of every operation that a module may hold and pass."""
+    refused = Trait.TERMINATOR | Trait.UNSUPPORTED
+    defined = [name for name, each in definitions().items() if not each.traits & refused]
+    return frozenset((*RULES, *defined))
 
 
 def verify(module: Module) -> None:
@@ -137,8 +147,11 @@ class _Walk:
         return FunctionType(tuple([each.type for each in block.arguments]), returned)
 
     def _operation(self, operation: Operation, scope: Scope) -> None:
+        definition = find(operation.name)
         rule = RULES.get(operation.name)
-        if rule is None:
+        if definition is None and rule is None:
+            raise _unknown(operation)
+        if definition is not None and definition.traits & (Trait.TERMINATOR | Trait.UNSUPPORTED):
             raise _unknown(operation)
         place = (operation.line, operation.column)
         operands = tuple([scope.type(name, operation) for name in operation.operands])
@@ -149,15 +162,21 @@ class _Walk:
         if len(results) != len(operation.results):
             names = f"names {len(operation.results)} results and states {len(results)}"
             raise VerifyError(f"{operation.name} {names}", *place)
-        if operation.regions and operation.name not in _HOLDERS:
+        holder = operation.name in _HOLDERS if definition is None else definition.has_regions
+        if operation.regions and not holder:
             raise VerifyError(f"{operation.name} takes no region", *place)
         bodies: list[FunctionType] = []
         for region in operation.regions:
             bodies.append(self._inner(region, scope, operation))
         known = scope.constants(operation)
-        rule(
-            Claim(operation, operands, results, known, tuple(bodies), self._functions, self._meshes)
+        kind = OpView if definition is None else definition
+        view = kind(
+            operation, operands, results, known, tuple(bodies), self._functions, self._meshes
         )
+        if isinstance(view, Definition):
+            view.verify()
+        elif rule is not None:
+            rule(view)
         if KEY in operation.attributes:
             # What results in nothing may have a sharding all the same.
             fault = faults_of(operation.attributes[KEY], results or (None,), self._meshes)
@@ -165,7 +184,8 @@ class _Walk:
                 raise VerifyError(f"{operation.name} {fault}", *place)
         for name, type in zip(operation.results, results, strict=True):
             scope.define(name, type, place)
-        if operation.name in _CONSTANTS:
+        constant = definition is not None and Trait.CONSTANT in definition.traits
+        if constant or operation.name in _CONSTANTS:
             scope.define_constant(operation)
 
     def _inner(self, region: Region, scope: Scope, operation: Operation) -> FunctionType:
@@ -194,7 +214,7 @@ def _unknown(operation: Operation) -> Exception:
         return UnsupportedError(f"{operation.name} is not supported", *place)
     if not operation.name.startswith(_OURS):
         return UnsupportedError(foreign(operation.name), *place)
-    near = difflib.get_close_matches(operation.name, RULES, n=1, cutoff=_NEAR)
+    near = difflib.get_close_matches(operation.name, [*RULES, *names()], n=1, cutoff=_NEAR)
     hint = f"; did you mean {near[0]}?" if near else ""
     return VerifyError(f"no operation is called {operation.name}{hint}", *place)
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from functools import partial
 from typing import Any, Final
 
@@ -59,8 +58,7 @@ def _broadcasting(context: BuildContext) -> Kernel:
     brought = [broadcast(shape, place, target) for shape, place in zip(shapes, axes, strict=True)]
     name = _PLAIN[context.name]
     kernel = operations.OPERATIONS[name](
-        replace(
-            context,
+        context.having(
             operation=context.operation._replace(name=name),
             operands=tuple(operand._replace(shape=target) for operand in context.operands),
             constants=(None,) * len(shapes),

@@ -7,7 +7,7 @@ The type says what the operands must come to. Where they do not, the run ends in
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from typing import Any, Final
 
@@ -66,7 +66,7 @@ def _reshaped(shape: Shape, array: Array) -> Array:
 
 
 def _iota(context: BuildContext) -> Kernel:
-    known = constant.BUILDERS["stablehlo.iota"](replace(context, operands=(), constants=()))
+    known = constant.BUILDERS["stablehlo.iota"](context.having(operands=(), constants=()))
     assert isinstance(known, Constant), "an iota is known before the run"
     return _shaped(context, partial(_known, known.array))
 
@@ -90,8 +90,8 @@ def _gather(context: BuildContext) -> Kernel:
     operation = context.operation._replace(
         attributes={**context.operation.attributes, "slice_sizes": sizes}
     )
-    static = replace(
-        context, operation=operation, operands=context.operands[:2], constants=context.constants[:2]
+    static = context.having(
+        operation=operation, operands=context.operands[:2], constants=context.constants[:2]
     )
     kernel = gather.BUILDERS["stablehlo.gather"](static)
     assert not isinstance(kernel, Constant), "a gather reads its operands"

@@ -1,1 +1,77 @@
-"""The dialects: one definition an operation."""
+"""The dialects: StableHLO, CHLO and what is read of others, one definition an operation.
+
+A family of operations is a file of this folder, which is loaded when one of its operations is met.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from functools import cache, lru_cache
+from importlib import import_module
+from importlib.resources import files
+from types import MappingProxyType
+from typing import Final
+
+from topos.stablehlo.definition import Definition
+
+__all__ = ["definitions", "family_of", "find", "names", "with_trait"]
+
+_DEFINED: Final = re.compile(r'^@define\("([^"]+)"\)', re.MULTILINE)
+# More names than there are definitions, so that a text of strange names forgets no real one often.
+_KEPT: Final = 4096
+
+
+@cache
+def _families() -> Mapping[str, str]:
+    """Returns the file that defines each operation, read from the decorators of the sources.
+
+    Loading every file takes as long as a small module takes to run.
+    """
+    found: dict[str, str] = {}
+    for source in sorted(files(__name__).iterdir(), key=lambda source: source.name):
+        if source.name.endswith(".py"):
+            family = source.name.removesuffix(".py")
+            text = source.read_text(encoding="utf-8")
+            found.update(dict.fromkeys(_DEFINED.findall(text), family))
+    return MappingProxyType(found)
+
+
+@cache
+def _definitions(family: str) -> Mapping[str, type[Definition]]:
+    module = import_module(f"{__name__}.{family}")
+    defined = [
+        member
+        for member in vars(module).values()
+        if isinstance(member, type)
+        and issubclass(member, Definition)
+        and member.__module__ == module.__name__
+        and member.operation_name
+    ]
+    return {each.operation_name: each for each in defined}
+
+
+def names() -> tuple[str, ...]:
+    """Returns the name of every operation that is defined, sorted."""
+    return tuple(sorted(_families()))
+
+
+def family_of(name: str) -> str | None:
+    """Returns the file that defines the operation `name`, or `None` where none does."""
+    return _families().get(name)
+
+
+@lru_cache(_KEPT)
+def find(name: str) -> type[Definition] | None:
+    """Returns the definition of the operation `name`, or `None` where there is none."""
+    family = _families().get(name)
+    return None if family is None else _definitions(family)[name]
+
+
+@cache
+def definitions() -> Mapping[str, type[Definition]]:
+    """Returns every definition by the name of its operation; this loads all of them."""
+    found: dict[str, type[Definition]] = {}
+    for family in sorted({*_families().values()}):
+        found.update(_definitions(family))
+    return MappingProxyType(dict(sorted(found.items())))

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any, Final, NamedTuple
 
 from topos.errors import UnsupportedError
+from topos.stablehlo.attribute_text import spelled
 from topos.stablehlo.ir import (
     Block,
     Crossed,
@@ -24,7 +25,6 @@ from topos.stablehlo.ir import (
     Typed,
     Unranked,
 )
-from topos.stablehlo.printer.attributes import spelled
 from topos.stablehlo.resources import Resources
 
 __all__ = ["Alias", "Names", "names_of"]

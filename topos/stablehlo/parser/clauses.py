@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
+from topos.stablehlo.assembly import Clause
 from topos.stablehlo.ir import Packed, Record, Word
 
 __all__ = [
@@ -15,7 +16,6 @@ __all__ = [
     "KIND",
     "PHRASED",
     "PRECISION",
-    "Clause",
     "axes",
     "precisions",
     "record",
@@ -30,18 +30,6 @@ PRECISION: Final = "#stablehlo<precision "
 
 # Returns the attribute that a clause's value spells, or `None` where it spells none.
 Reading = Callable[[Any], Any]
-
-
-class Clause(NamedTuple):
-    """A `key = value` of a pretty form, in the order in which the form has them.
-
-    `attribute` is its name in the generic form.
-    """
-
-    key: str
-    attribute: str
-    read: Reading
-    optional: bool = False
 
 
 def axes(value: Any) -> Any:

@@ -19,7 +19,8 @@ from topos.stablehlo.ir import (
     Type,
     Typed,
 )
-from topos.stablehlo.parser.spelling import Sentence, Types, attribute_of, sentence_of
+from topos.stablehlo.parsed import ParsedOperation, Types
+from topos.stablehlo.parser.spelling import attribute_of, parsed_of
 from topos.stablehlo.parser.tokens import integer, string, symbol
 from topos.stablehlo.parser.twins import MHLO, as_arrays, twin
 from topos.stablehlo.token_error import TokenError
@@ -49,25 +50,27 @@ def _generic(
     regions: tuple[Region, ...] | None,
     attributes: Attributes | None,
     types: FunctionType,
-) -> Sentence:
+) -> ParsedOperation:
     merged = {**(properties or {}), **(attributes or {})}
     name = Token.new_borrow_pos(name.type, string(name), name)
     if name.startswith(MHLO):
         name, merged = _renamed(name), as_arrays(merged)
     stated = Types(*types)
-    return Sentence(name, uses or (), (), merged, regions or (), stated, successors or ())
+    return ParsedOperation(name, uses or (), (), merged, regions or (), stated, successors or ())
 
 
 def _values(*names: Token) -> tuple[str, ...]:
     return tuple([name.value for name in names])
 
 
-def _listed(name: Token, items: Any, attributes: Attributes | None, types: Types) -> Sentence:
-    return sentence_of(name, items or (), attributes or {}, types)
+def _listed(
+    name: Token, items: Any, attributes: Attributes | None, types: Types
+) -> ParsedOperation:
+    return parsed_of(name, items or (), attributes or {}, types)
 
 
-def _led(name: Token, attributes: Attributes, items: Any, types: Types) -> Sentence:
-    return sentence_of(name, items, attributes, types)
+def _led(name: Token, attributes: Attributes, items: Any, types: Types) -> ParsedOperation:
+    return parsed_of(name, items, attributes, types)
 
 
 def _called(
@@ -77,36 +80,36 @@ def _called(
     properties: Attributes | None,
     attributes: Attributes | None,
     types: Types,
-) -> Sentence:
+) -> ParsedOperation:
     merged = {**(properties or {}), **(attributes or {})}
-    return sentence_of(name, (*(items or ()), *(clauses or ())), merged, types)
+    return parsed_of(name, (*(items or ()), *(clauses or ())), merged, types)
 
 
-def _emptied(name: Token, attributes: Attributes | None = None) -> Sentence:
-    return Sentence(name, attributes=attributes or {}, types=Types((), ()))
+def _emptied(name: Token, attributes: Attributes | None = None) -> ParsedOperation:
+    return ParsedOperation(name, attributes=attributes or {}, types=Types((), ()))
 
 
 def _named(
     name: Token, callee: Token, uses: Any, attributes: Attributes | None, types: Types
-) -> Sentence:
-    return Sentence(name, uses or (), (symbol(callee),), attributes or {}, types=types)
+) -> ParsedOperation:
+    return ParsedOperation(name, uses or (), (symbol(callee),), attributes or {}, types=types)
 
 
 def _referred(
     name: Token, target: Token, attributes: Attributes | None, type: FunctionType
-) -> Sentence:
+) -> ParsedOperation:
     merged = {"value": symbol(target), **(attributes or {})}
-    return Sentence(name, attributes=merged, types=Types((), (OtherType(str(type)),)))
+    return ParsedOperation(name, attributes=merged, types=Types((), (OtherType(str(type)),)))
 
 
 def _indirect(
     name: Token, callee: Token, uses: Any, attributes: Attributes | None, types: Types
-) -> Sentence:
+) -> ParsedOperation:
     # The type that is stated is the callee's, which is itself the first operand.
     operands = types.operands or ()
     function = OtherType(str(FunctionType(operands, types.results)))
     stated = Types((function, *operands), types.results)
-    return Sentence(name, (callee.value, *(uses or ())), (), attributes or {}, types=stated)
+    return ParsedOperation(name, (callee.value, *(uses or ())), (), attributes or {}, types=stated)
 
 
 def _composed(
@@ -116,20 +119,20 @@ def _composed(
     regions: tuple[Region, ...] | None,
     attributes: Attributes | None,
     types: Types,
-) -> Sentence:
-    sentence = sentence_of(name, items or (), attributes or {}, types)
-    words = (string(text), *sentence.words)
-    return sentence._replace(words=words, regions=regions or ())
+) -> ParsedOperation:
+    parsed = parsed_of(name, items or (), attributes or {}, types)
+    words = (string(text), *parsed.words)
+    return parsed._replace(words=words, regions=regions or ())
 
 
-def _valued(name: Token, attributes: Attributes | None, value: Any) -> Sentence:
+def _valued(name: Token, attributes: Attributes | None, value: Any) -> ParsedOperation:
     type: Type | None = _TYPES.get(value.__class__)
     if isinstance(value, Typed | Dense):
         type = value.type
     if type is None:
         raise TokenError(f"{name.value} is not written with {value}", name)
     merged = {"value": value, **(attributes or {})}
-    return Sentence(name, attributes=merged, types=Types((), (type,)))
+    return ParsedOperation(name, attributes=merged, types=Types((), (type,)))
 
 
 def _cast(
@@ -138,8 +141,8 @@ def _cast(
     operands: tuple[Type, ...] | None,
     results: tuple[Type, ...],
     attributes: Attributes | None,
-) -> Sentence:
-    return sentence_of(name, items or (), attributes or {}, Types(operands or (), results))
+) -> ParsedOperation:
+    return parsed_of(name, items or (), attributes or {}, Types(operands or (), results))
 
 
 def _reduced_by_name(
@@ -149,9 +152,9 @@ def _reduced_by_name(
     clause: tuple[str, Any],
     attributes: Attributes | None,
     types: Types,
-) -> Sentence:
+) -> ParsedOperation:
     merged = {**(attributes or {}), **dict([attribute_of(name, *clause)])}
-    return Sentence(name, _operands(pairs), (_renamed(applied),), merged, types=types)
+    return ParsedOperation(name, _operands(pairs), (_renamed(applied),), merged, types=types)
 
 
 def _reduced_by_region(
@@ -162,14 +165,14 @@ def _reduced_by_region(
     types: Types,
     groups: tuple[Parameters, ...],
     region: Region,
-) -> Sentence:
+) -> ParsedOperation:
     if any(len(group) != 2 for group in groups):
         raise TokenError("a reducer takes two arguments for each operand", name)
     # Written as one group an operand; the block takes all the left ones, then all the right ones.
     arguments = (*[group[0] for group in groups], *[group[1] for group in groups])
     merged = {**(attributes or {}), **dict([attribute_of(name, *clause)])}
     regions = (headed(region, arguments),)
-    return Sentence(name, _operands(pairs), (), merged, regions, types)
+    return ParsedOperation(name, _operands(pairs), (), merged, regions, types)
 
 
 def _operands(pairs: tuple[Pair, ...]) -> tuple[str, ...]:
@@ -183,7 +186,7 @@ def _looped(
     attributes: Attributes | None,
     condition: Region,
     body: Region,
-) -> Sentence:
+) -> ParsedOperation:
     carried, stated = pairs or (), types.results if types else ()
     if len(stated) != len(carried):
         needs = f"{name.value} needs a type for each of its {len(carried)} values"
@@ -193,7 +196,7 @@ def _looped(
     )
     regions = (headed(condition, arguments), headed(body, arguments))
     operands = tuple([pair[1] for pair in carried])
-    return Sentence(name, operands, (), attributes or {}, regions, Types(stated, stated))
+    return ParsedOperation(name, operands, (), attributes or {}, regions, Types(stated, stated))
 
 
 def _scanned(
@@ -204,7 +207,7 @@ def _scanned(
     attributes: Attributes | None,
     region: Region,
     types: Types,
-) -> Sentence:
+) -> ParsedOperation:
     inputs, initial = operands or (), starts or ()
     carried = len(initial)
     # Which operands are scanned and which are carried, only the place in the text tells.
@@ -213,8 +216,8 @@ def _scanned(
         "resultSegmentSizes": Packed((len(types.results) - carried, carried), "i32"),
     }
     merged = {**(attributes or {}), **segments}
-    sentence = sentence_of(name, (*inputs, *initial, *clauses), merged, types)
-    return sentence._replace(regions=(region,))
+    parsed = parsed_of(name, (*inputs, *initial, *clauses), merged, types)
+    return parsed._replace(regions=(region,))
 
 
 def _ranged(name: Token, ranges: tuple[Any, ...] | None) -> tuple[str, Any]:
@@ -249,7 +252,7 @@ def _sequence(*parts: Any) -> tuple[Any, ...]:
     return parts
 
 
-def _of_twin(form: Callable[..., Sentence]) -> Callable[..., Sentence]:
+def _of_twin(form: Callable[..., ParsedOperation]) -> Callable[..., ParsedOperation]:
     """Returns `form` for the name that an operation has in StableHLO."""
     return lambda name, *parts: form(_renamed(name), *parts)
 
@@ -258,7 +261,7 @@ def _renamed(name: Token) -> Token:
     return name.update(value=twin(name.value)) if name.startswith(MHLO) else name
 
 
-_PRETTY: Final[Mapping[str, Callable[..., Sentence]]] = {
+_PRETTY: Final[Mapping[str, Callable[..., ParsedOperation]]] = {
     "listed": _listed,
     "led": _led,
     "called": _called,

@@ -8,6 +8,7 @@ from typing import Any, Final
 
 from lark import Token
 
+from topos.stablehlo.dialect import find
 from topos.stablehlo.ir import (
     Attributes,
     Block,
@@ -25,6 +26,7 @@ from topos.stablehlo.ir import (
     Unranked,
     Word,
 )
+from topos.stablehlo.parsed import ParsedOperation
 from topos.stablehlo.parser.clauses import (
     ALGORITHM,
     DIRECTION,
@@ -35,7 +37,6 @@ from topos.stablehlo.parser.clauses import (
     record,
 )
 from topos.stablehlo.parser.records import layout
-from topos.stablehlo.parser.spelling import Sentence
 from topos.stablehlo.token_error import TokenError
 
 __all__ = ["COMMUTATIVE", "WINDOW", "phrased"]
@@ -56,82 +57,87 @@ COMMUTATIVE: Final = frozenset(
 _FORMAT: Final = re.compile(r"e(\d{1,9})m(\d{1,9})")
 
 
-def phrased(sentence: Sentence) -> Sentence:
-    """Returns `sentence` with its words and clauses as attributes, where its operation has any."""
-    name = sentence.name.value
+def phrased(parsed: ParsedOperation) -> ParsedOperation:
+    """Returns `parsed` with its words and clauses as attributes, where its operation has any."""
+    name = parsed.name.value
+    definition = find(name)
+    if definition is not None:
+        return definition.read(parsed)
     phrase = _PHRASES.get(name)
     if phrase is not None:
-        return phrase(sentence)
-    return sentence
+        return phrase(parsed)
+    return parsed
 
 
-def _with(sentence: Sentence, spelled: Attributes) -> Sentence:
-    return sentence._replace(words=(), attributes={**sentence.attributes, **spelled})
+def _with(parsed: ParsedOperation, spelled: Attributes) -> ParsedOperation:
+    return parsed._replace(words=(), attributes={**parsed.attributes, **spelled})
 
 
-def _misread(sentence: Sentence, form: str) -> TokenError:
-    return TokenError(f"{sentence.name.value} is written with {form}", sentence.name)
+def _misread(parsed: ParsedOperation, form: str) -> TokenError:
+    return TokenError(f"{parsed.name.value} is written with {form}", parsed.name)
 
 
-def _compare(sentence: Sentence) -> Sentence:
-    words = [word.value for word in sentence.words if isinstance(word, Token)]
-    if not 1 <= len(words) <= 2 or len(words) != len(sentence.words):
-        raise _misread(sentence, "comparison_direction and perhaps compare_type")
+def _compare(parsed: ParsedOperation) -> ParsedOperation:
+    words = [word.value for word in parsed.words if isinstance(word, Token)]
+    if not 1 <= len(words) <= 2 or len(words) != len(parsed.words):
+        raise _misread(parsed, "comparison_direction and perhaps compare_type")
     spelled = {"comparison_direction": Word(words[0], DIRECTION)}
     if len(words) == 2:
         spelled["compare_type"] = Word(words[1], KIND)
-    return _with(sentence, spelled)
+    return _with(parsed, spelled)
 
 
-def _called(key: str, written: type[str], kept: type[str]) -> Callable[[Sentence], Sentence]:
+def _called(
+    key: str, written: type[str], kept: type[str]
+) -> Callable[[ParsedOperation], ParsedOperation]:
     """Returns the phrase of an operation that names `key` as `written`: a symbol or a string."""
 
-    def named(sentence: Sentence) -> Sentence:
-        match sentence.words:
+    def named(parsed: ParsedOperation) -> ParsedOperation:
+        match parsed.words:
             case (str(name),) if type(name) is written:
-                return _with(sentence, {key: kept(name)})
+                return _with(parsed, {key: kept(name)})
         noun = "@name" if written is Symbol else '"name"'
-        raise _misread(sentence, f"{noun} as {key}")
+        raise _misread(parsed, f"{noun} as {key}")
 
     return named
 
 
-def _constant(sentence: Sentence) -> Sentence:
-    match sentence.words:
-        case (Dense(body, _, line, column),) if len(sentence.types.results) == 1:
-            value = Dense(body, sentence.types.results[0], line, column)
-            return _with(sentence, {"value": value})
-        case () if "value" in sentence.attributes:
-            return sentence
-    raise _misread(sentence, "dense<...> : type")
+def _constant(parsed: ParsedOperation) -> ParsedOperation:
+    match parsed.words:
+        case (Dense(body, _, line, column),) if len(parsed.types.results) == 1:
+            value = Dense(body, parsed.types.results[0], line, column)
+            return _with(parsed, {"value": value})
+        case () if "value" in parsed.attributes:
+            return parsed
+    raise _misread(parsed, "dense<...> : type")
 
 
-def _slice(sentence: Sentence) -> Sentence:
-    match sentence.words:
+def _slice(parsed: ParsedOperation) -> ParsedOperation:
+    match parsed.words:
         case (tuple() as ranges,) if all(2 <= len(part) <= 3 for part in ranges):
             spelled = {
                 "start_indices": Packed(part[0] for part in ranges),
                 "limit_indices": Packed(part[1] for part in ranges),
                 "strides": Packed(part[2] if len(part) == 3 else 1 for part in ranges),
             }
-            return _with(sentence, spelled)
-    raise _misread(sentence, "[start:limit:stride, ...]")
+            return _with(parsed, spelled)
+    raise _misread(parsed, "[start:limit:stride, ...]")
 
 
-def _get_tuple_element(sentence: Sentence) -> Sentence:
-    match sentence.words:
+def _get_tuple_element(parsed: ParsedOperation) -> ParsedOperation:
+    match parsed.words:
         case (((int() as index,),),):
-            return _with(sentence, {"index": Typed(index, I32)})
-    raise _misread(sentence, "[index]")
+            return _with(parsed, {"index": Typed(index, I32)})
+    raise _misread(parsed, "[index]")
 
 
-def _dot_general(sentence: Sentence) -> Sentence:
-    attributes = dict(sentence.attributes)
+def _dot_general(parsed: ParsedOperation) -> ParsedOperation:
+    attributes = dict(parsed.attributes)
     numbers: dict[str, Any] = {}
     for clause, attribute in (("batching_dims", "batching"), ("contracting_dims", "contracting")):
         lists = attributes.pop(clause, Crossed(((), ())))
         if not isinstance(lists, Crossed) or len(lists) != 2:
-            raise _misread(sentence, f"{clause} = [..] x [..]")
+            raise _misread(parsed, f"{clause} = [..] x [..]")
         numbers[f"lhs_{attribute}_dimensions"], numbers[f"rhs_{attribute}_dimensions"] = lists
     spelled: dict[str, Any] = {"dot_dimension_numbers": Record(numbers, DOT)}
     if "precision" in attributes:
@@ -139,70 +145,70 @@ def _dot_general(sentence: Sentence) -> Sentence:
     if "algorithm" in attributes:
         spelled["algorithm"] = record(ALGORITHM)(attributes.pop("algorithm"))
     if None in spelled.values():
-        raise _misread(sentence, "precision = [..], algorithm = <..>")
-    return sentence._replace(attributes={**attributes, **spelled})
+        raise _misread(parsed, "precision = [..], algorithm = <..>")
+    return parsed._replace(attributes={**attributes, **spelled})
 
 
-def _convolution(sentence: Sentence) -> Sentence:
-    attributes = dict(sentence.attributes)
+def _convolution(parsed: ParsedOperation) -> ParsedOperation:
+    attributes = dict(parsed.attributes)
     window = attributes.pop("window", {})
     numbers = attributes.pop("dim_numbers", None)
     if not isinstance(window, dict) or not isinstance(numbers, Crossed) or len(numbers) != 3:
-        raise _misread(sentence, "dim_numbers = [..]x[..]->[..], window = {..}")
-    numbers = layout(sentence.name, numbers)
-    spelled = {WINDOW.get(key, key): _field(sentence, key, window[key]) for key in window}
+        raise _misread(parsed, "dim_numbers = [..]x[..]->[..], window = {..}")
+    numbers = layout(parsed.name, numbers)
+    spelled = {WINDOW.get(key, key): _field(parsed, key, window[key]) for key in window}
     attributes = {"dimension_numbers": numbers, **spelled, **attributes}
-    return sentence._replace(attributes=attributes)
+    return parsed._replace(attributes=attributes)
 
 
-def _field(sentence: Sentence, key: str, value: Any) -> Any:
+def _field(parsed: ParsedOperation, key: str, value: Any) -> Any:
     if key == "pad":
-        return _padding(sentence, value)
+        return _padding(parsed, value)
     if key == "reverse" and type(value) is tuple and all(part in (0, 1) for part in value):
         return Packed(map(bool, value), "i1")
     read = axes(value) if key in WINDOW and key != "reverse" else None
     if read is None:
-        raise _misread(sentence, f"window = {{{', '.join(WINDOW)}}}, got {key}")
+        raise _misread(parsed, f"window = {{{', '.join(WINDOW)}}}, got {key}")
     return read
 
 
-def _padding(sentence: Sentence, value: Any) -> Dense:
+def _padding(parsed: ParsedOperation, value: Any) -> Dense:
     if type(value) is not tuple or not all(
         isinstance(pair, tuple) and len(pair) == 2 and all(type(end) is int for end in pair)
         for pair in value
     ):
-        raise _misread(sentence, "pad = [[low, high], ...]")
+        raise _misread(parsed, "pad = [[low, high], ...]")
     body = ", ".join(f"[{low}, {high}]" for low, high in value)
-    line, column = sentence.name.line or 0, sentence.name.column or 0
+    line, column = parsed.name.line or 0, parsed.name.column or 0
     return Dense(f"[{body}]" if body else "", Tensor((len(value), 2), "i64"), line, column)
 
 
-def _reduce_precision(sentence: Sentence) -> Sentence:
-    attributes = dict(sentence.attributes)
+def _reduce_precision(parsed: ParsedOperation) -> ParsedOperation:
+    attributes = dict(parsed.attributes)
     match = _FORMAT.fullmatch(str(attributes.pop("format", "")))
     if not match:
-        raise _misread(sentence, "format = e5m10, the bits of exponent and mantissa")
+        raise _misread(parsed, "format = e5m10, the bits of exponent and mantissa")
     bits = [Typed(int(digits), I32) for digits in match.groups()]
     attributes |= {"exponent_bits": bits[0], "mantissa_bits": bits[1]}
-    return sentence._replace(attributes=attributes)
+    return parsed._replace(attributes=attributes)
 
 
-def _reduce(sentence: Sentence) -> Sentence:
-    match sentence.words:
+def _reduce(parsed: ParsedOperation) -> ParsedOperation:
+    match parsed.words:
         case ():
-            return sentence
+            return parsed
         case (Token() as applied,):
-            return _applied(sentence, applied)
-    raise _misread(sentence, "applies and the name of one operation, or with a reducer")
+            return _applied(parsed, applied)
+    raise _misread(parsed, "applies and the name of one operation, or with a reducer")
 
 
-def _applied(sentence: Sentence, applied: Token) -> Sentence:
+def _applied(parsed: ParsedOperation, applied: Token) -> ParsedOperation:
     """Returns a reduction by an operation that is only named, with the region that it means."""
     if applied.value not in COMMUTATIVE:
         names = " ".join(sorted(COMMUTATIVE))
         raise TokenError(f"stablehlo.reduce applies one of {names}", applied)
-    types = sentence.types.operands or ()
-    if len(sentence.operands) != 2 or len(types) != 2:
+    types = parsed.types.operands or ()
+    if len(parsed.operands) != 2 or len(types) != 2:
         raise TokenError("stablehlo.reduce applies a name to one operand only", applied)
     reduced, element = types
     if isinstance(reduced, Tensor | Unranked):
@@ -213,10 +219,10 @@ def _applied(sentence: Sentence, applied: Token) -> Sentence:
     taken = ("%left", "%right")
     body = Operation(applied.value, ("%result",), taken, {}, (), None, (element,), line, column)
     end = Operation("stablehlo.return", (), ("%result",), {}, (), (element,), (), line, column)
-    return sentence._replace(words=(), regions=(Region((Block(arguments, (body, end)),)),))
+    return parsed._replace(words=(), regions=(Region((Block(arguments, (body, end)),)),))
 
 
-_PHRASES: Final[Mapping[str, Callable[[Sentence], Sentence]]] = {
+_PHRASES: Final[Mapping[str, Callable[[ParsedOperation], ParsedOperation]]] = {
     "call": _called("callee", Symbol, Symbol),
     "chlo.constant": _constant,
     "func.call": _called("callee", Symbol, Symbol),

@@ -16,8 +16,9 @@ from topos.stablehlo.ir import (
     Region,
     Typed,
 )
+from topos.stablehlo.parsed import ParsedOperation, Types
 from topos.stablehlo.parser.forms import headed
-from topos.stablehlo.parser.spelling import Sentence, Types, sentence_of
+from topos.stablehlo.parser.spelling import parsed_of
 from topos.stablehlo.parser.tokens import integer, string, symbol
 from topos.stablehlo.token_error import TokenError
 
@@ -117,7 +118,7 @@ def _annotated(
     following: Token | Stated | None,
     attributes: Attributes | None,
     types: Types,
-) -> Sentence:
+) -> ParsedOperation:
     said: dict[str, Token] = {}
     sharded: dict[str, Any] = {}
     if leading is not None:
@@ -129,7 +130,7 @@ def _annotated(
     elif following is not None:
         said[""] = following
     merged = {**_stated(name, said), **sharded, **(attributes or {})}
-    return sentence_of(name, (operand,), merged, types)
+    return parsed_of(name, (operand,), merged, types)
 
 
 def _stated(name: Token, said: Mapping[str, Token]) -> dict[str, Any]:
@@ -151,13 +152,13 @@ def _manual(
     region: Region,
     attributes: Attributes | None,
     types: Types,
-) -> Sentence:
+) -> ParsedOperation:
     merged = _stated(name, {key.value: value for key, value in stated})
     if called is not None:
         merged = {"name": _quoted(name, called), **merged}
     merged |= attributes or {}
     regions = (headed(region, arguments or ()),)
-    return Sentence(name, uses or (), (), merged, regions, types)
+    return ParsedOperation(name, uses or (), (), merged, regions, types)
 
 
 def _quoted(name: Token, called: Token) -> str:

@@ -1,28 +1,28 @@
-"""The sentence of a pretty operation, and how it becomes an operation in its generic form."""
+"""The parts of a pretty operation, and how it becomes an operation in its generic form."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from types import MappingProxyType
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 from lark import Token
 
 from topos.errors import UnsupportedError
-from topos.stablehlo.ir import Attributes, Dense, Operation, Region, Type
-from topos.stablehlo.parser.clauses import CLAUSES, PHRASED, Clause
+from topos.stablehlo.assembly import Clause
+from topos.stablehlo.dialect import find
+from topos.stablehlo.ir import Attributes, Dense, Operation, Type
+from topos.stablehlo.parsed import Group, ParsedOperation, Types
+from topos.stablehlo.parser.clauses import CLAUSES, PHRASED
 from topos.stablehlo.parser.twins import foreign
 from topos.stablehlo.token_error import TokenError
+from topos.stablehlo.traits import Trait
 
 __all__ = [
     "READ",
-    "Group",
-    "Sentence",
-    "Types",
     "attribute_of",
     "demand_read",
     "operation_of",
-    "sentence_of",
+    "parsed_of",
 ]
 
 # What is known of pretty forms: dialects and single operations. All generic forms are kept.
@@ -30,32 +30,6 @@ READ: Final = (
     *("builtin.", "chlo.", "func.", "sdy.", "stablehlo."),
     *("arith.constant", "mhlo.return", "tensor.cast"),
 )
-
-
-# A name and how many results it stands for.
-Group = tuple[str, int]
-
-
-class Types(NamedTuple):
-    """The types after an operation's colon; `operands` is `None` where there was no arrow."""
-
-    operands: tuple[Type, ...] | None
-    results: tuple[Type, ...]
-
-
-class Sentence(NamedTuple):
-    """An operation as it was written, with its attributes called by their generic names.
-
-    `words` are the bare words, ranges and constants among its operands that still have none.
-    """
-
-    name: Token
-    operands: tuple[str, ...] = ()
-    words: tuple[Any, ...] = ()
-    attributes: Attributes = MappingProxyType({})
-    regions: tuple[Region, ...] = ()
-    types: Types = Types(None, ())
-    successors: tuple[str, ...] = ()
 
 
 _CANONICAL: Final[Mapping[str, str]] = {
@@ -76,10 +50,10 @@ _WITHOUT_RESULT: Final = frozenset(
 )
 
 
-def sentence_of(
+def parsed_of(
     name: Token, items: tuple[Any, ...], attributes: Attributes, types: Types
-) -> Sentence:
-    """Returns the sentence of a list of values, bare words, ranges and `key = value` clauses."""
+) -> ParsedOperation:
+    """Returns what is written as a list of values, bare words, ranges and `key = value` clauses."""
     operands: list[str] = []
     words: list[Any] = []
     spelled: dict[str, Any] = {}
@@ -95,7 +69,9 @@ def sentence_of(
             case (key, value):
                 key, value = attribute_of(name, key, value)
                 spelled[key] = value
-    return Sentence(name, tuple(operands), tuple(words), {**attributes, **spelled}, types=types)
+    return ParsedOperation(
+        name, tuple(operands), tuple(words), {**attributes, **spelled}, types=types
+    )
 
 
 def demand_read(name: Token) -> None:
@@ -107,10 +83,13 @@ def demand_read(name: Token) -> None:
 
 def attribute_of(name: Token, key: str, value: Any) -> tuple[str, Any]:
     """Returns the attribute that the clause `key = value` of the operation `name` spells."""
-    clause = _KNOWN.get(name.value, _NO_CLAUSES).get(key)
+    definition = find(name.value)
+    known = _KNOWN.get(name.value, _NO_CLAUSES) if definition is None else definition.form.clauses
+    clause = known.get(key)
     if clause is None:
         demand_read(name)
-        if key not in PHRASED.get(name.value, ()):
+        further = PHRASED.get(name.value, ()) if definition is None else definition.clauses
+        if key not in further:
             raise TokenError(f"{name.value} is not written with {key} = ...", name)
         return key, value
     read = clause.read(value)
@@ -119,12 +98,12 @@ def attribute_of(name: Token, key: str, value: Any) -> tuple[str, Any]:
     return clause.attribute, read
 
 
-def operation_of(sentence: Sentence, groups: tuple[Group, ...], location: str) -> Operation:
+def operation_of(parsed: ParsedOperation, groups: tuple[Group, ...], location: str) -> Operation:
     """Returns the operation in its generic form."""
-    token, operands, words, attributes, regions, types, successors = sentence
+    token, operands, words, attributes, regions, types, successors = parsed
     name: str = _CANONICAL.get(token.value, token.value)
     if words:
-        raise _unspelled(sentence)
+        raise _unspelled(parsed)
     stated, produced = types
     if stated is None:
         stated, produced = _settled(name, len(operands), produced)
@@ -167,8 +146,8 @@ def _named(token: Token, groups: tuple[Group, ...], count: int) -> tuple[str, ..
     )
 
 
-def _unspelled(sentence: Sentence) -> TokenError:
-    name, word = sentence.name, sentence.words[0]
+def _unspelled(parsed: ParsedOperation) -> TokenError:
+    name, word = parsed.name, parsed.words[0]
     match word:
         case Token():
             shown = str(word)
@@ -189,9 +168,11 @@ def _settled(
     Types are those of the results, and the operands keep theirs unsaid. Two types after three
     operands are those of `select`, whose second one the other operands and the result share.
     """
-    if name in _WITHOUT_RESULT:
+    definition = find(name)
+    traits = Trait.NONE if definition is None else definition.traits
+    if Trait.WITHOUT_RESULT in traits or name in _WITHOUT_RESULT:
         return types, ()
-    if name in _PAIRWISE:
+    if Trait.PAIRWISE in traits or name in _PAIRWISE:
         return types, types
     if len(types) == 2 and operands == 3:
         return (types[0], types[1], types[1]), (types[1],)

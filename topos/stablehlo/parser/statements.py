@@ -18,11 +18,12 @@ from topos.stablehlo.ir import (
     Region,
     Type,
 )
+from topos.stablehlo.parsed import Group, ParsedOperation, Types
 from topos.stablehlo.parser.aliases import Alias
 from topos.stablehlo.parser.forms import headed
 from topos.stablehlo.parser.module import Inner, Section, assemble, whole
 from topos.stablehlo.parser.phrases import phrased
-from topos.stablehlo.parser.spelling import Group, Sentence, Types, demand_read, operation_of
+from topos.stablehlo.parser.spelling import demand_read, operation_of
 from topos.stablehlo.parser.tokens import integer, symbol
 from topos.stablehlo.token_error import TokenError
 
@@ -109,16 +110,16 @@ def _block(label: Token, arguments: Parameters | None, operations: Any) -> Block
 
 
 def _pretty_statement(
-    results: tuple[Group, ...] | None, sentence: Sentence, location: str | None
+    results: tuple[Group, ...] | None, parsed: ParsedOperation, location: str | None
 ) -> Operation:
-    demand_read(sentence.name)
-    return operation_of(phrased(sentence), results or (), location or "")
+    demand_read(parsed.name)
+    return operation_of(phrased(parsed), results or (), location or "")
 
 
 def _generic_statement(
-    results: tuple[Group, ...] | None, sentence: Sentence, location: str | None
+    results: tuple[Group, ...] | None, parsed: ParsedOperation, location: str | None
 ) -> Operation:
-    return operation_of(sentence, results or (), location or "")
+    return operation_of(parsed, results or (), location or "")
 
 
 def _result(name: Token, count: Token | None = None) -> Group:
@@ -138,8 +139,8 @@ def _demand_undivided(name: Token) -> None:
 def _return_nothing(
     keyword: Token, attributes: Attributes | None, location: str | None
 ) -> Operation:
-    sentence = Sentence(keyword, attributes=attributes or {}, types=Types((), ()))
-    return operation_of(sentence, (), location or "")
+    parsed = ParsedOperation(keyword, attributes=attributes or {}, types=Types((), ()))
+    return operation_of(parsed, (), location or "")
 
 
 def _return_statement(
@@ -151,8 +152,8 @@ def _return_statement(
     location: str | None,
 ) -> Operation:
     attributes = {**(leading or {}), **(trailing or {})}
-    sentence = Sentence(keyword, uses, (), attributes, types=Types(types, ()))
-    return operation_of(sentence, (), location or "")
+    parsed = ParsedOperation(keyword, uses, (), attributes, types=Types(types, ()))
+    return operation_of(parsed, (), location or "")
 
 
 def _sequence(*parts: Any) -> tuple[Any, ...]:

@@ -5,7 +5,9 @@ from __future__ import annotations
 from typing import Any, Final
 
 from topos.stablehlo.dense import decoded
+from topos.stablehlo.dialect import find
 from topos.stablehlo.ir import Attributes, Dense, Packed, Tensor
+from topos.stablehlo.traits import Trait
 
 __all__ = ["MHLO", "as_arrays", "foreign", "twin"]
 
@@ -64,7 +66,13 @@ _ARRAYS: Final = frozenset(
 def twin(name: str) -> str:
     """Returns the name that an operation of MHLO has in StableHLO or CHLO; any other is its own."""
     kind = name.removeprefix(MHLO)
-    if kind == name or not (kind in _SHARED or kind in _CHLO):
+    if kind == name:
+        return name
+    for equal in (f"stablehlo.{kind}", f"chlo.{kind}"):
+        definition = find(equal)
+        if definition is not None and Trait.MHLO in definition.traits:
+            return equal
+    if not (kind in _SHARED or kind in _CHLO):
         return name
     return f"chlo.{kind}" if kind in _CHLO else f"stablehlo.{kind}"
 

@@ -4,8 +4,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
+from topos.stablehlo.assembly import Clause, Head, bare
+from topos.stablehlo.attribute_text import (
+    crossed,
+    listed,
+    quoted,
+    referred,
+)
 from topos.stablehlo.equality import same
 from topos.stablehlo.ir import (
     Crossed,
@@ -25,27 +32,12 @@ from topos.stablehlo.parser.clauses import (
     DIRECTION,
     DOT,
     KIND,
-    Clause,
     precisions,
     record,
 )
 from topos.stablehlo.parser.phrases import WINDOW
-from topos.stablehlo.printer.attributes import (
-    crossed,
-    listed,
-    quoted,
-    referred,
-    spelled,
-)
 
 __all__ = ["Head", "head_of"]
-
-
-class Head(NamedTuple):
-    """What follows an operation's name, and the attributes that are left for its dictionary."""
-
-    text: str
-    rest: Mapping[str, Any]
 
 
 _PAIRS: Final = re.compile(r"\[\[-?\d+, -?\d+\](?:, \[-?\d+, -?\d+\])*\]")
@@ -71,28 +63,8 @@ def _plain(operation: Operation) -> Head | None:
 
 
 def _clause(clause: Clause, value: Any) -> str | None:
-    text = _bare(value, clause.read)
+    text = bare(value, clause.read)
     return None if text is None else f"{clause.key} = {text}"
-
-
-def _bare(value: Any, read: Callable[[Any], Any]) -> str | None:
-    """Returns `value` as a clause spells it, or `None` where that would be read as another."""
-    match value:
-        case Packed():
-            plain: Any = tuple(value)
-        case Word():
-            plain = Word(value)
-        case tuple():
-            plain = tuple([Word(part) if isinstance(part, Word) else part for part in value])
-        case Record():
-            plain = dict(value)
-        case _:
-            plain = value
-    if not same(read(plain), value):
-        return None
-    if isinstance(plain, dict):
-        return f"<{', '.join(f'{key} = {spelled(part)}' for key, part in plain.items())}>"
-    return spelled(plain)
 
 
 def _compare(operation: Operation) -> Head | None:
@@ -151,7 +123,7 @@ def _dot_general(operation: Operation) -> Head | None:
     for key, clause, read in _DOT_CLAUSES:
         if key not in rest:
             continue
-        text = _bare(rest.pop(key), read)
+        text = bare(rest.pop(key), read)
         if text is None:
             return None
         parts.append(f"{clause} = {text}")

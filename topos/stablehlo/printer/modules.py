@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from topos.errors import UnsupportedError
-from topos.stablehlo.ir import Function, Module, Operation, Parameter
-from topos.stablehlo.printer.attributes import (
+from topos.stablehlo.attribute_text import (
     dictionary,
     produced,
     referred,
 )
+from topos.stablehlo.ir import Function, Module, Operation, Parameter
 from topos.stablehlo.printer.shardings import stated
 from topos.stablehlo.printer.special import FORMS
 from topos.stablehlo.printer.writer import Writer, parameters

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
+from topos.stablehlo.attribute_text import dictionary, function_type, quoted
 from topos.stablehlo.ir import Opaque, Operation, OtherType, Typed
 from topos.stablehlo.parser.shardings import DIRECTIONS, LEADING, SHARDED, STATED, opening
-from topos.stablehlo.printer.attributes import dictionary, function_type, quoted
 from topos.stablehlo.printer.writer import Form, Writer, parameters, results_of
 
 __all__ = ["SHARDY_FORMS", "stated"]

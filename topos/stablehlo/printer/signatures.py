@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Final
 
+from topos.stablehlo.attribute_text import function_type, produced
 from topos.stablehlo.ir import FunctionType, Tensor, TupleType, Type
-from topos.stablehlo.printer.attributes import function_type, produced
 
 __all__ = ["SIGNATURES", "Signature"]
 

@@ -5,6 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final
 
+from topos.stablehlo.attribute_text import (
+    bare,
+    dictionary,
+    function_type,
+    listed,
+)
 from topos.stablehlo.equality import same
 from topos.stablehlo.ir import (
     UNIT,
@@ -19,12 +25,6 @@ from topos.stablehlo.ir import (
     Unranked,
 )
 from topos.stablehlo.parser.phrases import COMMUTATIVE
-from topos.stablehlo.printer.attributes import (
-    bare,
-    dictionary,
-    function_type,
-    listed,
-)
 from topos.stablehlo.printer.shardings import SHARDY_FORMS
 from topos.stablehlo.printer.writer import Form, Writer, parameters, results_of
 

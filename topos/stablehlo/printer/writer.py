@@ -7,6 +7,10 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Final
 
+from topos.stablehlo.assembly import Head, Signature
+from topos.stablehlo.attribute_text import dictionary, function_type, quoted
+from topos.stablehlo.definition import Definition
+from topos.stablehlo.dialect import find
 from topos.stablehlo.ir import (
     Block,
     FunctionType,
@@ -16,7 +20,6 @@ from topos.stablehlo.ir import (
     Region,
     Type,
 )
-from topos.stablehlo.printer.attributes import dictionary, function_type, quoted
 from topos.stablehlo.printer.forms import head_of
 from topos.stablehlo.printer.signatures import SIGNATURES
 
@@ -67,12 +70,27 @@ class Writer:
         self.line(close)
 
     def operation(self, operation: Operation) -> None:
-        """Adds an operation, in its pretty form unless that cannot say it."""
-        form = self._forms.get(operation.name, Writer._pretty)
-        if operation.successors or not form(self, operation):
+        """Adds an operation, in its custom form unless that cannot say it."""
+        if operation.successors or not self._written(operation):
             self._generic(operation)
         for name, type in zip(operation.results, operation.result_types, strict=False):
             self._define(name, type)
+
+    def _written(self, operation: Operation) -> bool:
+        definition = find(operation.name)
+        if definition is not None:
+            return definition.write(self, operation)
+        form = self._forms.get(operation.name, Writer._pretty)
+        return form(self, operation)
+
+    def custom(self, definition: type[Definition], operation: Operation) -> bool:
+        """Adds an operation as its definition's assembly says, or returns false where it cannot."""
+        form = definition.form
+        head = definition.head(operation) if form.stated and not operation.regions else None
+        if head is None:
+            return False
+        self._line(operation, head, form.signature or definition.signature)
+        return True
 
     def _define(self, name: str, type: Type) -> None:
         self._types[name] = type
@@ -107,6 +125,10 @@ class Writer:
         head = None if signature is None or operation.regions else head_of(operation)
         if signature is None or head is None:
             return False
+        self._line(operation, head, signature)
+        return True
+
+    def _line(self, operation: Operation, head: Head, signature: Signature) -> None:
         type = self.type(operation)
         alone = operation.operand_types is None and len(type.results) == 1
         if alone and not operation.name.startswith("chlo."):
@@ -118,7 +140,6 @@ class Writer:
         rest = f" {dictionary(head.rest)}" if head.rest else ""
         name = f"{results_of(operation)}{self.name(operation)}"
         self.line(f"{name}{spaced}{head.text}{rest} : {text}")
-        return True
 
     def _generic(self, operation: Operation) -> None:
         uses = ", ".join(operation.operands)

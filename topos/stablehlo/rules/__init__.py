@@ -11,7 +11,7 @@ from importlib import import_module
 from pkgutil import iter_modules
 from typing import Final
 
-from topos.stablehlo.claim import Rule
+from topos.stablehlo.opview import Rule
 
 __all__ = ["RULES"]
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Final
 
-from topos.stablehlo.claim import Claim
 from topos.stablehlo.ir import Symbol, Typed, Word
+from topos.stablehlo.opview import OpView
 
 __all__ = [
     "axis",
@@ -21,7 +21,7 @@ _PRECISIONS: Final = ("DEFAULT", "HIGH", "HIGHEST")
 _CHANNELS: Final = {1: "DEVICE_TO_DEVICE", 2: "DEVICE_TO_HOST", 3: "HOST_TO_DEVICE"}
 
 
-def natural(claim: Claim, key: str, width: str = "i64") -> int:
+def natural(claim: OpView, key: str, width: str = "i64") -> int:
     """Returns an integer attribute of the type `width` that is not negative."""
     demand_width(claim, key, width)
     value = claim.integer(key)
@@ -30,7 +30,7 @@ def natural(claim: Claim, key: str, width: str = "i64") -> int:
     return value
 
 
-def text(claim: Claim, key: str, default: str | None = None) -> str:
+def text(claim: OpView, key: str, default: str | None = None) -> str:
     """Returns an attribute written in quotes, which must be there unless it has a default."""
     value = claim.word(key, default)
     if isinstance(value, (Symbol, Word)):
@@ -38,7 +38,7 @@ def text(claim: Claim, key: str, default: str | None = None) -> str:
     return value
 
 
-def demand_width(claim: Claim, key: str, width: str) -> None:
+def demand_width(claim: OpView, key: str, width: str) -> None:
     """Refuses an integer attribute, where there is one, of another type than `width`."""
     stated = claim.operation.attributes.get(key)
     if stated is None:
@@ -49,7 +49,7 @@ def demand_width(claim: Claim, key: str, width: str) -> None:
         claim.refuse(f"needs {key} as a number of {width}, got {type}")
 
 
-def axis(claim: Claim, key: str, rank: int) -> int:
+def axis(claim: OpView, key: str, rank: int) -> int:
     """Returns an attribute that names an axis of a value of `rank`."""
     value = natural(claim, key)
     if value >= rank:
@@ -57,7 +57,7 @@ def axis(claim: Claim, key: str, rank: int) -> int:
     return value
 
 
-def integers(claim: Claim, key: str, length: int) -> tuple[int, ...]:
+def integers(claim: OpView, key: str, length: int) -> tuple[int, ...]:
     """Returns a list attribute of `length` integers."""
     values = claim.integers(key)
     if len(values) != length:
@@ -65,7 +65,7 @@ def integers(claim: Claim, key: str, length: int) -> tuple[int, ...]:
     return values
 
 
-def demand_precision(claim: Claim) -> None:
+def demand_precision(claim: OpView) -> None:
     """Refuses a `precision_config` that is not up to two known precisions."""
     value = claim.optional("precision_config")
     if value is None:
@@ -75,7 +75,7 @@ def demand_precision(claim: Claim) -> None:
         claim.refuse(f"needs up to two of {' '.join(_PRECISIONS)}, got {value}")
 
 
-def demand_channel(claim: Claim, host: str) -> None:
+def demand_channel(claim: OpView, host: str) -> None:
     """Refuses a channel that is not the one for the transfer: `host`, or between devices."""
     fields = claim.fields("channel_handle")
     pairs = claim.integers("source_target_pairs", ())

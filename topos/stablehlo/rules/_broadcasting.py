@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import reduce
 
-from topos.stablehlo.claim import Claim
 from topos.stablehlo.ir import Tensor, Unranked
+from topos.stablehlo.opview import OpView
 from topos.stablehlo.rules._numbers import axes_below, distinct
-from topos.stablehlo.rules._shapes import TensorType, bounds_of, of_bounds
+from topos.stablehlo.shapes import TensorType, bounds_of, of_bounds
 
 __all__ = ["broadcast", "broadcast_along"]
 
@@ -16,7 +16,7 @@ __all__ = ["broadcast", "broadcast_along"]
 Axis = tuple[int | None, int | None]
 
 
-def broadcast(claim: Claim, types: Sequence[TensorType], element: str) -> TensorType:
+def broadcast(claim: OpView, types: Sequence[TensorType], element: str) -> TensorType:
     """Returns the type that `types` are broadcast to, their axes aligned at the last one."""
     ranked = [_axes(type) for type in types if isinstance(type, Tensor)]
     if len(ranked) < len(types):
@@ -27,7 +27,7 @@ def broadcast(claim: Claim, types: Sequence[TensorType], element: str) -> Tensor
 
 
 def broadcast_along(
-    claim: Claim, left: TensorType, right: TensorType, along: Sequence[int]
+    claim: OpView, left: TensorType, right: TensorType, along: Sequence[int]
 ) -> TensorType:
     """Returns the type of the operand of higher rank, whose axes `along` the other's stretch."""
     if not isinstance(left, Tensor) or not isinstance(right, Tensor):
@@ -55,7 +55,7 @@ def _of_axes(axes: Sequence[Axis], element: str) -> Tensor:
 
 
 def _joined(
-    claim: Claim, types: Sequence[TensorType], one: Sequence[Axis], other: Sequence[Axis]
+    claim: OpView, types: Sequence[TensorType], one: Sequence[Axis], other: Sequence[Axis]
 ) -> list[Axis]:
     joined = [_axis(*pair) for pair in zip(one, other, strict=True)]
     if None in joined:

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
-from topos.stablehlo.claim import Claim
 from topos.stablehlo.ir import Word
+from topos.stablehlo.opview import OpView
 
 __all__ = ["choice"]
 
 
 def choice(
-    claim: Claim, key: str, opening: str, known: Collection[str], default: str | None = None
+    claim: OpView, key: str, opening: str, known: Collection[str], default: str | None = None
 ) -> str:
     """Returns a word of `known` that was written as `#opening word>`."""
     if default is not None and key not in claim.operation.attributes:

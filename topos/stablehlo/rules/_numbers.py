@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
-import numpy as np
-
-from topos.stablehlo.claim import Claim
-from topos.stablehlo.dense import decoded
-from topos.stablehlo.ir import UNIT, Dense, Packed, Record, Tensor
+from topos.stablehlo.ir import UNIT, Packed, Record
+from topos.stablehlo.opview import OpView, Table
 from topos.stablehlo.rules._attributes import demand_width
 
 __all__ = [
@@ -27,20 +24,13 @@ __all__ = [
 ]
 
 
-class Table(NamedTuple):
-    """The integers of a dense attribute in row-major order, with its shape."""
-
-    shape: tuple[int, ...]
-    values: tuple[int, ...]
-
-
-def whole(claim: Claim, key: str) -> int:
+def whole(claim: OpView, key: str) -> int:
     """Returns an i64 attribute, which must be there."""
     demand_width(claim, key, "i64")
     return claim.integer(key)
 
 
-def positive(claim: Claim, key: str) -> int:
+def positive(claim: OpView, key: str) -> int:
     """Returns an i64 attribute above zero."""
     value = whole(claim, key)
     if value <= 0:
@@ -48,7 +38,7 @@ def positive(claim: Claim, key: str) -> int:
     return value
 
 
-def marked(claim: Claim, key: str) -> bool:
+def marked(claim: OpView, key: str) -> bool:
     """Returns whether an attribute that has no value is there."""
     value = claim.operation.attributes.get(key)
     if value not in (None, UNIT):
@@ -56,7 +46,7 @@ def marked(claim: Claim, key: str) -> bool:
     return value is not None
 
 
-def packed(claim: Claim, key: str, default: tuple[int, ...] | None = None) -> tuple[int, ...]:
+def packed(claim: OpView, key: str, default: tuple[int, ...] | None = None) -> tuple[int, ...]:
     """Returns an `array<i64: ...>`, which must be there unless it has a default."""
     value = claim.operation.attributes.get(key)
     if value is None and default is not None:
@@ -66,18 +56,12 @@ def packed(claim: Claim, key: str, default: tuple[int, ...] | None = None) -> tu
     return tuple(value)
 
 
-def table(claim: Claim, key: str) -> Table:
+def table(claim: OpView, key: str) -> Table:
     """Returns a dense attribute of i64, which must be there."""
-    value = claim.attribute(key)
-    if not isinstance(value, Dense):
-        claim.refuse(f"needs a dense constant as {key}, got {value}")
-    if not isinstance(value.type, Tensor) or value.type.element != "i64":
-        claim.refuse(f"needs i64 elements in {key}, got {value.type}")
-    array = decoded(value)
-    return Table(array.shape, tuple(np.ravel(array).tolist()))
+    return claim.table(key)
 
 
-def named_fields(claim: Claim, key: str, opening: str, known: Sequence[str]) -> Mapping[str, Any]:
+def named_fields(claim: OpView, key: str, opening: str, known: Sequence[str]) -> Mapping[str, Any]:
     """Returns an attribute of named fields written as `opening ...>`, all of known names."""
     value = claim.operation.attributes.get(key)
     if not isinstance(value, Record) or value.opening.strip() != opening:
@@ -88,7 +72,7 @@ def named_fields(claim: Claim, key: str, opening: str, known: Sequence[str]) -> 
     return value
 
 
-def integer_field(claim: Claim, fields: Mapping[str, Any], name: str) -> int:
+def integer_field(claim: OpView, fields: Mapping[str, Any], name: str) -> int:
     """Returns an integer field, which is zero where it is not written."""
     value = fields.get(name, 0)
     if type(value) is not int:
@@ -96,20 +80,20 @@ def integer_field(claim: Claim, fields: Mapping[str, Any], name: str) -> int:
     return int(value)
 
 
-def axes_below(claim: Claim, axes: Sequence[int], rank: int, what: str) -> None:
+def axes_below(claim: OpView, axes: Sequence[int], rank: int, what: str) -> None:
     """Refuses unless each of `axes` is one of a value of `rank`."""
     for axis in axes:
         if not 0 <= axis < rank:
             claim.refuse(f"needs {what} from 0 to below {rank}, got {axis}")
 
 
-def distinct(claim: Claim, axes: Sequence[int], what: str) -> None:
+def distinct(claim: OpView, axes: Sequence[int], what: str) -> None:
     """Refuses where an axis is there twice."""
     if len(set(axes)) != len(axes):
         claim.refuse(f"needs distinct {what}, got {list(axes)}")
 
 
-def ascending(claim: Claim, axes: Sequence[int], what: str) -> None:
+def ascending(claim: OpView, axes: Sequence[int], what: str) -> None:
     """Refuses unless `axes` are in ascending order; equal ones may follow each other."""
     if list(axes) != sorted(axes):
         claim.refuse(f"needs ascending {what}, got {list(axes)}")

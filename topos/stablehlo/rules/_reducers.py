@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from topos.stablehlo.claim import Claim
+from topos.stablehlo.elements import COMPLEX, FLOATS
 from topos.stablehlo.ir import FunctionType, Tensor, Type
-from topos.stablehlo.rules._elements import COMPLEX, FLOATS
-from topos.stablehlo.rules._shapes import Shape, extents_agree, shapes_agree
+from topos.stablehlo.opview import OpView
+from topos.stablehlo.shapes import Shape, extents_agree, shapes_agree
 
 __all__ = ["accumulators", "bodies", "demand_reducer", "promotable", "same_element"]
 
 
-def bodies(claim: Claim, count: int = 1) -> tuple[FunctionType, ...]:
+def bodies(claim: OpView, count: int = 1) -> tuple[FunctionType, ...]:
     """Returns what each region takes and returns, where there are `count` and none is empty."""
     if len(claim.bodies) != count:
         noun = "region" if count == 1 else "regions"
@@ -42,7 +42,7 @@ def same_element(one: str, other: str) -> bool:
     return one == other or (one in FLOATS and other in FLOATS)
 
 
-def accumulators(claim: Claim, body: FunctionType, count: int) -> tuple[Tensor, ...]:
+def accumulators(claim: OpView, body: FunctionType, count: int) -> tuple[Tensor, ...]:
     """Returns the `count` tensors that a body returns."""
     if len(body.results) != count:
         claim.refuse(f"needs a body that returns {count} tensors, got {len(body.results)}")
@@ -53,7 +53,7 @@ def accumulators(claim: Claim, body: FunctionType, count: int) -> tuple[Tensor, 
 
 
 def demand_reducer(
-    claim: Claim,
+    claim: OpView,
     body: FunctionType,
     inputs: Sequence[Tensor],
     initials: Sequence[Tensor],
@@ -75,7 +75,7 @@ def demand_reducer(
     return returned
 
 
-def _demand_arguments(claim: Claim, body: FunctionType, index: int, accumulator: Tensor) -> None:
+def _demand_arguments(claim: OpView, body: FunctionType, index: int, accumulator: Tensor) -> None:
     left, right = body.operands[index], body.operands[len(body.results) + index]
     if not _alike(left, accumulator, precise=True):
         claim.refuse(f"needs a body that takes what it returns, {accumulator}, got {left}")
@@ -92,14 +92,14 @@ def _alike(argument: Type, accumulator: Tensor, precise: bool) -> bool:
     return same_element(argument.element, accumulator.element)
 
 
-def _demand_initial(claim: Claim, accumulator: Tensor, initial: Tensor) -> None:
+def _demand_initial(claim: OpView, accumulator: Tensor, initial: Tensor) -> None:
     if not shapes_agree(initial.shape, accumulator.shape):
         claim.refuse(f"needs a body that returns the shape of {initial}, got {accumulator}")
     if not promotable(initial.element, accumulator.element):
         claim.refuse(f"needs a body that returns what {initial} promotes to, got {accumulator}")
 
 
-def _demand_input(claim: Claim, argument: Type, taken: Tensor, allowed: Shape) -> None:
+def _demand_input(claim: OpView, argument: Type, taken: Tensor, allowed: Shape) -> None:
     assert isinstance(argument, Tensor), "an argument is as the accumulator"
     if not promotable(taken.element, argument.element):
         claim.refuse(f"needs a body that takes what {taken} promotes to, got {argument}")

@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from typing import Final
 
-from topos.stablehlo.claim import Claim
 from topos.stablehlo.ir import Opaque
+from topos.stablehlo.opview import OpView
 from topos.stablehlo.rules._numbers import (
     Table,
     integer_field,
@@ -27,7 +27,7 @@ _USED: Final = re.compile(r'axis_ref<\s*name\s*=\s*"([^"]*)"')
 
 
 def demand_groups(
-    claim: Claim, *, uniform: bool, size: int | None = None, complete: bool = True
+    claim: OpView, *, uniform: bool, size: int | None = None, complete: bool = True
 ) -> None:
     """Refuses groups that overlap, or leave out a device where they are to be `complete`.
 
@@ -47,7 +47,7 @@ def demand_groups(
     _demand_devices(claim, groups, uniform, complete)
 
 
-def _demand_devices(claim: Claim, groups: Table, uniform: bool, complete: bool) -> None:
+def _demand_devices(claim: OpView, groups: Table, uniform: bool, complete: bool) -> None:
     devices = [device for device in groups.values if uniform or device != -1]
     distinct = set(devices)
     if len(distinct) != len(devices):
@@ -57,7 +57,7 @@ def _demand_devices(claim: Claim, groups: Table, uniform: bool, complete: bool) 
         claim.refuse(f"needs {_KEY} of the devices from 0 to {len(devices) - 1}, got {devices}")
 
 
-def _demand_mesh(claim: Claim, text: str) -> None:
+def _demand_mesh(claim: OpView, text: str) -> None:
     """Refuses a mesh that is not defined, or an axis that a mesh written in place has not."""
     if not text.startswith(_MESH):
         claim.refuse(f"needs a dense constant or the axes of a mesh as {_KEY}, got {text}")
@@ -72,7 +72,7 @@ def _demand_mesh(claim: Claim, text: str) -> None:
             claim.refuse(f"needs axes of its mesh, {' '.join(defined)}, as {_KEY}, got {name}")
 
 
-def demand_channel(claim: Claim, least: int | None = None) -> None:
+def demand_channel(claim: OpView, least: int | None = None) -> None:
     """Refuses a channel that is not one, or below `least` with the devices of all processes."""
     handle = 0
     if "channel_handle" in claim.operation.attributes:

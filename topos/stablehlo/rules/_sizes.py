@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from topos.stablehlo.claim import Claim
+from topos.stablehlo.elements import INTEGERS, SIZES
 from topos.stablehlo.ir import Tensor
-from topos.stablehlo.rules._elements import INTEGERS, SIZES
-from topos.stablehlo.rules._shapes import ranked, shapes_agree
+from topos.stablehlo.opview import OpView
+from topos.stablehlo.shapes import ranked, shapes_agree
 
 __all__ = ["demand_indices", "demand_shape", "known", "static_sizes"]
 
 
-def static_sizes(claim: Claim, index: int, what: str) -> int:
+def static_sizes(claim: OpView, index: int, what: str) -> int:
     """Returns how many sizes the operand at `index` holds: one dimension of a known extent."""
     type = ranked(claim, claim.operands[index], what)
     if len(type.shape) != 1 or type.element not in SIZES:
@@ -20,13 +20,13 @@ def static_sizes(claim: Claim, index: int, what: str) -> int:
     return type.shape[0]
 
 
-def known(claim: Claim, index: int) -> tuple[int, ...] | None:
+def known(claim: OpView, index: int) -> tuple[int, ...] | None:
     """Returns the values of the operand at `index` where it is a constant."""
     array = claim.constants[index]
     return None if array is None else tuple(array.ravel().tolist())
 
 
-def demand_shape(claim: Claim, index: int, result: Tensor, what: str) -> None:
+def demand_shape(claim: OpView, index: int, result: Tensor, what: str) -> None:
     """Refuses a shape operand that is not the shape of `result`, as far as both are known."""
     count = static_sizes(claim, index, what)
     if count != len(result.shape):
@@ -38,7 +38,7 @@ def demand_shape(claim: Claim, index: int, result: Tensor, what: str) -> None:
         claim.refuse(f"needs {what} of {result}, got {list(values)}")
 
 
-def demand_indices(claim: Claim, first: int, rank: int) -> None:
+def demand_indices(claim: OpView, first: int, rank: int) -> None:
     """Refuses unless the operands from `first` on are scalar indices, one an axis."""
     indices = claim.operands[first:]
     if len(indices) != rank:

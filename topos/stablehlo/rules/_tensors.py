@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from topos.stablehlo.claim import Claim
+from topos.stablehlo.elements import ANY
 from topos.stablehlo.ir import Tensor, Type
-from topos.stablehlo.rules._elements import ANY
-from topos.stablehlo.rules._shapes import TensorType, ranked, tensor
+from topos.stablehlo.opview import OpView
+from topos.stablehlo.shapes import TensorType, ranked, tensor
 
 __all__ = ["filled", "holding"]
 
 
-def filled(claim: Claim, type: Type, what: str, elements: frozenset[str] = ANY) -> TensorType:
+def filled(claim: OpView, type: Type, what: str, elements: frozenset[str] = ANY) -> TensorType:
     """Returns `type` where it is a tensor of such elements, ranked or not."""
     taken = tensor(claim, type, what)
     if taken.element not in elements:
@@ -18,7 +18,7 @@ def filled(claim: Claim, type: Type, what: str, elements: frozenset[str] = ANY) 
     return taken
 
 
-def holding(claim: Claim, type: Type, what: str, elements: frozenset[str] = ANY) -> Tensor:
+def holding(claim: OpView, type: Type, what: str, elements: frozenset[str] = ANY) -> Tensor:
     """Returns `type` where it is a ranked tensor of such elements."""
     taken = ranked(claim, type, what)
     if taken.element not in elements:

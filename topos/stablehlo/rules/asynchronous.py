@@ -6,8 +6,8 @@ import re
 from collections.abc import Mapping
 from typing import Final
 
-from topos.stablehlo.claim import Claim, Rule
 from topos.stablehlo.ir import OtherType, Type
+from topos.stablehlo.opview import OpView, Rule
 from topos.stablehlo.rules.control import shown
 
 __all__ = ["RULES"]
@@ -29,7 +29,7 @@ _STARTED: Final = frozenset(
 )
 
 
-def _start(claim: Claim) -> None:
+def _start(claim: OpView) -> None:
     regions = claim.operation.regions
     if len(regions) != 1 or len(regions[0].blocks) != 1:
         claim.refuse(f"needs 1 region, got {len(regions)}")
@@ -45,7 +45,7 @@ def _start(claim: Claim) -> None:
     _demand_one(claim, OtherType(f"!stablehlo.future<{', '.join(map(str, body.results))}>"))
 
 
-def _done(claim: Claim) -> None:
+def _done(claim: OpView) -> None:
     if len(claim.operands) != 1 or "future<" not in str(claim.operands[0]):
         claim.refuse(f"needs 1 future, got {shown(claim.operands)}")
     awaited = re.sub(r"^!stablehlo\.future<(.*)>$", r"\1", str(claim.operands[0]))
@@ -53,7 +53,7 @@ def _done(claim: Claim) -> None:
         claim.refuse(f"results in {awaited}, got {shown(claim.results)}")
 
 
-def _demand_one(claim: Claim, inferred: Type) -> None:
+def _demand_one(claim: OpView, inferred: Type) -> None:
     if claim.results != (inferred,):
         claim.refuse(f"results in {inferred}, got {shown(claim.results)}")
 

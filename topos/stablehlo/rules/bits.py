@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
-from topos.stablehlo.claim import Claim, Rule
+from topos.stablehlo.elements import ANY, COMPLEX, FLOATS, demand_element
 from topos.stablehlo.ir import Tensor
+from topos.stablehlo.opview import OpView, Rule
 from topos.stablehlo.rules._attributes import natural
-from topos.stablehlo.rules._elements import ANY, COMPLEX, FLOATS, demand_element
-from topos.stablehlo.rules._shapes import ranked, shapes_agree
 from topos.stablehlo.rules.elementwise import alike
+from topos.stablehlo.shapes import ranked, shapes_agree
 from topos.stablehlo.types import ELEMENTS
 
 __all__ = ["RULES"]
@@ -31,7 +31,7 @@ _BITS: Final[Mapping[str, int]] = {
 }
 
 
-def _bitcast(claim: Claim) -> None:
+def _bitcast(claim: OpView) -> None:
     claim.takes(1)
     operand = ranked(claim, claim.operands[0], "operand")
     result = ranked(claim, claim.results[0], "result")
@@ -59,7 +59,7 @@ def _split(narrow: Tensor, wide: Tensor, parts: float) -> bool:
 _FLOATS_ALIKE: Final = alike(1, FLOATS)
 
 
-def _reduce_precision(claim: Claim) -> None:
+def _reduce_precision(claim: OpView) -> None:
     _FLOATS_ALIKE(claim)
     exponent = natural(claim, "exponent_bits", "i32")
     natural(claim, "mantissa_bits", "i32")

@@ -5,20 +5,20 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
-from topos.stablehlo.claim import Claim, Rule
-from topos.stablehlo.ir import Dense, Tensor, Typed
-from topos.stablehlo.rules._broadcasting import broadcast, broadcast_along
-from topos.stablehlo.rules._choices import choice
-from topos.stablehlo.rules._elements import (
+from topos.stablehlo.elements import (
     ANY,
     COMPLEX,
     FLOATS,
     INTEGERS,
     PREDICATE,
 )
+from topos.stablehlo.ir import Dense, Tensor, Typed
+from topos.stablehlo.opview import OpView, Rule
+from topos.stablehlo.rules._broadcasting import broadcast, broadcast_along
+from topos.stablehlo.rules._choices import choice
 from topos.stablehlo.rules._numbers import packed
-from topos.stablehlo.rules._shapes import TensorType, demand_result, merged
 from topos.stablehlo.rules._tensors import filled, holding
+from topos.stablehlo.shapes import TensorType, demand_result, merged
 
 __all__ = ["RULES"]
 
@@ -29,7 +29,7 @@ _COMPARISONS: Final = ("NOTYPE", "FLOAT", "TOTALORDER", "SIGNED", "UNSIGNED")
 def _alike(count: int, elements: frozenset[str], known_rank: bool = False) -> Rule:
     """Returns the rule of `count` operands of one type that is also the result's."""
 
-    def rule(claim: Claim) -> None:
+    def rule(claim: OpView) -> None:
         claim.takes(count)
         take = holding if known_rank else filled
         taken = [take(claim, type, "operand", elements) for type in claim.operands]
@@ -39,12 +39,12 @@ def _alike(count: int, elements: frozenset[str], known_rank: bool = False) -> Ru
     return rule
 
 
-def _demand_one_element(claim: Claim, taken: list[TensorType]) -> None:
+def _demand_one_element(claim: OpView, taken: list[TensorType]) -> None:
     if len({type.element for type in taken}) > 1:
         claim.refuse(f"needs operands of one element, got {', '.join(map(str, taken))}")
 
 
-def _asked(claim: Claim) -> None:
+def _asked(claim: OpView) -> None:
     claim.takes(1)
     operand = filled(claim, claim.operands[0], "operand", FLOATS)
     demand_result(claim, operand._replace(element="i1"))
@@ -53,13 +53,13 @@ def _asked(claim: Claim) -> None:
 def _broadcast(elements: frozenset[str]) -> Rule:
     """Returns the rule of two operands that are broadcast together and keep their element."""
 
-    def rule(claim: Claim) -> None:
+    def rule(claim: OpView) -> None:
         demand_result(claim, _joined(claim, elements))
 
     return rule
 
 
-def _joined(claim: Claim, elements: frozenset[str]) -> TensorType:
+def _joined(claim: OpView, elements: frozenset[str]) -> TensorType:
     claim.takes(2)
     left, right = (filled(claim, type, "operand", elements) for type in claim.operands)
     _demand_one_element(claim, [left, right])
@@ -68,19 +68,19 @@ def _joined(claim: Claim, elements: frozenset[str]) -> TensorType:
     return broadcast_along(claim, left, right, packed(claim, "broadcast_dimensions"))
 
 
-def _broadcast_complex(claim: Claim) -> None:
+def _broadcast_complex(claim: OpView) -> None:
     joined = _joined(claim, frozenset({"f32", "f64"}))
     demand_result(claim, joined._replace(element=f"complex<{joined.element}>"))
 
 
-def _broadcast_compare(claim: Claim) -> None:
+def _broadcast_compare(claim: OpView) -> None:
     joined = _joined(claim, ANY)
     choice(claim, "comparison_direction", "#chlo<comparison_direction", _DIRECTIONS)
     choice(claim, "compare_type", "#chlo<comparison_type", _COMPARISONS, "NOTYPE")
     demand_result(claim, joined._replace(element="i1"))
 
 
-def _broadcast_select(claim: Claim) -> None:
+def _broadcast_select(claim: OpView) -> None:
     claim.takes(3)
     mask = holding(claim, claim.operands[0], "mask", PREDICATE)
     values = [filled(claim, type, "value") for type in claim.operands[1:]]
@@ -88,7 +88,7 @@ def _broadcast_select(claim: Claim) -> None:
     demand_result(claim, broadcast(claim, (mask, *values), values[0].element))
 
 
-def _constant(claim: Claim) -> None:
+def _constant(claim: OpView) -> None:
     claim.takes(0)
     value = claim.attribute("value")
     if not isinstance(value, Dense) or not isinstance(value.type, Tensor):
@@ -98,7 +98,7 @@ def _constant(claim: Claim) -> None:
     demand_result(claim, value.type)
 
 
-def _constant_like(claim: Claim) -> None:
+def _constant_like(claim: OpView) -> None:
     claim.takes(1)
     operand = filled(claim, claim.operands[0], "operand")
     result = filled(claim, claim.results[0], "result")

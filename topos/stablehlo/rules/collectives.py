@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
-from topos.stablehlo.claim import Claim, Rule
 from topos.stablehlo.ir import FunctionType, Tensor, Type
+from topos.stablehlo.opview import OpView, Rule
 from topos.stablehlo.rules._attributes import axis
 from topos.stablehlo.rules._numbers import marked, positive, table
 from topos.stablehlo.rules._reducers import bodies, demand_reducer
 from topos.stablehlo.rules._replicas import demand_channel, demand_groups
-from topos.stablehlo.rules._shapes import (
+from topos.stablehlo.rules._tensors import holding
+from topos.stablehlo.shapes import (
     Shape,
     bounds_of,
     demand_result,
@@ -19,16 +20,15 @@ from topos.stablehlo.rules._shapes import (
     of_bounds,
     shapes_agree,
 )
-from topos.stablehlo.rules._tensors import holding
 
 __all__ = ["RULES"]
 
 
-def _operands(claim: Claim) -> list[Tensor]:
+def _operands(claim: OpView) -> list[Tensor]:
     return [holding(claim, type, "operand") for type in claim.operands]
 
 
-def _all_gather(claim: Claim) -> None:
+def _all_gather(claim: OpView) -> None:
     operands = _operands(claim)
     demand_groups(claim, uniform=True)
     demand_channel(claim, 0)
@@ -38,7 +38,7 @@ def _all_gather(claim: Claim) -> None:
         _demand_gathered(claim, operand, stated)
 
 
-def _demand_gathered(claim: Claim, operand: Tensor, stated: Type) -> None:
+def _demand_gathered(claim: OpView, operand: Tensor, stated: Type) -> None:
     result = holding(claim, stated, "result")
     at = axis(claim, "all_gather_dim", len(operand.shape))
     if result.element != operand.element:
@@ -48,7 +48,7 @@ def _demand_gathered(claim: Claim, operand: Tensor, stated: Type) -> None:
         claim.refuse(f"results in a multiple of {before} in axis {at}, got {result}")
 
 
-def _changed(claim: Claim, operand: Tensor, result: Tensor, at: int) -> Shape:
+def _changed(claim: OpView, operand: Tensor, result: Tensor, at: int) -> Shape:
     """Returns the extents of operand and result in axis `at`, where the other axes agree."""
     alike = len(result.shape) == len(operand.shape)
     if not alike or not shapes_agree(_without(operand, at), _without(result, at)):
@@ -60,14 +60,14 @@ def _without(type: Tensor, at: int) -> Shape:
     return (*type.shape[:at], *type.shape[at + 1 :])
 
 
-def _all_reduce(claim: Claim) -> None:
+def _all_reduce(claim: OpView) -> None:
     operands = _operands(claim)
     demand_groups(claim, uniform=False)
     demand_channel(claim, 1)
     _demand_reduced(claim, operands)
 
 
-def _demand_reduced(claim: Claim, operands: list[Tensor]) -> None:
+def _demand_reduced(claim: OpView, operands: list[Tensor]) -> None:
     """Refuses unless the body reduces each operand by itself, and the results are of its type."""
     (body,) = bodies(claim)
     elements = [_reduced(claim, body, operand) for operand in operands]
@@ -75,13 +75,13 @@ def _demand_reduced(claim: Claim, operands: list[Tensor]) -> None:
     demand_results(claim, tuple([operand._replace(element=name) for operand, name in pairs]))
 
 
-def _reduced(claim: Claim, body: FunctionType, operand: Tensor) -> str:
+def _reduced(claim: OpView, body: FunctionType, operand: Tensor) -> str:
     initial = Tensor((), operand.element)
     (returned,) = demand_reducer(claim, body, (operand,), (initial,))
     return returned.element
 
 
-def _all_to_all(claim: Claim) -> None:
+def _all_to_all(claim: OpView) -> None:
     operands = _operands(claim)
     count = positive(claim, "split_count")
     demand_groups(claim, uniform=True, size=count)
@@ -89,7 +89,7 @@ def _all_to_all(claim: Claim) -> None:
     demand_results(claim, tuple([_exchanged(claim, operand, count) for operand in operands]))
 
 
-def _exchanged(claim: Claim, operand: Tensor, count: int) -> Tensor:
+def _exchanged(claim: OpView, operand: Tensor, count: int) -> Tensor:
     split = axis(claim, "split_dimension", len(operand.shape))
     joined = axis(claim, "concat_dimension", len(operand.shape))
     extent = operand.shape[split]
@@ -104,7 +104,7 @@ def _exchanged(claim: Claim, operand: Tensor, count: int) -> Tensor:
     return of_bounds(tuple(shape), operand.element, tuple(bounds))
 
 
-def _reduce_scatter(claim: Claim) -> None:
+def _reduce_scatter(claim: OpView) -> None:
     claim.takes(1)
     operand = holding(claim, claim.operands[0], "operand")
     result = holding(claim, claim.results[0], "result")
@@ -120,21 +120,21 @@ def _reduce_scatter(claim: Claim) -> None:
         claim.refuse(f"results in elements of {element}, got {result}")
 
 
-def _collective_broadcast(claim: Claim) -> None:
+def _collective_broadcast(claim: OpView) -> None:
     operands = _operands(claim)
     demand_groups(claim, uniform=True, complete=False)
     demand_channel(claim)
     demand_results(claim, tuple(_without_root(claim, operands)))
 
 
-def _collective_reduce(claim: Claim) -> None:
+def _collective_reduce(claim: OpView) -> None:
     operands = _operands(claim)
     demand_groups(claim, uniform=False)
     demand_channel(claim, 1)
     _demand_reduced(claim, _without_root(claim, operands))
 
 
-def _without_root(claim: Claim, operands: list[Tensor]) -> list[Tensor]:
+def _without_root(claim: OpView, operands: list[Tensor]) -> list[Tensor]:
     """Returns the operands that hold data; the last one may state the root of each."""
     rooted = marked(claim, "has_dynamic_root")
     data = operands[:-1] if rooted else operands
@@ -147,7 +147,7 @@ def _without_root(claim: Claim, operands: list[Tensor]) -> list[Tensor]:
     return data
 
 
-def _collective_permute(claim: Claim) -> None:
+def _collective_permute(claim: OpView) -> None:
     claim.takes(1)
     operand = holding(claim, claim.operands[0], "operand")
     demand_channel(claim)
@@ -163,7 +163,7 @@ def _collective_permute(claim: Claim) -> None:
     demand_result(claim, operand)
 
 
-def _cross_replica_sum(claim: Claim) -> None:
+def _cross_replica_sum(claim: OpView) -> None:
     claim.takes(1)
     operand = holding(claim, claim.operands[0], "operand")
     table(claim, "replica_groups")

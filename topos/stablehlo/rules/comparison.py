@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
-from topos.stablehlo.claim import Claim, Rule
-from topos.stablehlo.rules._elements import (
+from topos.stablehlo.elements import (
     ANY,
     COMPLEX,
     FLOATS,
@@ -15,7 +14,8 @@ from topos.stablehlo.rules._elements import (
     UNSIGNED,
     demand_element,
 )
-from topos.stablehlo.rules._shapes import demand_result, merged, ranked, shapes_agree
+from topos.stablehlo.opview import OpView, Rule
+from topos.stablehlo.shapes import demand_result, merged, ranked, shapes_agree
 
 __all__ = ["RULES"]
 
@@ -29,7 +29,7 @@ _COMPARED: Final[Mapping[str, frozenset[str]]] = {
 }
 
 
-def _compare(claim: Claim) -> None:
+def _compare(claim: OpView) -> None:
     claim.takes(2)
     left, right = (ranked(claim, type, "operand") for type in claim.operands)
     demand_element(claim, left, ANY)
@@ -46,7 +46,7 @@ def _compare(claim: Claim) -> None:
     demand_result(claim, merged(claim, (left, right), "operands")._replace(element="i1"))
 
 
-def _select(claim: Claim) -> None:
+def _select(claim: OpView) -> None:
     claim.takes(3)
     mask, chosen, other = (ranked(claim, type, "operand") for type in claim.operands)
     demand_element(claim, chosen, ANY)
@@ -59,7 +59,7 @@ def _select(claim: Claim) -> None:
     demand_result(claim, result)
 
 
-def _clamp(claim: Claim) -> None:
+def _clamp(claim: OpView) -> None:
     claim.takes(3)
     low, operand, high = (ranked(claim, type, "operand") for type in claim.operands)
     demand_element(claim, operand, ANY)

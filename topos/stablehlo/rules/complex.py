@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
-from topos.stablehlo.claim import Claim, Rule
-from topos.stablehlo.rules._elements import COMPLEX, FLOATS, demand_element
-from topos.stablehlo.rules._shapes import demand_result, merged, ranked
+from topos.stablehlo.elements import COMPLEX, FLOATS, demand_element
+from topos.stablehlo.opview import OpView, Rule
+from topos.stablehlo.shapes import demand_result, merged, ranked
 
 __all__ = ["RULES"]
 
 
-def _complex(claim: Claim) -> None:
+def _complex(claim: OpView) -> None:
     claim.takes(2)
     left, right = (ranked(claim, type, "operand") for type in claim.operands)
     demand_element(claim, left, frozenset({"f32", "f64"}))
@@ -22,7 +22,7 @@ def _complex(claim: Claim) -> None:
     demand_result(claim, joined._replace(element=f"complex<{left.element}>"))
 
 
-def _part(claim: Claim) -> None:
+def _part(claim: OpView) -> None:
     claim.takes(1)
     operand = ranked(claim, claim.operands[0], "operand")
     demand_element(claim, operand, COMPLEX | FLOATS)

@@ -5,24 +5,24 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
-from topos.stablehlo.claim import Claim, Rule
 from topos.stablehlo.dense import decoded
-from topos.stablehlo.ir import Dense, Tensor, Typed
-from topos.stablehlo.resources import absent
-from topos.stablehlo.rules._attributes import natural
-from topos.stablehlo.rules._elements import (
+from topos.stablehlo.elements import (
     ANY,
     COMPLEX,
     FLOATS,
     INTEGERS,
     demand_element,
 )
-from topos.stablehlo.rules._shapes import demand_result, ranked
+from topos.stablehlo.ir import Dense, Tensor, Typed
+from topos.stablehlo.opview import OpView, Rule
+from topos.stablehlo.resources import absent
+from topos.stablehlo.rules._attributes import natural
+from topos.stablehlo.shapes import demand_result, ranked
 
 __all__ = ["RULES"]
 
 
-def _constant(claim: Claim) -> None:
+def _constant(claim: OpView) -> None:
     claim.takes(0)
     value = claim.attribute("value")
     result = ranked(claim, claim.results[0], "result")
@@ -38,7 +38,7 @@ def _constant(claim: Claim) -> None:
         decoded(value)
 
 
-def _foreign_constant(claim: Claim) -> None:
+def _foreign_constant(claim: OpView) -> None:
     """Checks the types alone: the value may be no tensor, or one of elements that none here has."""
     claim.takes(0)
     value = claim.operation.attributes.get("value")
@@ -46,7 +46,7 @@ def _foreign_constant(claim: Claim) -> None:
         claim.refuse(f"results in {value.type}, got {claim.results[0]}")
 
 
-def _iota(claim: Claim) -> None:
+def _iota(claim: OpView) -> None:
     claim.takes(0)
     result = ranked(claim, claim.results[0], "result")
     if None in result.shape:
@@ -56,7 +56,7 @@ def _iota(claim: Claim) -> None:
     claim.axes("dimension", (axis,), len(result.shape))
 
 
-def _number(claim: Claim) -> None:
+def _number(claim: OpView) -> None:
     claim.takes(0)
     demand_result(claim, Tensor((), "ui32"))
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final
 
-from topos.stablehlo.claim import Claim, Rule
+from topos.stablehlo.elements import ANY, demand_element
 from topos.stablehlo.ir import Tensor
+from topos.stablehlo.opview import OpView, Rule
 from topos.stablehlo.rules._attributes import demand_precision, text
-from topos.stablehlo.rules._elements import ANY, demand_element
-from topos.stablehlo.rules._shapes import (
+from topos.stablehlo.shapes import (
     Shape,
     extents_agree,
     ranked,
@@ -40,7 +40,7 @@ _ALGORITHMS: Final = frozenset(
 _EIGHTS: Final = frozenset(name for name in ANY if name.startswith("f8")) - {"f8E8M0FNU"}
 
 
-def _sides(claim: Claim) -> tuple[Tensor, Tensor]:
+def _sides(claim: OpView) -> tuple[Tensor, Tensor]:
     claim.takes(2)
     left, right = (ranked(claim, type, "operand") for type in claim.operands)
     demand_element(claim, left, ANY)
@@ -48,7 +48,7 @@ def _sides(claim: Claim) -> tuple[Tensor, Tensor]:
     return left, right
 
 
-def _dot(claim: Claim) -> None:
+def _dot(claim: OpView) -> None:
     left, right = _sides(claim)
     demand_precision(claim)
     ranks = len(left.shape) in (1, 2) and len(right.shape) in (1, 2)
@@ -57,7 +57,7 @@ def _dot(claim: Claim) -> None:
     _demand_shape(claim, left.shape[:-1] + right.shape[1:])
 
 
-def _dot_general(claim: Claim) -> None:
+def _dot_general(claim: OpView) -> None:
     left, right = _sides(claim)
     demand_precision(claim)
     fields = claim.fields("dot_dimension_numbers")
@@ -84,7 +84,7 @@ def _dot_general(claim: Claim) -> None:
 
 
 def _paired(
-    claim: Claim, fields: dict[str, Any], kind: str, left: Tensor, right: Tensor
+    claim: OpView, fields: dict[str, Any], kind: str, left: Tensor, right: Tensor
 ) -> tuple[tuple[int, ...], tuple[int, ...]]:
     """Returns the axes of both sides that are of one kind, as many on each."""
     names = (f"lhs_{kind}_dimensions", f"rhs_{kind}_dimensions")
@@ -94,7 +94,7 @@ def _paired(
     return one, other
 
 
-def _demand_shape(claim: Claim, shape: Shape) -> None:
+def _demand_shape(claim: OpView, shape: Shape) -> None:
     """Refuses a result of another shape; its element is the text's choice."""
     result = ranked(claim, claim.results[0], "result")
     demand_element(claim, result, ANY)
@@ -102,7 +102,7 @@ def _demand_shape(claim: Claim, shape: Shape) -> None:
         claim.refuse(f"results in {Tensor(shape, result.element)}, got {result}")
 
 
-def _demand_algorithm(claim: Claim) -> None:
+def _demand_algorithm(claim: OpView) -> None:
     if claim.optional("algorithm") is None:
         return
     fields = claim.fields("algorithm")
@@ -121,18 +121,18 @@ def _demand_algorithm(claim: Claim) -> None:
         claim.refuse(f"needs the precision DEFAULT beside an algorithm, got {precision}")
 
 
-def _einsum(claim: Claim) -> None:
+def _einsum(claim: OpView) -> None:
     _sides(claim)
     _demand_config(claim, 2)
 
 
-def _unary_einsum(claim: Claim) -> None:
+def _unary_einsum(claim: OpView) -> None:
     claim.takes(1)
     demand_element(claim, ranked(claim, claim.operands[0], "operand"), ANY)
     _demand_config(claim, 1)
 
 
-def _demand_config(claim: Claim, count: int) -> None:
+def _demand_config(claim: OpView, count: int) -> None:
     """Refuses a configuration that does not name the axes of each operand and of the result."""
     config = text(claim, "einsum_config")
     sides, arrow, named = config.replace(" ", "").partition("->")

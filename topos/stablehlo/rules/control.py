@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
-from topos.stablehlo.claim import Claim, Rule
+from topos.stablehlo.elements import ANY, demand_element
 from topos.stablehlo.ir import (
     FunctionType,
     Symbol,
@@ -14,8 +14,8 @@ from topos.stablehlo.ir import (
     Type,
     Unranked,
 )
-from topos.stablehlo.rules._elements import ANY, demand_element
-from topos.stablehlo.rules._shapes import agree, demand_results, ranked, scalar
+from topos.stablehlo.opview import OpView, Rule
+from topos.stablehlo.shapes import agree, demand_results, ranked, scalar
 from topos.stablehlo.types import TOKEN
 
 __all__ = ["RULES", "demand_signature", "shown"]
@@ -26,7 +26,7 @@ def shown(types: tuple[Type, ...]) -> str:
     return f"({', '.join(map(str, types))})"
 
 
-def demand_signature(claim: Claim, key: str) -> None:
+def demand_signature(claim: OpView, key: str) -> None:
     """Refuses unless the attribute `key` names a function of the claim's types."""
     name = claim.attribute(key)
     function = claim.functions.get(name) if isinstance(name, Symbol) else None
@@ -39,27 +39,27 @@ def demand_signature(claim: Claim, key: str) -> None:
         claim.refuse(f"needs the types of @{name}, {needs}, got {got}")
 
 
-def _call(claim: Claim) -> None:
+def _call(claim: OpView) -> None:
     demand_signature(claim, "callee")
 
 
-def _regions(claim: Claim, count: int) -> None:
+def _regions(claim: OpView, count: int) -> None:
     got = sum(len(region.blocks) == 1 for region in claim.operation.regions)
     if got != count or len(claim.bodies) != count:
         claim.refuse(f"needs {count} regions, got {got}")
 
 
-def _if(claim: Claim) -> None:
+def _if(claim: OpView) -> None:
     _regions(claim, 2)
     _branches(claim, "i1")
 
 
-def _case(claim: Claim) -> None:
+def _case(claim: OpView) -> None:
     _regions(claim, max(len(claim.bodies), 1))
     _branches(claim, "i32")
 
 
-def _branches(claim: Claim, element: str) -> None:
+def _branches(claim: OpView, element: str) -> None:
     if len(claim.operands) != 1:
         claim.refuse(f"needs 1 operand, got {len(claim.operands)}")
     choice = scalar(claim, claim.operands[0], "operand")
@@ -75,7 +75,7 @@ def _branches(claim: Claim, element: str) -> None:
         demand_results(claim, body.results)
 
 
-def _while(claim: Claim) -> None:
+def _while(claim: OpView) -> None:
     _regions(claim, 2)
     condition, body = claim.bodies
     carried = claim.operands
@@ -96,7 +96,7 @@ def _all_agree(ones: tuple[Type, ...], others: tuple[Type, ...]) -> bool:
     return len(ones) == len(others) and all(map(agree, ones, others))
 
 
-def _barrier(claim: Claim) -> None:
+def _barrier(claim: OpView) -> None:
     for type in claim.operands:
         if type != TOKEN:
             demand_element(claim, ranked(claim, type, "operand"), ANY)

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
-from topos.stablehlo.claim import Claim, Rule
-from topos.stablehlo.rules._elements import ANY, demand_element
-from topos.stablehlo.rules._shapes import demand_result, ranked
+from topos.stablehlo.elements import ANY, demand_element
+from topos.stablehlo.opview import OpView, Rule
+from topos.stablehlo.shapes import demand_result, ranked
 
 __all__ = ["RULES"]
 
 
-def _convert(claim: Claim) -> None:
+def _convert(claim: OpView) -> None:
     claim.takes(1)
     operand = ranked(claim, claim.operands[0], "operand")
     result = ranked(claim, claim.results[0], "result")

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
-from topos.stablehlo.claim import Claim, Rule
+from topos.stablehlo.elements import INTEGERS
 from topos.stablehlo.ir import Crossed, Tensor, Word
+from topos.stablehlo.opview import OpView, Rule
 from topos.stablehlo.rules._attributes import demand_precision
-from topos.stablehlo.rules._elements import INTEGERS
 from topos.stablehlo.rules._numbers import integer_field, named_fields, positive
-from topos.stablehlo.rules._shapes import Shape, shapes_agree
 from topos.stablehlo.rules._tensors import holding
 from topos.stablehlo.rules.windows import Pairs, padding_of, slid, windows_of
+from topos.stablehlo.shapes import Shape, shapes_agree
 
 __all__ = ["RULES"]
 
@@ -41,7 +41,7 @@ class _Axes(NamedTuple):
 Layout = tuple[_Axes, _Axes, _Axes]
 
 
-def _layout(claim: Claim) -> Layout:
+def _layout(claim: OpView) -> Layout:
     """Returns the axes of input, kernel and output from `[..]x[..]->[..]` or from named fields."""
     value = claim.attribute(_KEY)
     if isinstance(value, Mapping):
@@ -54,7 +54,7 @@ def _layout(claim: Claim) -> Layout:
     return inputs, kernel, output
 
 
-def _of_fields(claim: Claim) -> Layout:
+def _of_fields(claim: OpView) -> Layout:
     known = [name for side in _SIDES for name in (*side[3:], f"{side[0]}_spatial_dimensions")]
     fields = named_fields(claim, _KEY, "#stablehlo.conv<raw", known)
     inputs, kernel, output = (
@@ -68,7 +68,9 @@ def _of_fields(claim: Claim) -> Layout:
     return inputs, kernel, output
 
 
-def _of_letters(claim: Claim, letters: Sequence[Any], value: str, first: str, second: str) -> _Axes:
+def _of_letters(
+    claim: OpView, letters: Sequence[Any], value: str, first: str, second: str
+) -> _Axes:
     """Returns the axes of one bracket, such as `[b, 0, 1, f]`; a `?` stands for none of them."""
     if not isinstance(letters, tuple) or not all(type(each) in (int, Word) for each in letters):
         claim.refuse(f"needs letters and numbers for the {value}, got {letters}")
@@ -82,7 +84,7 @@ def _of_letters(claim: Claim, letters: Sequence[Any], value: str, first: str, se
     return _Axes(places[first], places[second], tuple([places[number] for number in spatial]))
 
 
-def _convolution(claim: Claim) -> None:
+def _convolution(claim: OpView) -> None:
     claim.takes(2)
     left, right = _sides(claim)
     layout = _layout(claim)
@@ -91,7 +93,7 @@ def _convolution(claim: Claim) -> None:
     _demand_shape(claim, _convolved(claim, left, right, layout, padding_of(claim)))
 
 
-def _dynamic_conv(claim: Claim) -> None:
+def _dynamic_conv(claim: OpView) -> None:
     claim.takes(3)
     left, right = _sides(claim)
     layout = _layout(claim)
@@ -117,7 +119,7 @@ def _pairs(array: Any, count: int) -> Pairs:
     return tuple([(low, high) for low, high in array.tolist()])
 
 
-def _sides(claim: Claim) -> tuple[Tensor, Tensor]:
+def _sides(claim: OpView) -> tuple[Tensor, Tensor]:
     left = holding(claim, claim.operands[0], "input")
     right = holding(claim, claim.operands[1], "kernel")
     if len(left.shape) < 2 or len(left.shape) != len(right.shape):
@@ -127,7 +129,7 @@ def _sides(claim: Claim) -> tuple[Tensor, Tensor]:
     return left, right
 
 
-def _demand_layout(claim: Claim, left: Tensor, right: Tensor, layout: Layout) -> None:
+def _demand_layout(claim: OpView, left: Tensor, right: Tensor, layout: Layout) -> None:
     rank = len(left.shape)
     for axes, side in zip(layout, _SIDES, strict=True):
         if len(axes.spatial) != rank - 2:
@@ -135,7 +137,7 @@ def _demand_layout(claim: Claim, left: Tensor, right: Tensor, layout: Layout) ->
         claim.axes(f"{_KEY} of the {side[0]}", axes.every, rank)
 
 
-def _demand_groups(claim: Claim, left: Tensor, right: Tensor, layout: Layout) -> None:
+def _demand_groups(claim: OpView, left: Tensor, right: Tensor, layout: Layout) -> None:
     features, batches = (
         positive(claim, key) for key in ("feature_group_count", "batch_group_count")
     )
@@ -158,7 +160,7 @@ def _demand_groups(claim: Claim, left: Tensor, right: Tensor, layout: Layout) ->
 
 
 def _convolved(
-    claim: Claim, left: Tensor, right: Tensor, layout: Layout, padding: Pairs | None
+    claim: OpView, left: Tensor, right: Tensor, layout: Layout, padding: Pairs | None
 ) -> Shape:
     inputs, kernel, output = layout
     windows = windows_of(
@@ -177,7 +179,7 @@ def _convolved(
     return tuple([extents[axis] for axis in range(len(extents))])
 
 
-def _demand_shape(claim: Claim, shape: Shape) -> None:
+def _demand_shape(claim: OpView, shape: Shape) -> None:
     # A convolution may accumulate in a wider element, so that only the shape is inferred.
     result = holding(claim, claim.results[0], "result")
     if not shapes_agree(result.shape, shape):

@@ -6,12 +6,12 @@ import re
 from collections.abc import Mapping
 from typing import Any, Final
 
-from topos.stablehlo.claim import Claim, Rule
+from topos.stablehlo.elements import ANY
 from topos.stablehlo.ir import Dense, Symbol, Tensor, TupleType, Type, Unranked
+from topos.stablehlo.opview import OpView, Rule
 from topos.stablehlo.rules._attributes import demand_width, text
-from topos.stablehlo.rules._elements import ANY
-from topos.stablehlo.rules._shapes import agree
 from topos.stablehlo.rules.control import demand_signature
+from topos.stablehlo.shapes import agree
 
 __all__ = ["RULES"]
 
@@ -22,7 +22,7 @@ _VERSIONS: Final = range(5)
 _TYPED: Final = 4
 
 
-def _custom_call(claim: Claim) -> None:
+def _custom_call(claim: OpView) -> None:
     claim.word("call_target_name")
     claim.truth("has_side_effect", False)
     for type in (*claim.operands, *claim.results):
@@ -52,7 +52,7 @@ def _parts(results: tuple[Type, ...]) -> tuple[Type, ...]:
     return results
 
 
-def _demand_backend(claim: Claim) -> None:
+def _demand_backend(claim: OpView) -> None:
     demand_width(claim, "api_version", "i32")
     version = claim.integer("api_version", 1)
     if version not in _VERSIONS:
@@ -65,7 +65,7 @@ def _demand_backend(claim: Claim) -> None:
         claim.refuse(f"needs a {noun} as backend_config of api_version {version}, got {config}")
 
 
-def _demand_layouts(claim: Claim, types: tuple[Type, ...], what: str) -> None:
+def _demand_layouts(claim: OpView, types: tuple[Type, ...], what: str) -> None:
     layouts = claim.attribute(f"{what}_layouts")
     if not isinstance(layouts, tuple) or len(layouts) != len(types):
         got = len(layouts) if isinstance(layouts, tuple) else layouts
@@ -75,7 +75,7 @@ def _demand_layouts(claim: Claim, types: tuple[Type, ...], what: str) -> None:
         _demand_layout(claim, type, order)
 
 
-def _demand_layout(claim: Claim, type: Type, order: tuple[int, ...]) -> None:
+def _demand_layout(claim: OpView, type: Type, order: tuple[int, ...]) -> None:
     rank = 0
     match type:
         case TupleType():
@@ -96,7 +96,7 @@ def _of_integers(layout: Any) -> Any:
     return layout
 
 
-def _demand_alias(claim: Claim, alias: Any) -> None:
+def _demand_alias(claim: OpView, alias: Any) -> None:
     """Refuses an alias whose two ends are not there or are of different types."""
     if not isinstance(alias, dict):
         claim.refuse(f"needs named fields as output_operand_aliases, got {alias}")
@@ -111,7 +111,7 @@ def _demand_alias(claim: Claim, alias: Any) -> None:
         claim.refuse(f"needs an alias between values of one type, got {source} and {target}")
 
 
-def _part(claim: Claim, type: Type, alias: dict[str, Any], key: str) -> Type:
+def _part(claim: OpView, type: Type, alias: dict[str, Any], key: str) -> Type:
     part = type
     for index in claim.integers_of(alias.get(key, ()), key):
         if not isinstance(part, TupleType) or not 0 <= index < len(part.parts):
@@ -120,7 +120,7 @@ def _part(claim: Claim, type: Type, alias: dict[str, Any], key: str) -> Type:
     return part
 
 
-def _composite(claim: Claim) -> None:
+def _composite(claim: OpView) -> None:
     name = text(claim, "name")
     if not _NAME.fullmatch(name):
         claim.refuse(f"needs a name with a namespace, such as space.name, got {name!r}")

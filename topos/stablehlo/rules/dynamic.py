@@ -6,17 +6,18 @@ from collections.abc import Mapping
 from math import prod
 from typing import Final
 
-from topos.stablehlo.claim import Claim, Rule
-from topos.stablehlo.ir import Tensor
-from topos.stablehlo.rules._attributes import axis, integers, natural
-from topos.stablehlo.rules._elements import (
+from topos.stablehlo.elements import (
     ANY,
     COMPLEX,
     FLOATS,
     INTEGERS,
     demand_element,
 )
-from topos.stablehlo.rules._shapes import (
+from topos.stablehlo.ir import Tensor
+from topos.stablehlo.opview import OpView, Rule
+from topos.stablehlo.rules._attributes import axis, integers, natural
+from topos.stablehlo.rules._sizes import demand_shape, known, static_sizes
+from topos.stablehlo.shapes import (
     bounds_of,
     demand_result,
     extents_agree,
@@ -25,7 +26,6 @@ from topos.stablehlo.rules._shapes import (
     scalar,
     size_of,
 )
-from topos.stablehlo.rules._sizes import demand_shape, known, static_sizes
 
 __all__ = ["RULES"]
 
@@ -33,7 +33,7 @@ _HINTS: Final = ("known_expanding_dimensions", "known_nonexpanding_dimensions")
 _PADDINGS: Final = ((2, "low padding"), (3, "high padding"), (4, "interior padding"))
 
 
-def _pair(claim: Claim, count: int) -> tuple[Tensor, Tensor]:
+def _pair(claim: OpView, count: int) -> tuple[Tensor, Tensor]:
     """Returns the operand and the result, which have one element."""
     claim.takes(count)
     operand = ranked(claim, claim.operands[0], "operand")
@@ -44,7 +44,7 @@ def _pair(claim: Claim, count: int) -> tuple[Tensor, Tensor]:
     return operand, result
 
 
-def _broadcast(claim: Claim) -> None:
+def _broadcast(claim: OpView) -> None:
     operand, result = _pair(claim, 2)
     axes = integers(claim, "broadcast_dimensions", len(operand.shape))
     claim.axes("broadcast_dimensions", axes, len(result.shape))
@@ -58,7 +58,7 @@ def _broadcast(claim: Claim) -> None:
     claim.axes("known dimensions", tuple(hints), len(operand.shape))
 
 
-def _reshape(claim: Claim) -> None:
+def _reshape(claim: OpView) -> None:
     operand, result = _pair(claim, 2)
     demand_shape(claim, 1, result, "output_shape")
     values = known(claim, 1)
@@ -67,7 +67,7 @@ def _reshape(claim: Claim) -> None:
         claim.refuse(f"cannot turn {operand} into {result}")
 
 
-def _iota(claim: Claim) -> None:
+def _iota(claim: OpView) -> None:
     claim.takes(1)
     result = ranked(claim, claim.results[0], "result")
     demand_element(claim, result, INTEGERS | FLOATS | COMPLEX)
@@ -76,7 +76,7 @@ def _iota(claim: Claim) -> None:
     demand_shape(claim, 0, result, "output_shape")
 
 
-def _pad(claim: Claim) -> None:
+def _pad(claim: OpView) -> None:
     operand, result = _pair(claim, 5)
     filler = scalar(claim, claim.operands[1], "filler")
     if filler.element != operand.element:
@@ -93,7 +93,7 @@ def _pad(claim: Claim) -> None:
     _demand_padded(claim, operand, result)
 
 
-def _demand_padded(claim: Claim, operand: Tensor, result: Tensor) -> None:
+def _demand_padded(claim: OpView, operand: Tensor, result: Tensor) -> None:
     low, high, interior = (known(claim, index) for index, _ in _PADDINGS)
     if interior is not None and any(count < 0 for count in interior):
         claim.refuse(f"needs interior padding of 0 or more, got {list(interior)}")
@@ -106,7 +106,7 @@ def _demand_padded(claim: Claim, operand: Tensor, result: Tensor) -> None:
     demand_result(claim, result._replace(shape=shape))
 
 
-def _get_dimension_size(claim: Claim) -> None:
+def _get_dimension_size(claim: OpView) -> None:
     claim.takes(1)
     operand = ranked(claim, claim.operands[0], "operand")
     demand_element(claim, operand, ANY)
@@ -114,7 +114,7 @@ def _get_dimension_size(claim: Claim) -> None:
     demand_result(claim, Tensor((), "i32"))
 
 
-def _set_dimension_size(claim: Claim) -> None:
+def _set_dimension_size(claim: OpView) -> None:
     claim.takes(2)
     operand = ranked(claim, claim.operands[0], "operand")
     demand_element(claim, operand, ANY)

@@ -5,9 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
-from topos.stablehlo.claim import Claim, Rule
-from topos.stablehlo.ir import Tensor
-from topos.stablehlo.rules._elements import (
+from topos.stablehlo.elements import (
     ANY,
     COMPLEX,
     FLOATS,
@@ -16,7 +14,9 @@ from topos.stablehlo.rules._elements import (
     SIGNED,
     demand_element,
 )
-from topos.stablehlo.rules._shapes import demand_result, merged, ranked
+from topos.stablehlo.ir import Tensor
+from topos.stablehlo.opview import OpView, Rule
+from topos.stablehlo.shapes import demand_result, merged, ranked
 
 __all__ = ["RULES", "alike"]
 
@@ -30,7 +30,7 @@ _MODES: Final = ("DEFAULT", "HIGHEST", "TOLERANCE")
 def alike(count: int, taken: frozenset[str]) -> Rule:
     """Returns the rule of `count` operands and a result of one type with elements of `taken`."""
 
-    def rule(claim: Claim) -> None:
+    def rule(claim: OpView) -> None:
         operands, results = claim.operands, claim.results
         if len(operands) != count or len(results) != 1:
             claim.takes(count)
@@ -45,7 +45,7 @@ def alike(count: int, taken: frozenset[str]) -> Rule:
     return rule
 
 
-def _demand_alike(claim: Claim) -> None:
+def _demand_alike(claim: OpView) -> None:
     tensors = [ranked(claim, type, "operand") for type in claim.operands]
     elements = {tensor.element for tensor in tensors}
     if len(elements) > 1:
@@ -54,7 +54,7 @@ def _demand_alike(claim: Claim) -> None:
     demand_result(claim, merged(claim, tensors, "operands"))
 
 
-def _accurate(claim: Claim) -> None:
+def _accurate(claim: OpView) -> None:
     """Checks a function of a continuous element and the accuracy asked of its result."""
     _CONTINUOUS_ALIKE(claim)
     if "result_accuracy" not in claim.operation.attributes:
@@ -73,14 +73,14 @@ def _accurate(claim: Claim) -> None:
 _CONTINUOUS_ALIKE: Final = alike(1, _CONTINUOUS)
 
 
-def _magnitude(claim: Claim) -> None:
+def _magnitude(claim: OpView) -> None:
     claim.takes(1)
     operand = ranked(claim, claim.operands[0], "operand")
     demand_element(claim, operand, SIGNED | FLOATS | COMPLEX)
     demand_result(claim, operand._replace(element=_REALS.get(operand.element, operand.element)))
 
 
-def _is_finite(claim: Claim) -> None:
+def _is_finite(claim: OpView) -> None:
     claim.takes(1)
     operand = ranked(claim, claim.operands[0], "operand")
     demand_element(claim, operand, FLOATS)

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final, NamedTuple
 
-from topos.stablehlo.claim import Claim, Rule
+from topos.stablehlo.elements import INTEGERS
 from topos.stablehlo.ir import Tensor
-from topos.stablehlo.rules._elements import INTEGERS
+from topos.stablehlo.opview import OpView, Rule
 from topos.stablehlo.rules._numbers import (
     ascending,
     axes_below,
@@ -17,7 +17,8 @@ from topos.stablehlo.rules._numbers import (
     packed,
     whole,
 )
-from topos.stablehlo.rules._shapes import (
+from topos.stablehlo.rules._tensors import holding
+from topos.stablehlo.shapes import (
     Shape,
     bounds_of,
     demand_result,
@@ -25,7 +26,6 @@ from topos.stablehlo.rules._shapes import (
     of_bounds,
     shapes_agree,
 )
-from topos.stablehlo.rules._tensors import holding
 
 __all__ = ["RULES"]
 
@@ -54,14 +54,14 @@ class _Numbers(NamedTuple):
         return self.collapsed_slice_dims + self.operand_batching_dims
 
 
-def _numbers(claim: Claim) -> _Numbers:
+def _numbers(claim: OpView) -> _Numbers:
     key = "dimension_numbers"
     fields = named_fields(claim, key, "#stablehlo.gather<", (*_LISTS, "index_vector_dim"))
     lists = [claim.integers_of(fields.get(name, ()), name) for name in _LISTS]
     return _Numbers(integer_field(claim, fields, "index_vector_dim"), *lists)
 
 
-def _gather(claim: Claim) -> None:
+def _gather(claim: OpView) -> None:
     claim.takes(2)
     operand = holding(claim, claim.operands[0], "operand")
     indices = holding(claim, claim.operands[1], "start_indices", INTEGERS)
@@ -73,7 +73,7 @@ def _gather(claim: Claim) -> None:
     _demand_gathered(claim, operand, indices, numbers, sizes)
 
 
-def _dynamic_gather(claim: Claim) -> None:
+def _dynamic_gather(claim: OpView) -> None:
     claim.takes(3)
     operand = holding(claim, claim.operands[0], "operand")
     indices = holding(claim, claim.operands[1], "start_indices", INTEGERS)
@@ -92,7 +92,7 @@ def _dynamic_gather(claim: Claim) -> None:
 
 
 def _demand_numbers(
-    claim: Claim, operand: Tensor, indices: Tensor, numbers: _Numbers, sizes: int
+    claim: OpView, operand: Tensor, indices: Tensor, numbers: _Numbers, sizes: int
 ) -> None:
     rank = len(operand.shape)
     count = len(numbers.offset_dims) + len(numbers.dropped)
@@ -120,7 +120,7 @@ def _demand_numbers(
         claim.refuse(f"needs {rank} slice_sizes, got {sizes}")
 
 
-def _demand_batches(claim: Claim, operand: Tensor, indices: Tensor, numbers: _Numbers) -> None:
+def _demand_batches(claim: OpView, operand: Tensor, indices: Tensor, numbers: _Numbers) -> None:
     batches, name = numbers.start_indices_batching_dims, "start_indices_batching_dims"
     distinct(claim, batches, name)
     axes_below(claim, batches, len(indices.shape), name)
@@ -135,7 +135,7 @@ def _demand_batches(claim: Claim, operand: Tensor, indices: Tensor, numbers: _Nu
             claim.refuse(f"needs the same extents of operand and indices as batches, got {got}")
 
 
-def _demand_sizes(claim: Claim, operand: Tensor, numbers: _Numbers, sizes: Shape) -> None:
+def _demand_sizes(claim: OpView, operand: Tensor, numbers: _Numbers, sizes: Shape) -> None:
     for axis, size in enumerate(sizes):
         extent = operand.shape[axis]
         if size is None or size < 0 or (extent is not None and size > extent):
@@ -145,7 +145,7 @@ def _demand_sizes(claim: Claim, operand: Tensor, numbers: _Numbers, sizes: Shape
 
 
 def _demand_gathered(
-    claim: Claim, operand: Tensor, indices: Tensor, numbers: _Numbers, sizes: Shape
+    claim: OpView, operand: Tensor, indices: Tensor, numbers: _Numbers, sizes: Shape
 ) -> None:
     """Refuses unless the result has the batch axes of the indices and the kept ones of a slice."""
     batches = [axis for axis in range(len(indices.shape)) if axis != numbers.index_vector_dim]
@@ -164,7 +164,7 @@ def _demand_gathered(
     demand_result(claim, of_bounds(tuple(shape), operand.element, tuple(limits)))
 
 
-def _torch_index_select(claim: Claim) -> None:
+def _torch_index_select(claim: OpView) -> None:
     claim.takes(2)
     operand = holding(claim, claim.operands[0], "operand")
     indices = holding(claim, claim.operands[1], "index", INTEGERS)

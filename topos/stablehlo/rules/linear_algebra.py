@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
-from topos.stablehlo.claim import Claim, Rule
+from topos.stablehlo.elements import COMPLEX, FLOATS
 from topos.stablehlo.ir import Tensor
+from topos.stablehlo.opview import OpView, Rule
 from topos.stablehlo.rules._choices import choice
-from topos.stablehlo.rules._elements import COMPLEX, FLOATS
 from topos.stablehlo.rules._numbers import packed
-from topos.stablehlo.rules._shapes import (
+from topos.stablehlo.rules._tensors import holding
+from topos.stablehlo.shapes import (
     Shape,
     bounds_of,
     demand_result,
@@ -18,7 +19,6 @@ from topos.stablehlo.rules._shapes import (
     of_bounds,
     shapes_agree,
 )
-from topos.stablehlo.rules._tensors import holding
 
 __all__ = ["RULES"]
 
@@ -28,7 +28,7 @@ _TRANSFORMS: Final = ("FFT", "IFFT", "RFFT", "IRFFT")
 _TRANSPOSES: Final = ("NO_TRANSPOSE", "TRANSPOSE", "ADJOINT")
 
 
-def _fft(claim: Claim) -> None:
+def _fft(claim: OpView) -> None:
     claim.takes(1)
     kind = choice(claim, "fft_type", "#stablehlo<fft_type", _TRANSFORMS)
     lengths = packed(claim, "fft_length")
@@ -53,18 +53,18 @@ def _fft(claim: Claim) -> None:
         demand_result(claim, operand)
 
 
-def _demand_lengths(claim: Claim, operand: Tensor, lengths: tuple[int, ...]) -> None:
+def _demand_lengths(claim: OpView, operand: Tensor, lengths: tuple[int, ...]) -> None:
     if not shapes_agree(operand.shape[-len(lengths) :], lengths):
         claim.refuse(f"needs an operand whose last axes are {list(lengths)}, got {operand}")
 
 
-def _demand_spectrum(claim: Claim, operand: Tensor, element: str, last: int | None) -> None:
+def _demand_spectrum(claim: OpView, operand: Tensor, element: str, last: int | None) -> None:
     shape: Shape = (*operand.shape[:-1], last)
     bounds = (*bounds_of(operand)[:-1], None)
     demand_result(claim, of_bounds(shape, element, bounds))
 
 
-def _cholesky(claim: Claim) -> None:
+def _cholesky(claim: OpView) -> None:
     claim.takes(1)
     operand = holding(claim, claim.operands[0], "operand", _CONTINUOUS)
     claim.truth("lower", False)
@@ -72,12 +72,12 @@ def _cholesky(claim: Claim) -> None:
     demand_result(claim, operand)
 
 
-def _demand_square(claim: Claim, matrix: Tensor) -> None:
+def _demand_square(claim: OpView, matrix: Tensor) -> None:
     if len(matrix.shape) < 2 or not extents_agree(*matrix.shape[-2:]):
         claim.refuse(f"needs square matrices in the last two axes, got {matrix}")
 
 
-def _triangular_solve(claim: Claim) -> None:
+def _triangular_solve(claim: OpView) -> None:
     claim.takes(2)
     matrix = holding(claim, claim.operands[0], "a", _CONTINUOUS)
     sides = holding(claim, claim.operands[1], "b", _CONTINUOUS)

@@ -5,40 +5,40 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
-from topos.stablehlo.claim import Claim, Rule
+from topos.stablehlo.elements import FLOATS
 from topos.stablehlo.ir import OtherType, Tensor, Typed
+from topos.stablehlo.opview import OpView, Rule
 from topos.stablehlo.rules._attributes import axis
-from topos.stablehlo.rules._elements import FLOATS
-from topos.stablehlo.rules._shapes import (
+from topos.stablehlo.rules._tensors import holding
+from topos.stablehlo.shapes import (
     bounds_of,
     demand_results,
     extents_agree,
     merged,
     of_bounds,
 )
-from topos.stablehlo.rules._tensors import holding
 
 __all__ = ["RULES"]
 
 
-def _inference(claim: Claim) -> None:
+def _inference(claim: OpView) -> None:
     operand = _normalized(claim, whole=(0,), single=(1, 2, 3, 4))
     demand_results(claim, (operand,))
 
 
-def _training(claim: Claim) -> None:
+def _training(claim: OpView) -> None:
     operand = _normalized(claim, whole=(0,), single=(1, 2))
     feature = _feature(claim, operand)
     demand_results(claim, (operand, feature, feature))
 
 
-def _gradient(claim: Claim) -> None:
+def _gradient(claim: OpView) -> None:
     operand = _normalized(claim, whole=(0, 4), single=(1, 2, 3))
     feature = _feature(claim, operand)
     demand_results(claim, (operand, feature, feature))
 
 
-def _normalized(claim: Claim, whole: tuple[int, ...], single: tuple[int, ...]) -> Tensor:
+def _normalized(claim: OpView, whole: tuple[int, ...], single: tuple[int, ...]) -> Tensor:
     """Returns the operand; `whole` are the operands of its shape, `single` those of its features.
 
     All have one floating-point element.
@@ -64,13 +64,13 @@ def _normalized(claim: Claim, whole: tuple[int, ...], single: tuple[int, ...]) -
     return operand
 
 
-def _demand_epsilon(claim: Claim) -> None:
+def _demand_epsilon(claim: OpView) -> None:
     epsilon = claim.operation.attributes.get("epsilon")
     if not isinstance(epsilon, Typed) or epsilon.type != OtherType("f32"):
         claim.refuse(f"needs an f32 as epsilon, got {epsilon}")
 
 
-def _feature(claim: Claim, operand: Tensor) -> Tensor:
+def _feature(claim: OpView, operand: Tensor) -> Tensor:
     index = axis(claim, "feature_index", len(operand.shape))
     bound = bounds_of(operand)[index]
     return of_bounds((operand.shape[index],), operand.element, (bound,))

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
-from topos.stablehlo.claim import Claim, Rule
+from topos.stablehlo.opview import OpView, Rule
 
 __all__ = ["RULES"]
 
 
-def _quantized(claim: Claim) -> None:
+def _quantized(claim: OpView) -> None:
     claim.unsupported("works on quantized elements, which are not supported")
 
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final, NamedTuple
 
-from topos.stablehlo.claim import Claim, Rule
+from topos.stablehlo.elements import INTEGERS
 from topos.stablehlo.ir import Tensor
+from topos.stablehlo.opview import OpView, Rule
 from topos.stablehlo.rules._attributes import demand_precision
-from topos.stablehlo.rules._elements import INTEGERS
 from topos.stablehlo.rules._numbers import axes_below, distinct, named_fields
-from topos.stablehlo.rules._shapes import Shape, extents_agree, shapes_agree
 from topos.stablehlo.rules._tensors import holding
+from topos.stablehlo.shapes import Shape, extents_agree, shapes_agree
 
 __all__ = ["RULES"]
 
@@ -36,7 +36,7 @@ class _Numbers(NamedTuple):
     rhs_group_dimensions: tuple[int, ...]
 
 
-def _ragged_dot(claim: Claim) -> None:
+def _ragged_dot(claim: OpView) -> None:
     claim.takes(3)
     left = holding(claim, claim.operands[0], "left operand")
     right = holding(claim, claim.operands[1], "right operand")
@@ -58,7 +58,7 @@ def _ragged_dot(claim: Claim) -> None:
         claim.refuse(f"results in {Tensor(shape, result.element)}, got {result}")
 
 
-def _demand_dot(claim: Claim, left: Tensor, right: Tensor, numbers: _Numbers) -> None:
+def _demand_dot(claim: OpView, left: Tensor, right: Tensor, numbers: _Numbers) -> None:
     for side, type in (("lhs", left), ("rhs", right)):
         batching = getattr(numbers, f"{side}_batching_dimensions")
         contracting = getattr(numbers, f"{side}_contracting_dimensions")
@@ -77,7 +77,7 @@ def _demand_dot(claim: Claim, left: Tensor, right: Tensor, numbers: _Numbers) ->
             claim.refuse(f"needs {kind} dimensions of the same extents, got {got}")
 
 
-def _demand_sizes(claim: Claim, left: Tensor, sizes: Tensor, numbers: _Numbers) -> None:
+def _demand_sizes(claim: OpView, left: Tensor, sizes: Tensor, numbers: _Numbers) -> None:
     """Refuses group sizes that are neither one list nor a list for each part before the ragged."""
     before = tuple([left.shape[axis] for axis in _before(left, numbers)])
     if len(sizes.shape) == 1:
@@ -98,7 +98,7 @@ def _before(left: Tensor, numbers: _Numbers) -> tuple[int, ...]:
     return (*batching, *[axis for axis in range(ragged) if axis not in batching + contracting])
 
 
-def _demand_groups(claim: Claim, right: Tensor, sizes: Tensor, numbers: _Numbers) -> None:
+def _demand_groups(claim: OpView, right: Tensor, sizes: Tensor, numbers: _Numbers) -> None:
     groups, name = numbers.rhs_group_dimensions, "rhs_group_dimensions"
     axes_below(claim, groups, len(right.shape), name)
     for other in ("rhs_batching_dimensions", "rhs_contracting_dimensions"):

@@ -5,16 +5,16 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
-from topos.stablehlo.claim import Claim, Rule
-from topos.stablehlo.ir import Tensor
-from topos.stablehlo.rules._elements import (
+from topos.stablehlo.elements import (
     FLOATS,
     INTEGERS,
     PREDICATE,
     demand_element,
 )
-from topos.stablehlo.rules._shapes import demand_result, ranked, scalar
+from topos.stablehlo.ir import Tensor
+from topos.stablehlo.opview import OpView, Rule
 from topos.stablehlo.rules._sizes import known, static_sizes
+from topos.stablehlo.shapes import demand_result, ranked, scalar
 
 __all__ = ["RULES"]
 
@@ -22,7 +22,7 @@ _ALGORITHMS: Final = ("DEFAULT", "PHILOX", "THREE_FRY")
 _DISTRIBUTIONS: Final = ("NORMAL", "UNIFORM")
 
 
-def _rng(claim: Claim) -> None:
+def _rng(claim: OpView) -> None:
     claim.takes(3)
     first, second = (scalar(claim, type, "parameter") for type in claim.operands[:2])
     demand_element(claim, first, PREDICATE | INTEGERS | FLOATS)
@@ -40,7 +40,7 @@ def _rng(claim: Claim) -> None:
     demand_result(claim, Tensor((None,) * count if values is None else values, first.element))
 
 
-def _rng_bit_generator(claim: Claim) -> None:
+def _rng_bit_generator(claim: OpView) -> None:
     if len(claim.operands) != 1 or len(claim.results) != 2:
         counts = f"{len(claim.operands)} and {len(claim.results)}"
         claim.refuse(f"needs 1 operand and 2 results, got {counts}")

@@ -5,23 +5,23 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
-from topos.stablehlo.claim import Claim, Rule
 from topos.stablehlo.ir import FunctionType, Tensor
+from topos.stablehlo.opview import OpView, Rule
 from topos.stablehlo.rules._numbers import axes_below, distinct, packed
 from topos.stablehlo.rules._reducers import bodies, demand_reducer
-from topos.stablehlo.rules._shapes import (
+from topos.stablehlo.rules._tensors import holding
+from topos.stablehlo.shapes import (
     bounds_of,
     demand_result,
     demand_results,
     merged,
     of_bounds,
 )
-from topos.stablehlo.rules._tensors import holding
 
 __all__ = ["RULES"]
 
 
-def _reduce(claim: Claim) -> None:
+def _reduce(claim: OpView) -> None:
     if not claim.operands or len(claim.operands) % 2:
         claim.refuse(f"needs as many initial values as inputs, got {len(claim.operands)} operands")
     count = len(claim.operands) // 2
@@ -41,7 +41,7 @@ def _reduce(claim: Claim) -> None:
     demand_results(claim, tuple([of_bounds(shape, each.element, left) for each in returned]))
 
 
-def _map(claim: Claim) -> None:
+def _map(claim: OpView) -> None:
     if not claim.operands:
         claim.refuse("needs 1 or more operands, got 0")
     claim.takes(len(claim.operands))
@@ -56,7 +56,7 @@ def _map(claim: Claim) -> None:
     demand_result(claim, known._replace(element=returned.element))
 
 
-def _mapped(claim: Claim, body: FunctionType, inputs: tuple[Tensor, ...]) -> Tensor:
+def _mapped(claim: OpView, body: FunctionType, inputs: tuple[Tensor, ...]) -> Tensor:
     """Returns the scalar type that the body of a map makes of a scalar of each operand."""
     if len(body.operands) != len(inputs):
         claim.refuse(f"needs a body of {len(inputs)} arguments, got {len(body.operands)}")

@@ -5,17 +5,17 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
-from topos.stablehlo.claim import Claim, Rule
 from topos.stablehlo.ir import Tensor
+from topos.stablehlo.opview import OpView, Rule
 from topos.stablehlo.rules._attributes import natural
 from topos.stablehlo.rules._reducers import bodies
-from topos.stablehlo.rules._shapes import agree, demand_results, extents_agree
 from topos.stablehlo.rules._tensors import holding
+from topos.stablehlo.shapes import agree, demand_results, extents_agree
 
 __all__ = ["RULES"]
 
 
-def _scan(claim: Claim) -> None:
+def _scan(claim: OpView) -> None:
     inputs, outputs = _segments(claim)
     (body,) = bodies(claim)
     at = natural(claim, "dimension")
@@ -39,7 +39,7 @@ def _scan(claim: Claim) -> None:
     demand_results(claim, (*made, *returned[outputs:]))
 
 
-def _segments(claim: Claim) -> tuple[int, int]:
+def _segments(claim: OpView) -> tuple[int, int]:
     """Returns how many operands are inputs and how many results outputs; carries are the rest."""
     inputs, initials = _pair(claim, "operandSegmentSizes", len(claim.operands))
     outputs, carries = _pair(claim, "resultSegmentSizes", len(claim.results))
@@ -48,14 +48,14 @@ def _segments(claim: Claim) -> tuple[int, int]:
     return inputs, outputs
 
 
-def _pair(claim: Claim, key: str, count: int) -> tuple[int, int]:
+def _pair(claim: OpView, key: str, count: int) -> tuple[int, int]:
     parts = claim.integers(key)
     if len(parts) != 2 or min(parts) < 0 or sum(parts) != count:
         claim.refuse(f"needs two parts of {count} as {key}, got {list(parts)}")
     return parts[0], parts[1]
 
 
-def _length(claim: Claim, inputs: list[Tensor], at: int) -> int | None:
+def _length(claim: OpView, inputs: list[Tensor], at: int) -> int | None:
     """Returns the number of steps, which every input that knows it has in common."""
     stated = "scan_dim_size" in claim.operation.attributes
     length = natural(claim, "scan_dim_size") if stated else None
@@ -72,7 +72,7 @@ def _slice(type: Tensor, at: int) -> Tensor:
     return Tensor((*type.shape[:at], *type.shape[at + 1 :]), type.element)
 
 
-def _stacked(claim: Claim, type: Tensor, at: int, length: int | None) -> Tensor:
+def _stacked(claim: OpView, type: Tensor, at: int, length: int | None) -> Tensor:
     if at > len(type.shape):
         claim.refuse(f"needs outputs that can have an axis {at}, got {type}")
     return Tensor((*type.shape[:at], length, *type.shape[at:]), type.element)

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final, NamedTuple
 
-from topos.stablehlo.claim import Claim, Rule
+from topos.stablehlo.elements import PREDICATE, SIZES
 from topos.stablehlo.ir import Tensor
-from topos.stablehlo.rules._elements import PREDICATE, SIZES
+from topos.stablehlo.opview import OpView, Rule
 from topos.stablehlo.rules._numbers import (
     ascending,
     axes_below,
@@ -16,13 +16,13 @@ from topos.stablehlo.rules._numbers import (
     named_fields,
 )
 from topos.stablehlo.rules._reducers import bodies, demand_reducer
-from topos.stablehlo.rules._shapes import (
+from topos.stablehlo.rules._tensors import holding
+from topos.stablehlo.shapes import (
     Shape,
     demand_results,
     extents_agree,
     merged,
 )
-from topos.stablehlo.rules._tensors import holding
 
 __all__ = ["RULES"]
 
@@ -51,7 +51,7 @@ class _Numbers(NamedTuple):
         return self.inserted_window_dims + self.input_batching_dims
 
 
-def _scatter(claim: Claim) -> None:
+def _scatter(claim: OpView) -> None:
     count, odd = divmod(len(claim.operands), 2)
     if not count or not odd:
         got = len(claim.operands)
@@ -78,7 +78,7 @@ def _scatter(claim: Claim) -> None:
     demand_results(claim, tuple([taken._replace(element=each.element) for taken, each in pairs]))
 
 
-def _expanded(claim: Claim, indices: Tensor, numbers: _Numbers) -> Shape:
+def _expanded(claim: OpView, indices: Tensor, numbers: _Numbers) -> Shape:
     """Returns the shape of the indices with the axis of coordinates, which may be left out."""
     rank = len(indices.shape)
     if not 0 <= numbers.index_vector_dim <= rank:
@@ -87,7 +87,7 @@ def _expanded(claim: Claim, indices: Tensor, numbers: _Numbers) -> Shape:
     return indices.shape if numbers.index_vector_dim < rank else (*indices.shape, 1)
 
 
-def _demand_numbers(claim: Claim, taken: Tensor, expanded: Shape, numbers: _Numbers) -> None:
+def _demand_numbers(claim: OpView, taken: Tensor, expanded: Shape, numbers: _Numbers) -> None:
     rank = len(taken.shape)
     count = len(numbers.update_window_dims) + len(numbers.dropped)
     if count != rank:
@@ -106,7 +106,7 @@ def _demand_numbers(claim: Claim, taken: Tensor, expanded: Shape, numbers: _Numb
     axes_below(claim, mapped, rank, name)
 
 
-def _demand_batches(claim: Claim, taken: Tensor, expanded: Shape, numbers: _Numbers) -> None:
+def _demand_batches(claim: OpView, taken: Tensor, expanded: Shape, numbers: _Numbers) -> None:
     batches, name = numbers.scatter_indices_batching_dims, "scatter_indices_batching_dims"
     distinct(claim, batches, name)
     axes_below(claim, batches, len(expanded), name)
@@ -122,7 +122,7 @@ def _demand_batches(claim: Claim, taken: Tensor, expanded: Shape, numbers: _Numb
 
 
 def _demand_updates(
-    claim: Claim, taken: Tensor, expanded: Shape, update: Tensor, numbers: _Numbers
+    claim: OpView, taken: Tensor, expanded: Shape, update: Tensor, numbers: _Numbers
 ) -> None:
     """Refuses updates that have other axes than the windows and the batches of the indices."""
     windows, name = numbers.update_window_dims, "update_window_dims"

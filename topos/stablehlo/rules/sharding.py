@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
-from topos.stablehlo.claim import Claim, Rule
 from topos.stablehlo.ir import FunctionType, Opaque, Type
+from topos.stablehlo.opview import OpView, Rule
 from topos.stablehlo.parser.shardings import LEADING, SHARDED, STATED
 from topos.stablehlo.rules._attributes import text
 from topos.stablehlo.rules._shardings import fault_of, faults_of
@@ -19,7 +19,7 @@ _EACH: Final = ("in_shardings", "out_shardings")
 _OPTIONAL: Final = frozenset({"sdy.data_flow_edge", "sdy.named_computation"})
 
 
-def _same(claim: Claim) -> None:
+def _same(claim: OpView) -> None:
     claim.takes(1)
     (operand,), (result,) = claim.operands, claim.results
     claim.demand(operand == result, f"results in {operand}, got {result}")
@@ -32,19 +32,19 @@ def _same(claim: Claim) -> None:
             _demand(claim, key, (operand,))
 
 
-def _barrier(claim: Claim) -> None:
+def _barrier(claim: OpView) -> None:
     _same(claim)
     if claim.integer("allowed_direction") not in (0, 1, 2):
         claim.refuse("needs NONE, FORWARD or BACKWARD as allowed_direction")
 
 
-def _group(claim: Claim) -> None:
+def _group(claim: OpView) -> None:
     got = (len(claim.operands), len(claim.results))
     claim.demand(got == (1, 0), f"needs 1 operand and has no result, got {got[0]} and {got[1]}")
     claim.integer("group_id")
 
 
-def _computation(claim: Claim) -> None:
+def _computation(claim: OpView) -> None:
     if len(claim.bodies) != 1:
         claim.refuse(f"needs 1 region, got {len(claim.bodies)}")
     _demand(claim, "in_shardings", claim.operands)
@@ -70,7 +70,7 @@ def _kind(type: Type) -> tuple[str, int]:
     return getattr(type, "element", str(type)), len(getattr(type, "shape", ()))
 
 
-def _demand(claim: Claim, key: str, types: tuple[Type, ...]) -> None:
+def _demand(claim: OpView, key: str, types: tuple[Type, ...]) -> None:
     """Refuses the sharding `key` unless it is one of values of these types."""
     value = claim.optional(key)
     if value is None and claim.name in _OPTIONAL:

@@ -5,23 +5,23 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
-from topos.stablehlo.claim import Claim, Rule
+from topos.stablehlo.elements import ANY, demand_element
 from topos.stablehlo.ir import Tensor
+from topos.stablehlo.opview import OpView, Rule
 from topos.stablehlo.rules._attributes import integers
-from topos.stablehlo.rules._elements import ANY, demand_element
-from topos.stablehlo.rules._shapes import bounds_of, demand_result, ranked
 from topos.stablehlo.rules._sizes import demand_indices, known, static_sizes
+from topos.stablehlo.shapes import bounds_of, demand_result, ranked
 
 __all__ = ["RULES"]
 
 
-def _operand(claim: Claim) -> Tensor:
+def _operand(claim: OpView) -> Tensor:
     operand = ranked(claim, claim.operands[0], "operand")
     demand_element(claim, operand, ANY)
     return operand
 
 
-def _slice(claim: Claim) -> None:
+def _slice(claim: OpView) -> None:
     claim.takes(1)
     operand = _operand(claim)
     rank = len(operand.shape)
@@ -40,7 +40,7 @@ def _slice(claim: Claim) -> None:
     demand_result(claim, Tensor(shape, operand.element))
 
 
-def _dynamic_slice(claim: Claim) -> None:
+def _dynamic_slice(claim: OpView) -> None:
     claim.takes(max(len(claim.operands), 1))
     operand = _operand(claim)
     rank = len(operand.shape)
@@ -52,7 +52,7 @@ def _dynamic_slice(claim: Claim) -> None:
     demand_result(claim, Tensor(extents, operand.element))
 
 
-def _dynamic_update_slice(claim: Claim) -> None:
+def _dynamic_update_slice(claim: OpView) -> None:
     claim.takes(max(len(claim.operands), 2))
     operand, update = _operand(claim), ranked(claim, claim.operands[1], "update")
     demand_indices(claim, 2, len(operand.shape))
@@ -65,7 +65,7 @@ def _dynamic_update_slice(claim: Claim) -> None:
     demand_result(claim, operand)
 
 
-def _real_dynamic_slice(claim: Claim) -> None:
+def _real_dynamic_slice(claim: OpView) -> None:
     claim.takes(4)
     operand, result = _operand(claim), ranked(claim, claim.results[0], "result")
     rank = len(operand.shape)

@@ -5,24 +5,24 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
-from topos.stablehlo.claim import Claim, Rule
+from topos.stablehlo.elements import PREDICATE
 from topos.stablehlo.ir import FunctionType, Tensor, Unranked
+from topos.stablehlo.opview import OpView, Rule
 from topos.stablehlo.rules._attributes import natural
-from topos.stablehlo.rules._elements import PREDICATE
 from topos.stablehlo.rules._numbers import whole
 from topos.stablehlo.rules._reducers import bodies
-from topos.stablehlo.rules._shapes import (
+from topos.stablehlo.rules._tensors import filled, holding
+from topos.stablehlo.shapes import (
     bounds_of,
     demand_results,
     merged,
     of_bounds,
 )
-from topos.stablehlo.rules._tensors import filled, holding
 
 __all__ = ["RULES"]
 
 
-def _sort(claim: Claim) -> None:
+def _sort(claim: OpView) -> None:
     if not claim.operands:
         claim.refuse("needs 1 or more operands, got 0")
     inputs = tuple([holding(claim, type, "an input") for type in claim.operands])
@@ -37,7 +37,7 @@ def _sort(claim: Claim) -> None:
     _demand_comparator(claim, comparator, inputs)
 
 
-def _demand_comparator(claim: Claim, body: FunctionType, inputs: tuple[Tensor, ...]) -> None:
+def _demand_comparator(claim: OpView, body: FunctionType, inputs: tuple[Tensor, ...]) -> None:
     scalars = [Tensor((), taken.element) for taken in inputs]
     needed = tuple([scalar for scalar in scalars for _ in range(2)])
     if len(body.operands) != len(needed):
@@ -52,7 +52,7 @@ def _demand_comparator(claim: Claim, body: FunctionType, inputs: tuple[Tensor, .
         claim.refuse(f"needs a comparator that returns tensor<i1>, got {verdict}")
 
 
-def _top_k(claim: Claim) -> None:
+def _top_k(claim: OpView) -> None:
     if len(claim.operands) != 1:
         claim.refuse(f"needs 1 operand, got {len(claim.operands)}")
     operand = filled(claim, claim.operands[0], "operand")

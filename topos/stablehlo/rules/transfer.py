@@ -5,17 +5,17 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
-from topos.stablehlo.claim import Claim, Rule
+from topos.stablehlo.elements import ANY, demand_element
 from topos.stablehlo.ir import Type
+from topos.stablehlo.opview import OpView, Rule
 from topos.stablehlo.rules._attributes import demand_channel, text
-from topos.stablehlo.rules._elements import ANY, demand_element
-from topos.stablehlo.rules._shapes import demand_result, ranked
+from topos.stablehlo.shapes import demand_result, ranked
 from topos.stablehlo.types import TOKEN
 
 __all__ = ["RULES"]
 
 
-def _demand_ordered(claim: Claim, types: tuple[Type, ...], what: str) -> None:
+def _demand_ordered(claim: OpView, types: tuple[Type, ...], what: str) -> None:
     """Refuses unless `types` are tensors, then one token."""
     if not types or types[-1] != TOKEN:
         got = types[-1] if types else "nothing"
@@ -24,7 +24,7 @@ def _demand_ordered(claim: Claim, types: tuple[Type, ...], what: str) -> None:
         demand_element(claim, ranked(claim, type, what), ANY)
 
 
-def _received(claim: Claim) -> None:
+def _received(claim: OpView) -> None:
     if claim.operands != (TOKEN,):
         claim.refuse(f"needs a token as its operand, got {len(claim.operands)} operands")
     _demand_ordered(claim, claim.results, "result")
@@ -33,13 +33,13 @@ def _received(claim: Claim) -> None:
             claim.refuse(f"needs a static result, got {type}")
 
 
-def _sent(claim: Claim) -> None:
+def _sent(claim: OpView) -> None:
     claim.takes(len(claim.operands))
     _demand_ordered(claim, claim.operands, "operand")
     demand_result(claim, TOKEN)
 
 
-def _infeed(claim: Claim) -> None:
+def _infeed(claim: OpView) -> None:
     _received(claim)
     text(claim, "infeed_config", "")
     layout = claim.optional("layout")
@@ -52,17 +52,17 @@ def _infeed(claim: Claim) -> None:
             claim.refuse(f"needs lists of integers as layout, got {part}")
 
 
-def _outfeed(claim: Claim) -> None:
+def _outfeed(claim: OpView) -> None:
     _sent(claim)
     text(claim, "outfeed_config", "")
 
 
-def _send(claim: Claim) -> None:
+def _send(claim: OpView) -> None:
     _sent(claim)
     demand_channel(claim, "DEVICE_TO_HOST")
 
 
-def _recv(claim: Claim) -> None:
+def _recv(claim: OpView) -> None:
     _received(claim)
     demand_channel(claim, "HOST_TO_DEVICE")
 

@@ -5,16 +5,16 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
-from topos.stablehlo.claim import Claim, Rule
 from topos.stablehlo.ir import TupleType
+from topos.stablehlo.opview import OpView, Rule
 from topos.stablehlo.rules._attributes import natural
-from topos.stablehlo.rules._shapes import demand_result
+from topos.stablehlo.shapes import demand_result
 from topos.stablehlo.types import TOKEN
 
 __all__ = ["RULES"]
 
 
-def _tuple(claim: Claim) -> None:
+def _tuple(claim: OpView) -> None:
     claim.takes(len(claim.operands))
     # A tuple's parts are exactly its operands; nothing is forgotten about them.
     inferred = TupleType(claim.operands)
@@ -22,7 +22,7 @@ def _tuple(claim: Claim) -> None:
         claim.refuse(f"results in {inferred}, got {claim.results[0]}")
 
 
-def _get_tuple_element(claim: Claim) -> None:
+def _get_tuple_element(claim: OpView) -> None:
     claim.takes(1)
     operand = claim.operands[0]
     if not isinstance(operand, TupleType):
@@ -33,12 +33,12 @@ def _get_tuple_element(claim: Claim) -> None:
     demand_result(claim, operand.parts[index])
 
 
-def _token(claim: Claim) -> None:
+def _token(claim: OpView) -> None:
     claim.takes(0)
     demand_result(claim, TOKEN)
 
 
-def _after_all(claim: Claim) -> None:
+def _after_all(claim: OpView) -> None:
     claim.takes(len(claim.operands))
     for type in claim.operands:
         if type != TOKEN:

@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Final, NamedTuple
 
-from topos.stablehlo.claim import Claim, Rule
+from topos.stablehlo.elements import PREDICATE
 from topos.stablehlo.ir import FunctionType, Packed, Tensor
-from topos.stablehlo.rules._elements import PREDICATE
+from topos.stablehlo.opview import OpView, Rule
 from topos.stablehlo.rules._numbers import packed, table
 from topos.stablehlo.rules._reducers import bodies, demand_reducer, same_element
-from topos.stablehlo.rules._shapes import (
+from topos.stablehlo.rules._tensors import holding
+from topos.stablehlo.shapes import (
     Shape,
     bounds_of,
     demand_result,
@@ -19,7 +20,6 @@ from topos.stablehlo.rules._shapes import (
     of_bounds,
     shapes_agree,
 )
-from topos.stablehlo.rules._tensors import holding
 
 __all__ = ["RULES", "Pairs", "Window", "padding_of", "slid", "windows_of"]
 
@@ -36,7 +36,7 @@ class Window(NamedTuple):
     dilation: int
 
 
-def padding_of(claim: Claim) -> Pairs | None:
+def padding_of(claim: OpView) -> Pairs | None:
     """Returns a padding's pairs of low and high, or `None` where there is none."""
     if claim.optional("padding") is None:
         return None
@@ -47,7 +47,7 @@ def padding_of(claim: Claim) -> Pairs | None:
 
 
 def windows_of(
-    claim: Claim,
+    claim: OpView,
     extents: Shape,
     padding: Pairs | None,
     *,
@@ -72,7 +72,7 @@ def windows_of(
     return tuple(map(Window, extents, strides, pairs, bases, steps))
 
 
-def _steps(claim: Claim, key: str | None, count: int) -> tuple[int, ...]:
+def _steps(claim: OpView, key: str | None, count: int) -> tuple[int, ...]:
     steps = packed(claim, key, ()) if key is not None else ()
     if not steps:
         return (1,) * count
@@ -83,7 +83,7 @@ def _steps(claim: Claim, key: str | None, count: int) -> tuple[int, ...]:
     return steps
 
 
-def _demand_count(claim: Claim, key: str, got: int, count: int) -> None:
+def _demand_count(claim: OpView, key: str, got: int, count: int) -> None:
     if got != count:
         claim.refuse(f"needs {key} for {count} axes of the window, got {got}")
 
@@ -109,7 +109,7 @@ def _dilated(extent: int, step: int) -> int:
     return (extent - 1) * step + 1 if extent else 0
 
 
-def _reduce_window(claim: Claim) -> None:
+def _reduce_window(claim: OpView) -> None:
     if not claim.operands or len(claim.operands) % 2:
         claim.refuse(f"needs as many initial values as inputs, got {len(claim.operands)} operands")
     count = len(claim.operands) // 2
@@ -135,7 +135,7 @@ def _slid_type(taken: Tensor, windows: tuple[Window, ...], accumulator: Tensor) 
     return of_bounds(slid(taken.shape, windows), accumulator.element, bounds)
 
 
-def _select_and_scatter(claim: Claim) -> None:
+def _select_and_scatter(claim: OpView) -> None:
     claim.takes(3)
     operand, source, initial = map(holding, (claim,) * 3, claim.operands, _SELECTED)
     select, scatter = bodies(claim, 2)
@@ -154,7 +154,7 @@ def _select_and_scatter(claim: Claim) -> None:
 _SELECTED: Final = ("operand", "source", "initial value")
 
 
-def _demand_selector(claim: Claim, body: FunctionType, operand: Tensor) -> None:
+def _demand_selector(claim: OpView, body: FunctionType, operand: Tensor) -> None:
     if len(body.operands) != 2:
         claim.refuse(f"needs a selection of 2 arguments, got {len(body.operands)}")
     for type in body.operands:

@@ -10,8 +10,8 @@ import math
 from collections.abc import Iterable
 
 from topos.stablehlo.bounds import of_bounds, read_bounds
-from topos.stablehlo.claim import Claim
 from topos.stablehlo.ir import Tensor, TupleType, Type, Unranked
+from topos.stablehlo.opview import OpView
 
 __all__ = [
     "Shape",
@@ -35,21 +35,21 @@ Shape = tuple[int | None, ...]
 TensorType = Tensor | Unranked
 
 
-def tensor(claim: Claim, type: Type, what: str) -> TensorType:
+def tensor(claim: OpView, type: Type, what: str) -> TensorType:
     """Returns `type` where it is a tensor, ranked or not; `what` names it in the refusal."""
     if not isinstance(type, (Tensor, Unranked)):
         claim.refuse(f"needs a tensor as {what}, got {type}")
     return type
 
 
-def ranked(claim: Claim, type: Type, what: str) -> Tensor:
+def ranked(claim: OpView, type: Type, what: str) -> Tensor:
     """Returns `type` where it is a tensor whose rank is known, as StableHLO asks everywhere."""
     if not isinstance(type, Tensor):
         claim.refuse(f"needs a ranked tensor as {what}, got {type}")
     return type
 
 
-def scalar(claim: Claim, type: Type, what: str) -> Tensor:
+def scalar(claim: OpView, type: Type, what: str) -> Tensor:
     """Returns `type` where it is a tensor of no dimensions."""
     if not isinstance(type, Tensor) or type.shape:
         claim.refuse(f"needs a scalar as {what}, got {type}")
@@ -119,7 +119,7 @@ def _fits(one: Type, other: Type) -> bool:
     return all(extent is None or bound is None or extent <= bound for extent, bound in pairs)
 
 
-def merged(claim: Claim, types: Iterable[TensorType], what: str) -> TensorType:
+def merged(claim: OpView, types: Iterable[TensorType], what: str) -> TensorType:
     """Returns the type that knows what any of `types` knows, which must agree in their shapes.
 
     The element is the first one's. `what` names the values in the refusal.
@@ -156,7 +156,7 @@ def _tighter(one: int | None, other: int | None) -> int | None:
     return min(one, other)
 
 
-def demand_result(claim: Claim, inferred: Type, index: int = 0) -> None:
+def demand_result(claim: OpView, inferred: Type, index: int = 0) -> None:
     """Refuses unless the stated result may be of the type that the operands imply."""
     stated = claim.results[index]
     if stated == inferred:
@@ -167,7 +167,7 @@ def demand_result(claim: Claim, inferred: Type, index: int = 0) -> None:
         claim.refuse(f"results in {inferred}, got {stated}")
 
 
-def demand_results(claim: Claim, inferred: tuple[Type, ...]) -> None:
+def demand_results(claim: OpView, inferred: tuple[Type, ...]) -> None:
     """Refuses unless there are as many results as `inferred`, and each agrees."""
     if len(claim.results) != len(inferred):
         claim.refuse(f"has {len(inferred)} results, got {len(claim.results)}")

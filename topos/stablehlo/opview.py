@@ -1,33 +1,69 @@
-"""The subject: one operation as a rule or a builder sees it, and how it is refused."""
+"""One operation with the types of its values: how its parts are read, and how it is refused."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any, NoReturn
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
+from typing import Any, Final, NamedTuple, NoReturn
 
 import numpy as np
 import numpy.typing as npt
 
 from topos.errors import UnsupportedError, VerifyError
 from topos.stablehlo.dense import decoded
-from topos.stablehlo.ir import Crossed, Dense, Operation, Tensor, Type, Typed
+from topos.stablehlo.ir import (
+    Crossed,
+    Dense,
+    Function,
+    FunctionType,
+    Operation,
+    Tensor,
+    Type,
+    Typed,
+)
+from topos.stablehlo.meshes import Mesh
 
-__all__ = ["Subject"]
+__all__ = ["OpView", "Rule", "Table"]
 
 Array = npt.NDArray[Any]
 
 
-@dataclass(frozen=True, slots=True)
-class Subject:
+_NONE: Final[Mapping[str, Any]] = MappingProxyType({})
+
+
+class Table(NamedTuple):
+    """The integers of a dense attribute in row-major order, with its shape."""
+
+    shape: tuple[int, ...]
+    values: tuple[int, ...]
+
+
+class OpView:
     """An operation with the types of its values; its attributes are read through the methods.
 
-    `constants` holds an operand's array where it is known before the run.
+    `constants` holds an operand's array where it is known before the run. `bodies` holds for each
+    region the types of its arguments and of what it returns, `()` for both where it has no block;
+    `functions` and `meshes` are those of the module. Types may be dynamic, unranked, tuples or
+    tokens.
     """
 
-    operation: Operation
-    operands: tuple[Type, ...]
-    results: tuple[Type, ...]
-    constants: tuple[Array | None, ...]
+    def __init__(
+        self,
+        operation: Operation,
+        operands: tuple[Type, ...],
+        results: tuple[Type, ...],
+        constants: tuple[Array | None, ...],
+        bodies: tuple[FunctionType, ...] = (),
+        functions: Mapping[str, Function] = _NONE,
+        meshes: Mapping[str, Mesh] = _NONE,
+    ) -> None:
+        self.operation = operation
+        self.operands = operands
+        self.results = results
+        self.constants = constants
+        self.bodies = bodies
+        self.functions = functions
+        self.meshes = meshes
 
     @property
     def name(self) -> str:
@@ -93,6 +129,16 @@ class Subject:
             self.refuse(f"needs integers as {key}, got {value}")
         return value
 
+    def table(self, key: str) -> Table:
+        """Returns a dense attribute of i64, which must be there."""
+        value = self.attribute(key)
+        if not isinstance(value, Dense):
+            self.refuse(f"needs a dense constant as {key}, got {value}")
+        if not isinstance(value.type, Tensor) or value.type.element != "i64":
+            self.refuse(f"needs i64 elements in {key}, got {value.type}")
+        array = decoded(value)
+        return Table(array.shape, tuple(np.ravel(array).tolist()))
+
     def pairs(self, key: str, count: int) -> tuple[tuple[int, int], ...]:
         """Returns `count` pairs of integers, such as a padding; zeros where there is none."""
         value = self.optional(key)
@@ -151,6 +197,10 @@ class Subject:
         """Returns `axes` as `axes` does, where they also ascend."""
         self.demand(axes == tuple(sorted(axes)), f"needs ascending {key}, got {list(axes)}")
         return self.axes(key, axes, rank)
+
+
+# A rule returns nothing and refuses what breaks it.
+Rule = Callable[[OpView], None]
 
 
 def _plain(value: Any) -> Any:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Final
 
-from topos.stablehlo.claim import Claim
 from topos.stablehlo.ir import Tensor
+from topos.stablehlo.opview import OpView
 from topos.stablehlo.types import ELEMENTS
 
 __all__ = [
@@ -31,7 +31,7 @@ FLOATS: Final = ANY - INTEGERS - COMPLEX - PREDICATE
 SIZES: Final = INTEGERS | {"index"}
 
 
-def demand_element(claim: Claim, type: Tensor, taken: frozenset[str]) -> None:
+def demand_element(claim: OpView, type: Tensor, taken: frozenset[str]) -> None:
     """Refuses a tensor whose elements are not among `taken`."""
     if type.element not in taken:
         claim.refuse(f"takes no elements of {type.element}")

@@ -1,0 +1,208 @@
+"""A definition: all that is known of one operation but how it is computed.
+
+A class holds the facts of an operation: its operands, its typed attributes, its assembly, its
+traits, and `infer`, which returns the types of its results. An instance is one operation of a
+module, with the types of its values.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeVar, overload
+
+from topos.stablehlo.assembly import Assembly, Head, heading
+from topos.stablehlo.attribute_text import function_type
+from topos.stablehlo.elements import ANY, demand_element
+from topos.stablehlo.ir import FunctionType, Operation, Tensor, Type
+from topos.stablehlo.opview import OpView
+from topos.stablehlo.shapes import TensorType, demand_results, ranked, scalar, tensor
+from topos.stablehlo.traits import Trait
+from topos.stablehlo.typed_attributes import Attribute
+
+if TYPE_CHECKING:
+    from topos.stablehlo.parsed import ParsedOperation
+    from topos.stablehlo.printer.writer import Writer
+
+__all__ = ["Definition", "Operand", "OperandOfAnyRank", "Result", "define"]
+
+
+class _Value:
+    """An operand or a result of a definition, in the order in which they are declared."""
+
+    def __init__(
+        self, what: str = "", elements: frozenset[str] = ANY, *, is_scalar: bool = False
+    ) -> None:
+        self.what, self.elements, self.is_scalar = what, elements, is_scalar
+        self.index = 0
+        self._name = ""
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        self._name = name
+        self.what = self.what or name
+
+    def _held(self, view: OpView, type: Tensor) -> Tensor:
+        demand_element(view, type, self.elements)
+        view.__dict__[self._name] = type
+        return type
+
+
+class Operand(_Value):
+    """A ranked operand; from an instance it is the operand's type, checked on first use.
+
+    `what` is how a refusal calls it, where that is not the name it is assigned to.
+    """
+
+    @overload
+    def __get__(self, view: None, owner: type) -> Self: ...
+    @overload
+    def __get__(self, view: Definition, owner: type) -> Tensor: ...
+    def __get__(self, view: Definition | None, owner: type) -> Self | Tensor:
+        if view is None:
+            return self
+        take = scalar if self.is_scalar else ranked
+        return self._held(view, take(view, view.operands[self.index], self.what))
+
+
+class OperandOfAnyRank(_Value):
+    """An operand whose rank the text need not know, as CHLO takes them."""
+
+    @overload
+    def __get__(self, view: None, owner: type) -> Self: ...
+    @overload
+    def __get__(self, view: Definition, owner: type) -> TensorType: ...
+    def __get__(self, view: Definition | None, owner: type) -> Self | TensorType:
+        if view is None:
+            return self
+        taken = tensor(view, view.operands[self.index], self.what)
+        if taken.element not in self.elements:
+            view.refuse(f"takes no elements of {taken.element} as {self.what}")
+        return taken
+
+
+class Result(_Value):
+    """A result whose type the text must state, for nothing else says it."""
+
+    @overload
+    def __get__(self, view: None, owner: type) -> Self: ...
+    @overload
+    def __get__(self, view: Definition, owner: type) -> Tensor: ...
+    def __get__(self, view: Definition | None, owner: type) -> Self | Tensor:
+        if view is None:
+            return self
+        if self.index >= len(view.results):
+            view.refuse("needs the type of its result, which nothing else tells")
+        return self._held(view, ranked(view, view.results[self.index], self.what))
+
+
+class Definition(OpView):
+    """What all definitions share; a subclass for one operation carries `@define("its.name")`.
+
+    `assembly` is the custom form, as `topos.stablehlo.assembly` reads it; an operation without one
+    has the generic form alone, unless the class overrides `head` or `write`, and `read`.
+    """
+
+    operation_name: ClassVar[str] = ""
+    assembly: ClassVar[str] = ""
+    traits: ClassVar[Trait] = Trait.NONE
+    # Whether the operation holds regions, and what ends their blocks.
+    has_regions: ClassVar[bool] = False
+    terminator: ClassVar[str] = "stablehlo.return"
+    # The attribute that names the function which the operation runs in its place, if any.
+    callee: ClassVar[str] = ""
+    # What only its own `read` understands of its custom form: the keys of further clauses.
+    clauses: ClassVar[frozenset[str]] = frozenset()
+
+    declared_operands: ClassVar[tuple[str, ...]] = ()
+    declared_attributes: ClassVar[tuple[Attribute[Any], ...]] = ()
+    form: ClassVar[Assembly]
+
+    def verify(self) -> None:
+        """Refuses the operation unless its parts are as declared and its results as inferred."""
+        self.takes(len(self.declared_operands))
+        self.demand_results(self.infer())
+
+    def infer(self) -> tuple[Type, ...]:
+        """Returns the types of the results, as far as the operands and attributes tell them.
+
+        Raises `VerifyError` with the reason where they have none. What only the text can say, such
+        as the element of a conversion, is taken from the stated results.
+        """
+        raise NotImplementedError(f"{self.operation_name} infers nothing")
+
+    def demand_results(self, inferred: tuple[Type, ...]) -> None:
+        """Refuses unless the stated results may be of the types `inferred`."""
+        demand_results(self, inferred)
+
+    def flops(self) -> int:
+        """Returns the floating-point operations of one run: one an element of the result."""
+        if self.has_regions or Trait.MOVES in self.traits:
+            return 0
+        return elements_of(self.results[:1]) if _is_floating(self.results[:1]) else 0
+
+    @staticmethod
+    def read(parsed: ParsedOperation) -> ParsedOperation:
+        """Returns what was parsed with its words and clauses as attributes of the generic form."""
+        return parsed
+
+    @classmethod
+    def head(cls, operation: Operation) -> Head | None:
+        """Returns what stands between name and colon, or `None` where only generic form says it."""
+        return heading(cls.form, operation)
+
+    @staticmethod
+    def signature(type: FunctionType) -> str:
+        """Returns what stands after the colon, where `assembly` does not say it."""
+        return function_type(type)
+
+    @classmethod
+    def write(cls, writer: Writer, operation: Operation) -> bool:
+        """Writes an operation in its custom form, or returns false where that cannot say it."""
+        return writer.custom(cls, operation)
+
+
+D = TypeVar("D", bound=type[Definition])
+
+
+def define(name: str) -> Callable[[D], D]:
+    """Makes a class the definition of the operation `name`."""
+
+    def defined(definition: D) -> D:
+        members: dict[str, Any] = {}
+        for base in reversed(definition.__mro__):
+            members.update(vars(base))
+        operands = [(key, each) for key, each in members.items() if isinstance(each, _Operand)]
+        results = [each for each in members.values() if isinstance(each, Result)]
+        for values in ([each for _, each in operands], results):
+            for index, value in enumerate(values):
+                value.index = index
+        definition.operation_name = name
+        definition.declared_operands = tuple([key for key, _ in operands])
+        definition.declared_attributes = tuple(
+            [each for each in members.values() if isinstance(each, Attribute)]
+        )
+        definition.form = Assembly.of(definition.assembly, members)
+        return definition
+
+    return defined
+
+
+_Operand = (Operand, OperandOfAnyRank)
+
+
+def elements_of(types: tuple[Type, ...]) -> int:
+    """Returns the elements of the first type; a dynamic extent counts as none."""
+    count = 1
+    for extent in extents_of(types[0]) if types else (0,):
+        count *= extent
+    return count
+
+
+def extents_of(type: Type) -> tuple[int, ...]:
+    """Returns the extents of a tensor, a dynamic one as 0."""
+    return tuple([extent or 0 for extent in type.shape]) if isinstance(type, Tensor) else ()
+
+
+def _is_floating(types: tuple[Type, ...]) -> bool:
+    return bool(types) and all(
+        isinstance(type, Tensor) and type.element[0] in "fbc" for type in types
+    )

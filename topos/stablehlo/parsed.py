@@ -1,0 +1,38 @@
+"""A parsed operation: what was written of it, on the way to its generic form."""
+
+from __future__ import annotations
+
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from topos.stablehlo.ir import Attributes, Region, Type
+
+if TYPE_CHECKING:
+    from lark import Token
+
+__all__ = ["Group", "ParsedOperation", "Types"]
+
+# A name and how many results it stands for.
+Group = tuple[str, int]
+
+
+class Types(NamedTuple):
+    """The types after an operation's colon; `operands` is `None` where there was no arrow."""
+
+    operands: tuple[Type, ...] | None
+    results: tuple[Type, ...]
+
+
+class ParsedOperation(NamedTuple):
+    """An operation as it was written, with its attributes called by their generic names.
+
+    `words` are the bare words, ranges and constants among its operands that still have none.
+    """
+
+    name: Token
+    operands: tuple[str, ...] = ()
+    words: tuple[Any, ...] = ()
+    attributes: Attributes = MappingProxyType({})
+    regions: tuple[Region, ...] = ()
+    types: Types = Types(None, ())
+    successors: tuple[str, ...] = ()

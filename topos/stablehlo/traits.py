@@ -1,0 +1,37 @@
+"""Traits: what is true of an operation as a whole, from which every set of names is computed."""
+
+from __future__ import annotations
+
+from enum import Flag, auto
+
+__all__ = ["Trait"]
+
+
+class Trait(Flag):
+    """What a definition declares of its operation; see each member."""
+
+    NONE = 0
+    # Moves elements or chooses among them, and computes none: it costs no flops.
+    MOVES = auto()
+    # Of one scalar there is but one layout, so on scalars the operation does nothing.
+    LAYOUT = auto()
+    # Each element of the result depends on the elements at its own place alone.
+    ELEMENTWISE = auto()
+    # Works element by element where its regions do.
+    CARRIES = auto()
+    # Gives the same bits whichever operand comes first; a reduction may apply it by its name.
+    COMMUTATIVE = auto()
+    # The region runs once for each element that the operation takes in.
+    PER_ELEMENT = auto()
+    # The value is written in the text.
+    CONSTANT = auto()
+    # Ends a block.
+    TERMINATOR = auto()
+    # Has results whose types are those of its operands, one by one.
+    PAIRWISE = auto()
+    # Has no results, so that the types its text states are those of its operands.
+    WITHOUT_RESULT = auto()
+    # MHLO has the same operation under its own prefix.
+    MHLO = auto()
+    # Is read and printed, and refused by the verifier.
+    UNSUPPORTED = auto()

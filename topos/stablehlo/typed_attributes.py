@@ -1,0 +1,324 @@
+"""Typed attributes: how an operation's attribute is decoded, checked, spelled and made.
+
+An attribute is declared in the body of a definition: `permutation = Axes()`. Read from an instance
+it is the decoded value, checked on first use; its key is the name that it is assigned to.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from typing import Any, Final, Generic, Self, TypeVar, overload
+
+from topos.stablehlo.ir import Dense, Packed, Record, Symbol, Tensor, Typed, Word
+from topos.stablehlo.ir import OtherType as Scalar
+from topos.stablehlo.opview import OpView
+
+__all__ = [
+    "Attribute",
+    "Axes",
+    "Choice",
+    "Fields",
+    "Integer",
+    "Name",
+    "Padding",
+    "Precisions",
+    "String",
+    "Truth",
+    "Truths",
+]
+
+T = TypeVar("T")
+Pairs = tuple[tuple[int, int], ...]
+
+PRECISION: Final = "#stablehlo<precision "
+
+
+class Attribute(Generic[T]):
+    """An attribute of a definition; a subclass says what it holds.
+
+    `key` is the attribute's name where that is no name of Python's or another one reads better.
+    """
+
+    def __init__(self, key: str = "") -> None:
+        self.key = key
+        self._name = ""
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        self.key = self.key or name
+        self._name = name
+
+    @overload
+    def __get__(self, view: None, owner: type) -> Self: ...
+    @overload
+    def __get__(self, view: OpView, owner: type) -> T: ...
+    def __get__(self, view: OpView | None, owner: type) -> Self | T:
+        if view is None:
+            return self
+        value = self.read(view)
+        # From here on the instance has the value under the name, and this is not called again.
+        view.__dict__[self._name] = value
+        return value
+
+    def read(self, view: OpView) -> T:
+        """Returns the decoded value; raises `VerifyError` where the attribute is no such thing."""
+        raise NotImplementedError
+
+    def spelled(self, value: Any) -> Any:
+        """Returns the attribute that a custom assembly's `key = value` means, or `None`."""
+        return None
+
+    def made(self, value: Any) -> Any:
+        """Returns the attribute that a Python value stands for, in the tree's own classes."""
+        return value
+
+
+class Axes(Attribute[tuple[int, ...]]):
+    """A list of integers: `array<i64: ...>`, or in older texts a dense constant or a list.
+
+    `strict` takes the array alone. Without a `default` the attribute must be there.
+    """
+
+    def __init__(
+        self, key: str = "", *, default: tuple[int, ...] | None = None, strict: bool = False
+    ) -> None:
+        super().__init__(key)
+        self._default, self._strict = default, strict
+
+    def read(self, view: OpView) -> tuple[int, ...]:
+        """Returns the integers."""
+        if not self._strict:
+            return view.integers(self.key, self._default)
+        value = view.operation.attributes.get(self.key)
+        if value is None and self._default is not None:
+            return self._default
+        if not isinstance(value, Packed) or value.element != "i64":
+            view.refuse(f"needs an array<i64: ...> as {self.key}, got {view.optional(self.key)}")
+        return tuple(value)
+
+    def spelled(self, value: Any) -> Any:
+        """Returns an array of the integers of a list."""
+        if type(value) is tuple and all(type(part) is int for part in value):
+            return Packed(value)
+        return None
+
+    def made(self, value: Any) -> Any:
+        """Returns an array of any integers."""
+        return Packed(int(part) for part in value)
+
+
+class Truths(Attribute[tuple[bool, ...] | None]):
+    """A list of truth values, `array<i1: ...>`; `None` where it is absent."""
+
+    def read(self, view: OpView) -> tuple[bool, ...] | None:
+        """Returns the truth values."""
+        value = view.optional(self.key)
+        if value is not None and not (isinstance(value, Packed) and value.element == "i1"):
+            view.refuse(f"needs an array<i1: ...> as {self.key}, got {value}")
+        return None if value is None else tuple(value)
+
+    def made(self, value: Any) -> Any:
+        """Returns an array of any truth values."""
+        return Packed((bool(part) for part in value), "i1")
+
+
+class Integer(Attribute[int]):
+    """An integer of the type `width`, of at least `least` where that is given."""
+
+    def __init__(
+        self,
+        key: str = "",
+        *,
+        width: str = "i64",
+        least: int | None = None,
+        default: int | None = None,
+    ) -> None:
+        super().__init__(key)
+        self._width, self._least, self._default = width, least, default
+
+    def read(self, view: OpView) -> int:
+        """Returns the integer."""
+        stated = view.operation.attributes.get(self.key)
+        if stated is not None:
+            # A number without a type is an i64.
+            width = str(stated.type) if isinstance(stated, Typed) else "i64"
+            if width != self._width:
+                view.refuse(f"needs {self.key} as a number of {self._width}, got {width}")
+        value = view.integer(self.key, self._default)
+        if self._least is not None and value < self._least:
+            bound = f"of {self._least} or more" if self._least == 0 else f"above {self._least - 1}"
+            view.refuse(f"needs {self.key} {bound}, got {value}")
+        return value
+
+    def spelled(self, value: Any) -> Any:
+        """Returns an integer, of its width."""
+        return self.made(value) if type(value) is int else None
+
+    def made(self, value: Any) -> Any:
+        """Returns an integer, of its width."""
+        return int(value) if self._width == "i64" else Typed(int(value), Scalar(self._width))
+
+
+class Truth(Attribute[bool]):
+    """A truth value; `default` where it is absent."""
+
+    def __init__(self, key: str = "", *, default: bool = False) -> None:
+        super().__init__(key)
+        self._default = default
+
+    def read(self, view: OpView) -> bool:
+        """Returns the truth value."""
+        return view.truth(self.key, self._default)
+
+    def spelled(self, value: Any) -> Any:
+        """Returns a truth value."""
+        return value if type(value) is bool else None
+
+    def made(self, value: Any) -> Any:
+        """Returns a truth value."""
+        return bool(value)
+
+
+class String(Attribute[str]):
+    """A string in quotes, which must be there unless it has a `default`."""
+
+    def __init__(self, key: str = "", *, default: str | None = None) -> None:
+        super().__init__(key)
+        self._default = default
+
+    def read(self, view: OpView) -> str:
+        """Returns the string."""
+        value = view.word(self.key, self._default)
+        if isinstance(value, (Symbol, Word)):
+            view.refuse(f"needs a string as {self.key}, got {value}")
+        return value
+
+    def spelled(self, value: Any) -> Any:
+        """Returns a string."""
+        return value if type(value) is str else None
+
+    def made(self, value: Any) -> Any:
+        """Returns a string."""
+        return str(value)
+
+
+class Name(Attribute[Symbol]):
+    """The name of a function, `@name`."""
+
+    def read(self, view: OpView) -> Symbol:
+        """Returns the name; `OpView.functions` may have no such function."""
+        value = view.attribute(self.key)
+        if not isinstance(value, Symbol):
+            view.refuse(f"needs a function, got @{value}")
+        return value
+
+    def made(self, value: Any) -> Any:
+        """Returns a name."""
+        return Symbol(str(value))
+
+
+class Choice(Attribute[str]):
+    """A word of `words`, written as `#opening word>`; `default` where it is absent."""
+
+    def __init__(
+        self,
+        opening: str,
+        words: Collection[str],
+        *,
+        key: str = "",
+        default: str | None = None,
+    ) -> None:
+        super().__init__(key)
+        self.opening, self.words, self._default = opening, words, default
+
+    def read(self, view: OpView) -> str:
+        """Returns the word."""
+        if self._default is not None and self.key not in view.operation.attributes:
+            return self._default
+        value = view.attribute(self.key)
+        written = isinstance(value, Word) and value.opening.strip() == self.opening
+        if not written or value not in self.words:
+            view.refuse(f"needs one of {', '.join(self.words)} as {self.key}, got {value}")
+        return str(value)
+
+    def spelled(self, value: Any) -> Any:
+        """Returns the word with its opening."""
+        return Word(value, f"{self.opening} ") if isinstance(value, Word) else None
+
+    def made(self, value: Any) -> Any:
+        """Returns the word with its opening."""
+        return Word(str(value), f"{self.opening} ")
+
+
+class Precisions(Attribute[tuple[str, ...]]):
+    """The precision of each operand of a product: up to two of DEFAULT, HIGH and HIGHEST."""
+
+    words: Final = ("DEFAULT", "HIGH", "HIGHEST")
+
+    def read(self, view: OpView) -> tuple[str, ...]:
+        """Returns the precisions, `()` where there are none."""
+        value = view.optional(self.key)
+        if value is None:
+            return ()
+        known = isinstance(value, tuple) and all(part in self.words for part in value)
+        if not known or len(value) > 2:
+            view.refuse(f"needs up to two of {' '.join(self.words)}, got {value}")
+        return tuple(map(str, value))
+
+    def spelled(self, value: Any) -> Any:
+        """Returns a list of words as precisions."""
+        if type(value) is tuple and all(isinstance(part, Word) for part in value):
+            return self.made(value)
+        return None
+
+    def made(self, value: Any) -> Any:
+        """Returns any words as precisions."""
+        return tuple([Word(str(part), PRECISION) for part in value])
+
+
+class Fields(Attribute[Mapping[str, Any]]):
+    """Named fields written as `#opening<key = value, ...>`, such as dimension numbers."""
+
+    def __init__(self, opening: str, names: Collection[str] = (), *, key: str = "") -> None:
+        super().__init__(key)
+        self.opening, self._names = opening, names
+
+    def read(self, view: OpView) -> Mapping[str, Any]:
+        """Returns the fields, all of them of known names."""
+        value = view.operation.attributes.get(self.key)
+        if not isinstance(value, Record) or value.opening.strip() != self.opening:
+            view.refuse(f"needs {self.opening}...> as {self.key}, got {value}")
+        strange = [name for name in value if name not in self._names]
+        if self._names and strange:
+            view.refuse(f"knows no {strange[0]} in {self.key}")
+        return view.fields(self.key)
+
+    def spelled(self, value: Any) -> Any:
+        """Returns named fields with the opening."""
+        return Record(value, self.opening) if isinstance(value, dict) else None
+
+    def made(self, value: Any) -> Any:
+        """Returns the fields of a mapping; lists and arrays become tuples of integers."""
+        fields = {
+            key: tuple(map(int, part)) if isinstance(part, (list, tuple)) else part
+            for key, part in dict(value).items()
+        }
+        return Record(fields, self.opening)
+
+
+class Padding(Attribute[Pairs | None]):
+    """Pairs of low and high padding as a dense constant of shape [N, 2]; `None` where absent."""
+
+    def read(self, view: OpView) -> Pairs | None:
+        """Returns the pairs."""
+        if view.optional(self.key) is None:
+            return None
+        shape, numbers = view.table(self.key)
+        if len(shape) != 2 or shape[1] != 2:
+            view.refuse(f"needs a padding of shape [N, 2], got {list(shape)}")
+        return tuple(zip(numbers[::2], numbers[1::2], strict=True))
+
+    def made(self, value: Any) -> Any:
+        """Returns the dense constant of any pairs."""
+        pairs = [(int(low), int(high)) for low, high in value]
+        body = ", ".join(f"[{low}, {high}]" for low, high in pairs)
+        return Dense(f"[{body}]" if body else "", Tensor((len(pairs), 2), "i64"), 0, 0)
