@@ -11,6 +11,7 @@ import numpy.typing as npt
 from topos.errors import UnsupportedError, VerifyError
 from topos.stablehlo.definition import Definition
 from topos.stablehlo.dialect import definitions, find, names
+from topos.stablehlo.dialect._shardings import KEY, fault_of, faults_of, meshes_of
 from topos.stablehlo.ir import (
     Block,
     Function,
@@ -24,7 +25,6 @@ from topos.stablehlo.meshes import Mesh
 from topos.stablehlo.opview import OpView
 from topos.stablehlo.parser.twins import foreign
 from topos.stablehlo.rules import RULES
-from topos.stablehlo.rules._shardings import KEY, fault_of, faults_of, meshes_of
 from topos.stablehlo.scope import Scope
 from topos.stablehlo.traits import Trait
 from topos.stablehlo.wellformed import demand_wellformed

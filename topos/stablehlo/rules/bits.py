@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
+from topos.stablehlo.dialect._attributes import natural
 from topos.stablehlo.elements import ANY, COMPLEX, FLOATS, demand_element
 from topos.stablehlo.ir import Tensor
 from topos.stablehlo.opview import OpView, Rule
-from topos.stablehlo.rules._attributes import natural
 from topos.stablehlo.rules.elementwise import alike
 from topos.stablehlo.shapes import ranked, shapes_agree
 from topos.stablehlo.types import ELEMENTS

@@ -5,6 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
+from topos.stablehlo.dialect._broadcasting import broadcast, broadcast_along
+from topos.stablehlo.dialect._choices import choice
+from topos.stablehlo.dialect._numbers import packed
+from topos.stablehlo.dialect._tensors import filled, holding
 from topos.stablehlo.elements import (
     ANY,
     COMPLEX,
@@ -14,10 +18,6 @@ from topos.stablehlo.elements import (
 )
 from topos.stablehlo.ir import Dense, Tensor, Typed
 from topos.stablehlo.opview import OpView, Rule
-from topos.stablehlo.rules._broadcasting import broadcast, broadcast_along
-from topos.stablehlo.rules._choices import choice
-from topos.stablehlo.rules._numbers import packed
-from topos.stablehlo.rules._tensors import filled, holding
 from topos.stablehlo.shapes import TensorType, demand_result, merged
 
 __all__ = ["RULES"]

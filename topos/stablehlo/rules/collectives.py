@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
+from topos.stablehlo.dialect._attributes import axis
+from topos.stablehlo.dialect._numbers import marked, positive, table
+from topos.stablehlo.dialect._reducers import bodies, demand_reducer
+from topos.stablehlo.dialect._replicas import demand_channel, demand_groups
+from topos.stablehlo.dialect._tensors import holding
 from topos.stablehlo.ir import FunctionType, Tensor, Type
 from topos.stablehlo.opview import OpView, Rule
-from topos.stablehlo.rules._attributes import axis
-from topos.stablehlo.rules._numbers import marked, positive, table
-from topos.stablehlo.rules._reducers import bodies, demand_reducer
-from topos.stablehlo.rules._replicas import demand_channel, demand_groups
-from topos.stablehlo.rules._tensors import holding
 from topos.stablehlo.shapes import (
     Shape,
     bounds_of,

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Final
 
 from topos.stablehlo.dense import decoded
+from topos.stablehlo.dialect._attributes import natural
 from topos.stablehlo.elements import (
     ANY,
     COMPLEX,
@@ -16,7 +17,6 @@ from topos.stablehlo.elements import (
 from topos.stablehlo.ir import Dense, Tensor, Typed
 from topos.stablehlo.opview import OpView, Rule
 from topos.stablehlo.resources import absent
-from topos.stablehlo.rules._attributes import natural
 from topos.stablehlo.shapes import demand_result, ranked
 
 __all__ = ["RULES"]

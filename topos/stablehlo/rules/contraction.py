@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final
 
+from topos.stablehlo.dialect._attributes import demand_precision, text
 from topos.stablehlo.elements import ANY, demand_element
 from topos.stablehlo.ir import Tensor
 from topos.stablehlo.opview import OpView, Rule
-from topos.stablehlo.rules._attributes import demand_precision, text
 from topos.stablehlo.shapes import (
     Shape,
     extents_agree,

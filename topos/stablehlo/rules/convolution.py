@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
+from topos.stablehlo.dialect._attributes import demand_precision
+from topos.stablehlo.dialect._numbers import integer_field, named_fields, positive
+from topos.stablehlo.dialect._tensors import holding
 from topos.stablehlo.elements import INTEGERS
 from topos.stablehlo.ir import Crossed, Tensor, Word
 from topos.stablehlo.opview import OpView, Rule
-from topos.stablehlo.rules._attributes import demand_precision
-from topos.stablehlo.rules._numbers import integer_field, named_fields, positive
-from topos.stablehlo.rules._tensors import holding
 from topos.stablehlo.rules.windows import Pairs, padding_of, slid, windows_of
 from topos.stablehlo.shapes import Shape, shapes_agree
 

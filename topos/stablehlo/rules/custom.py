@@ -6,10 +6,10 @@ import re
 from collections.abc import Mapping
 from typing import Any, Final
 
+from topos.stablehlo.dialect._attributes import demand_width, text
 from topos.stablehlo.elements import ANY
 from topos.stablehlo.ir import Dense, Symbol, Tensor, TupleType, Type, Unranked
 from topos.stablehlo.opview import OpView, Rule
-from topos.stablehlo.rules._attributes import demand_width, text
 from topos.stablehlo.rules.control import demand_signature
 from topos.stablehlo.shapes import agree
 

@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from math import prod
 from typing import Final
 
+from topos.stablehlo.dialect._attributes import axis, integers, natural
+from topos.stablehlo.dialect._sizes import demand_shape, known, static_sizes
 from topos.stablehlo.elements import (
     ANY,
     COMPLEX,
@@ -15,8 +17,6 @@ from topos.stablehlo.elements import (
 )
 from topos.stablehlo.ir import Tensor
 from topos.stablehlo.opview import OpView, Rule
-from topos.stablehlo.rules._attributes import axis, integers, natural
-from topos.stablehlo.rules._sizes import demand_shape, known, static_sizes
 from topos.stablehlo.shapes import (
     bounds_of,
     demand_result,

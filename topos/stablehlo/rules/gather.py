@@ -5,10 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final, NamedTuple
 
-from topos.stablehlo.elements import INTEGERS
-from topos.stablehlo.ir import Tensor
-from topos.stablehlo.opview import OpView, Rule
-from topos.stablehlo.rules._numbers import (
+from topos.stablehlo.dialect._numbers import (
     ascending,
     axes_below,
     distinct,
@@ -17,7 +14,10 @@ from topos.stablehlo.rules._numbers import (
     packed,
     whole,
 )
-from topos.stablehlo.rules._tensors import holding
+from topos.stablehlo.dialect._tensors import holding
+from topos.stablehlo.elements import INTEGERS
+from topos.stablehlo.ir import Tensor
+from topos.stablehlo.opview import OpView, Rule
 from topos.stablehlo.shapes import (
     Shape,
     bounds_of,

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
+from topos.stablehlo.dialect._choices import choice
+from topos.stablehlo.dialect._numbers import packed
+from topos.stablehlo.dialect._tensors import holding
 from topos.stablehlo.elements import COMPLEX, FLOATS
 from topos.stablehlo.ir import Tensor
 from topos.stablehlo.opview import OpView, Rule
-from topos.stablehlo.rules._choices import choice
-from topos.stablehlo.rules._numbers import packed
-from topos.stablehlo.rules._tensors import holding
 from topos.stablehlo.shapes import (
     Shape,
     bounds_of,

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
+from topos.stablehlo.dialect._attributes import axis
+from topos.stablehlo.dialect._tensors import holding
 from topos.stablehlo.elements import FLOATS
 from topos.stablehlo.ir import OtherType, Tensor, Typed
 from topos.stablehlo.opview import OpView, Rule
-from topos.stablehlo.rules._attributes import axis
-from topos.stablehlo.rules._tensors import holding
 from topos.stablehlo.shapes import (
     bounds_of,
     demand_results,

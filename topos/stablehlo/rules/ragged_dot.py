@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final, NamedTuple
 
+from topos.stablehlo.dialect._attributes import demand_precision
+from topos.stablehlo.dialect._numbers import axes_below, distinct, named_fields
+from topos.stablehlo.dialect._tensors import holding
 from topos.stablehlo.elements import INTEGERS
 from topos.stablehlo.ir import Tensor
 from topos.stablehlo.opview import OpView, Rule
-from topos.stablehlo.rules._attributes import demand_precision
-from topos.stablehlo.rules._numbers import axes_below, distinct, named_fields
-from topos.stablehlo.rules._tensors import holding
 from topos.stablehlo.shapes import Shape, extents_agree, shapes_agree
 
 __all__ = ["RULES"]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
+from topos.stablehlo.dialect._sizes import known, static_sizes
 from topos.stablehlo.elements import (
     FLOATS,
     INTEGERS,
@@ -13,7 +14,6 @@ from topos.stablehlo.elements import (
 )
 from topos.stablehlo.ir import Tensor
 from topos.stablehlo.opview import OpView, Rule
-from topos.stablehlo.rules._sizes import known, static_sizes
 from topos.stablehlo.shapes import demand_result, ranked, scalar
 
 __all__ = ["RULES"]

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
+from topos.stablehlo.dialect._numbers import axes_below, distinct, packed
+from topos.stablehlo.dialect._reducers import bodies, demand_reducer
+from topos.stablehlo.dialect._tensors import holding
 from topos.stablehlo.ir import FunctionType, Tensor
 from topos.stablehlo.opview import OpView, Rule
-from topos.stablehlo.rules._numbers import axes_below, distinct, packed
-from topos.stablehlo.rules._reducers import bodies, demand_reducer
-from topos.stablehlo.rules._tensors import holding
 from topos.stablehlo.shapes import (
     bounds_of,
     demand_result,

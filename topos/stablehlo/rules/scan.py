@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
+from topos.stablehlo.dialect._attributes import natural
+from topos.stablehlo.dialect._reducers import bodies
+from topos.stablehlo.dialect._tensors import holding
 from topos.stablehlo.ir import Tensor
 from topos.stablehlo.opview import OpView, Rule
-from topos.stablehlo.rules._attributes import natural
-from topos.stablehlo.rules._reducers import bodies
-from topos.stablehlo.rules._tensors import holding
 from topos.stablehlo.shapes import agree, demand_results, extents_agree
 
 __all__ = ["RULES"]

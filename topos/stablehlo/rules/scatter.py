@@ -5,18 +5,18 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final, NamedTuple
 
-from topos.stablehlo.elements import PREDICATE, SIZES
-from topos.stablehlo.ir import Tensor
-from topos.stablehlo.opview import OpView, Rule
-from topos.stablehlo.rules._numbers import (
+from topos.stablehlo.dialect._numbers import (
     ascending,
     axes_below,
     distinct,
     integer_field,
     named_fields,
 )
-from topos.stablehlo.rules._reducers import bodies, demand_reducer
-from topos.stablehlo.rules._tensors import holding
+from topos.stablehlo.dialect._reducers import bodies, demand_reducer
+from topos.stablehlo.dialect._tensors import holding
+from topos.stablehlo.elements import PREDICATE, SIZES
+from topos.stablehlo.ir import Tensor
+from topos.stablehlo.opview import OpView, Rule
 from topos.stablehlo.shapes import (
     Shape,
     demand_results,

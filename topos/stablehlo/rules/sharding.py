@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
+from topos.stablehlo.dialect._attributes import text
+from topos.stablehlo.dialect._shardings import fault_of, faults_of
 from topos.stablehlo.ir import FunctionType, Opaque, Type
 from topos.stablehlo.opview import OpView, Rule
 from topos.stablehlo.parser.shardings import LEADING, SHARDED, STATED
-from topos.stablehlo.rules._attributes import text
-from topos.stablehlo.rules._shardings import fault_of, faults_of
 from topos.stablehlo.rules.control import shown
 
 __all__ = ["RULES"]

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
+from topos.stablehlo.dialect._attributes import integers
+from topos.stablehlo.dialect._sizes import demand_indices, known, static_sizes
 from topos.stablehlo.elements import ANY, demand_element
 from topos.stablehlo.ir import Tensor
 from topos.stablehlo.opview import OpView, Rule
-from topos.stablehlo.rules._attributes import integers
-from topos.stablehlo.rules._sizes import demand_indices, known, static_sizes
 from topos.stablehlo.shapes import bounds_of, demand_result, ranked
 
 __all__ = ["RULES"]

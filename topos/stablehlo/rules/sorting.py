@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
+from topos.stablehlo.dialect._attributes import natural
+from topos.stablehlo.dialect._numbers import whole
+from topos.stablehlo.dialect._reducers import bodies
+from topos.stablehlo.dialect._tensors import filled, holding
 from topos.stablehlo.elements import PREDICATE
 from topos.stablehlo.ir import FunctionType, Tensor, Unranked
 from topos.stablehlo.opview import OpView, Rule
-from topos.stablehlo.rules._attributes import natural
-from topos.stablehlo.rules._numbers import whole
-from topos.stablehlo.rules._reducers import bodies
-from topos.stablehlo.rules._tensors import filled, holding
 from topos.stablehlo.shapes import (
     bounds_of,
     demand_results,

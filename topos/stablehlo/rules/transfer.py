@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
+from topos.stablehlo.dialect._attributes import demand_channel, text
 from topos.stablehlo.elements import ANY, demand_element
 from topos.stablehlo.ir import Type
 from topos.stablehlo.opview import OpView, Rule
-from topos.stablehlo.rules._attributes import demand_channel, text
 from topos.stablehlo.shapes import demand_result, ranked
 from topos.stablehlo.types import TOKEN
 

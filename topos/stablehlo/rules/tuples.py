@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
+from topos.stablehlo.dialect._attributes import natural
 from topos.stablehlo.ir import TupleType
 from topos.stablehlo.opview import OpView, Rule
-from topos.stablehlo.rules._attributes import natural
 from topos.stablehlo.shapes import demand_result
 from topos.stablehlo.types import TOKEN
 

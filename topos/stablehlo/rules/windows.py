@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Final, NamedTuple
 
+from topos.stablehlo.dialect._numbers import packed, table
+from topos.stablehlo.dialect._reducers import bodies, demand_reducer, same_element
+from topos.stablehlo.dialect._tensors import holding
 from topos.stablehlo.elements import PREDICATE
 from topos.stablehlo.ir import FunctionType, Packed, Tensor
 from topos.stablehlo.opview import OpView, Rule
-from topos.stablehlo.rules._numbers import packed, table
-from topos.stablehlo.rules._reducers import bodies, demand_reducer, same_element
-from topos.stablehlo.rules._tensors import holding
 from topos.stablehlo.shapes import (
     Shape,
     bounds_of,

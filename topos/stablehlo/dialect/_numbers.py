@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from topos.stablehlo.dialect._attributes import demand_width
 from topos.stablehlo.ir import UNIT, Packed, Record
 from topos.stablehlo.opview import OpView, Table
-from topos.stablehlo.rules._attributes import demand_width
 
 __all__ = [
     "Table",

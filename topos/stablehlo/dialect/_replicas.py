@@ -5,15 +5,15 @@ from __future__ import annotations
 import re
 from typing import Final
 
-from topos.stablehlo.ir import Opaque
-from topos.stablehlo.opview import OpView
-from topos.stablehlo.rules._numbers import (
+from topos.stablehlo.dialect._numbers import (
     Table,
     integer_field,
     marked,
     named_fields,
     table,
 )
+from topos.stablehlo.ir import Opaque
+from topos.stablehlo.opview import OpView
 
 __all__ = ["demand_channel", "demand_groups"]
 
