@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeVar, overload
 
 from topos.stablehlo.assembly import Assembly, Head, heading
 from topos.stablehlo.attribute_text import function_type
-from topos.stablehlo.elements import ANY, demand_element
+from topos.stablehlo.elements import ANY
 from topos.stablehlo.ir import FunctionType, Operation, Tensor, Type
 from topos.stablehlo.opview import OpView
 from topos.stablehlo.shapes import TensorType, demand_results, ranked, scalar, tensor
@@ -41,7 +41,8 @@ class _Value:
         self.what = self.what or name
 
     def _held(self, view: OpView, type: Tensor) -> Tensor:
-        demand_element(view, type, self.elements)
+        if type.element not in self.elements:
+            view.refuse(f"takes no elements of {type.element} as {self.what}")
         view.__dict__[self._name] = type
         return type
 

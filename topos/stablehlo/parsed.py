@@ -6,6 +6,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from topos.stablehlo.ir import Attributes, Region, Type
+from topos.stablehlo.token_error import TokenError
 
 if TYPE_CHECKING:
     from lark import Token
@@ -36,3 +37,11 @@ class ParsedOperation(NamedTuple):
     regions: tuple[Region, ...] = ()
     types: Types = Types(None, ())
     successors: tuple[str, ...] = ()
+
+    def spelled(self, attributes: Attributes) -> ParsedOperation:
+        """Returns the operation with its words understood, as these `attributes`."""
+        return self._replace(words=(), attributes={**self.attributes, **attributes})
+
+    def misread(self, form: str) -> TokenError:
+        """Returns the error of an operation that is not written with `form`."""
+        return TokenError(f"{self.name.value} is written with {form}", self.name)

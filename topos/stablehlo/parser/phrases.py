@@ -10,7 +10,6 @@ from lark import Token
 
 from topos.stablehlo.dialect import find
 from topos.stablehlo.ir import (
-    Attributes,
     Block,
     Crossed,
     Dense,
@@ -69,22 +68,14 @@ def phrased(parsed: ParsedOperation) -> ParsedOperation:
     return parsed
 
 
-def _with(parsed: ParsedOperation, spelled: Attributes) -> ParsedOperation:
-    return parsed._replace(words=(), attributes={**parsed.attributes, **spelled})
-
-
-def _misread(parsed: ParsedOperation, form: str) -> TokenError:
-    return TokenError(f"{parsed.name.value} is written with {form}", parsed.name)
-
-
 def _compare(parsed: ParsedOperation) -> ParsedOperation:
     words = [word.value for word in parsed.words if isinstance(word, Token)]
     if not 1 <= len(words) <= 2 or len(words) != len(parsed.words):
-        raise _misread(parsed, "comparison_direction and perhaps compare_type")
+        raise parsed.misread("comparison_direction and perhaps compare_type")
     spelled = {"comparison_direction": Word(words[0], DIRECTION)}
     if len(words) == 2:
         spelled["compare_type"] = Word(words[1], KIND)
-    return _with(parsed, spelled)
+    return parsed.spelled(spelled)
 
 
 def _called(
@@ -95,9 +86,9 @@ def _called(
     def named(parsed: ParsedOperation) -> ParsedOperation:
         match parsed.words:
             case (str(name),) if type(name) is written:
-                return _with(parsed, {key: kept(name)})
+                return parsed.spelled({key: kept(name)})
         noun = "@name" if written is Symbol else '"name"'
-        raise _misread(parsed, f"{noun} as {key}")
+        raise parsed.misread(f"{noun} as {key}")
 
     return named
 
@@ -106,10 +97,10 @@ def _constant(parsed: ParsedOperation) -> ParsedOperation:
     match parsed.words:
         case (Dense(body, _, line, column),) if len(parsed.types.results) == 1:
             value = Dense(body, parsed.types.results[0], line, column)
-            return _with(parsed, {"value": value})
+            return parsed.spelled({"value": value})
         case () if "value" in parsed.attributes:
             return parsed
-    raise _misread(parsed, "dense<...> : type")
+    raise parsed.misread("dense<...> : type")
 
 
 def _slice(parsed: ParsedOperation) -> ParsedOperation:
@@ -120,15 +111,15 @@ def _slice(parsed: ParsedOperation) -> ParsedOperation:
                 "limit_indices": Packed(part[1] for part in ranges),
                 "strides": Packed(part[2] if len(part) == 3 else 1 for part in ranges),
             }
-            return _with(parsed, spelled)
-    raise _misread(parsed, "[start:limit:stride, ...]")
+            return parsed.spelled(spelled)
+    raise parsed.misread("[start:limit:stride, ...]")
 
 
 def _get_tuple_element(parsed: ParsedOperation) -> ParsedOperation:
     match parsed.words:
         case (((int() as index,),),):
-            return _with(parsed, {"index": Typed(index, I32)})
-    raise _misread(parsed, "[index]")
+            return parsed.spelled({"index": Typed(index, I32)})
+    raise parsed.misread("[index]")
 
 
 def _dot_general(parsed: ParsedOperation) -> ParsedOperation:
@@ -137,7 +128,7 @@ def _dot_general(parsed: ParsedOperation) -> ParsedOperation:
     for clause, attribute in (("batching_dims", "batching"), ("contracting_dims", "contracting")):
         lists = attributes.pop(clause, Crossed(((), ())))
         if not isinstance(lists, Crossed) or len(lists) != 2:
-            raise _misread(parsed, f"{clause} = [..] x [..]")
+            raise parsed.misread(f"{clause} = [..] x [..]")
         numbers[f"lhs_{attribute}_dimensions"], numbers[f"rhs_{attribute}_dimensions"] = lists
     spelled: dict[str, Any] = {"dot_dimension_numbers": Record(numbers, DOT)}
     if "precision" in attributes:
@@ -145,7 +136,7 @@ def _dot_general(parsed: ParsedOperation) -> ParsedOperation:
     if "algorithm" in attributes:
         spelled["algorithm"] = record(ALGORITHM)(attributes.pop("algorithm"))
     if None in spelled.values():
-        raise _misread(parsed, "precision = [..], algorithm = <..>")
+        raise parsed.misread("precision = [..], algorithm = <..>")
     return parsed._replace(attributes={**attributes, **spelled})
 
 
@@ -154,7 +145,7 @@ def _convolution(parsed: ParsedOperation) -> ParsedOperation:
     window = attributes.pop("window", {})
     numbers = attributes.pop("dim_numbers", None)
     if not isinstance(window, dict) or not isinstance(numbers, Crossed) or len(numbers) != 3:
-        raise _misread(parsed, "dim_numbers = [..]x[..]->[..], window = {..}")
+        raise parsed.misread("dim_numbers = [..]x[..]->[..], window = {..}")
     numbers = layout(parsed.name, numbers)
     spelled = {WINDOW.get(key, key): _field(parsed, key, window[key]) for key in window}
     attributes = {"dimension_numbers": numbers, **spelled, **attributes}
@@ -168,7 +159,7 @@ def _field(parsed: ParsedOperation, key: str, value: Any) -> Any:
         return Packed(map(bool, value), "i1")
     read = axes(value) if key in WINDOW and key != "reverse" else None
     if read is None:
-        raise _misread(parsed, f"window = {{{', '.join(WINDOW)}}}, got {key}")
+        raise parsed.misread(f"window = {{{', '.join(WINDOW)}}}, got {key}")
     return read
 
 
@@ -177,7 +168,7 @@ def _padding(parsed: ParsedOperation, value: Any) -> Dense:
         isinstance(pair, tuple) and len(pair) == 2 and all(type(end) is int for end in pair)
         for pair in value
     ):
-        raise _misread(parsed, "pad = [[low, high], ...]")
+        raise parsed.misread("pad = [[low, high], ...]")
     body = ", ".join(f"[{low}, {high}]" for low, high in value)
     line, column = parsed.name.line or 0, parsed.name.column or 0
     return Dense(f"[{body}]" if body else "", Tensor((len(value), 2), "i64"), line, column)
@@ -187,7 +178,7 @@ def _reduce_precision(parsed: ParsedOperation) -> ParsedOperation:
     attributes = dict(parsed.attributes)
     match = _FORMAT.fullmatch(str(attributes.pop("format", "")))
     if not match:
-        raise _misread(parsed, "format = e5m10, the bits of exponent and mantissa")
+        raise parsed.misread("format = e5m10, the bits of exponent and mantissa")
     bits = [Typed(int(digits), I32) for digits in match.groups()]
     attributes |= {"exponent_bits": bits[0], "mantissa_bits": bits[1]}
     return parsed._replace(attributes=attributes)
@@ -199,7 +190,7 @@ def _reduce(parsed: ParsedOperation) -> ParsedOperation:
             return parsed
         case (Token() as applied,):
             return _applied(parsed, applied)
-    raise _misread(parsed, "applies and the name of one operation, or with a reducer")
+    raise parsed.misread("applies and the name of one operation, or with a reducer")
 
 
 def _applied(parsed: ParsedOperation, applied: Token) -> ParsedOperation:
