@@ -27,6 +27,7 @@ __all__ = [
     "bare",
     "crossed",
     "dictionary",
+    "digits",
     "function_type",
     "listed",
     "produced",
@@ -50,9 +51,7 @@ def spelled(value: Any) -> str:
             return str(value)
         case float():
             return (
-                _digits(value, "f64")
-                if math.isfinite(value)
-                else f"{digits_of(value, 'f64')} : f64"
+                digits(value, "f64") if math.isfinite(value) else f"{digits_of(value, 'f64')} : f64"
             )
         case Word():
             return f"{value.opening}{value}>" if value.opening else str(value)
@@ -131,14 +130,14 @@ def _entry(key: str, value: Any) -> str:
         return name
     # A dictionary tells the type of every number, a list only that of the unusual ones.
     type = _USUAL.get(value.__class__, "")
-    text = _digits(value, "f64") if isinstance(value, float) else spelled(value)
+    text = digits(value, "f64") if isinstance(value, float) else spelled(value)
     return f"{name} = {text}{type}"
 
 
 def _typed(value: Typed) -> str:
     if value == UNIT:
         return "unit"
-    text = _digits(value.value, str(value.type))
+    text = digits(value.value, str(value.type))
     return f"{text} : {value.type}"
 
 
@@ -147,7 +146,7 @@ def _grouped(value: Packed | Crossed) -> str:
         return f"#stablehlo.conv<{crossed(value)}>"
     if not value:
         return f"array<{value.element}>"
-    parts = (_digits(part, value.element) for part in value)
+    parts = (digits(part, value.element) for part in value)
     return f"array<{value.element}: {', '.join(parts)}>"
 
 
@@ -157,7 +156,7 @@ def crossed(value: Crossed) -> str:
     return "->".join([f"{first}x{second}", *rest])
 
 
-def _digits(value: Any, element: str) -> str:
+def digits(value: Any, element: str) -> str:
     """Returns the text of a number of the type `element`, which does not follow."""
     if not isinstance(value, float):
         return spelled(value)

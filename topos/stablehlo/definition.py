@@ -130,6 +130,13 @@ class Definition(OpView):
         """
         raise NotImplementedError(f"{self.operation_name} infers nothing")
 
+    def block_types(self, count: int) -> tuple[tuple[Type, ...], ...]:
+        """Returns the types that each of its `count` regions takes, before the regions are known.
+
+        Only a builder asks: in a module the regions state them.
+        """
+        return ()
+
     def demand_results(self, inferred: tuple[Type, ...]) -> None:
         """Refuses unless the stated results may be of the types `inferred`."""
         demand_results(self, inferred)

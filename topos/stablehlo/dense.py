@@ -1,4 +1,4 @@
-"""Decoding of dense constants: lists, splats and hexadecimal blobs to arrays."""
+"""Dense constants: lists, splats and hexadecimal blobs decoded to arrays, and made of arrays."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ import numpy.typing as npt
 
 from topos.errors import UnsupportedError
 from topos.payload.kernels.conversion import convert
+from topos.stablehlo.attribute_text import digits
 from topos.stablehlo.ir import Dense, Tensor
 from topos.stablehlo.resources import absent
 from topos.stablehlo.token_error import TokenError
@@ -25,7 +26,7 @@ from topos.stablehlo.types import (
     width,
 )
 
-__all__ = ["decoded"]
+__all__ = ["decoded", "dense_of"]
 
 Array = npt.NDArray[Any]
 
@@ -41,6 +42,8 @@ _NAMES: Final = {dtype: name for name, dtype in ELEMENTS.items()}
 _HEXADECIMAL: Final = re.compile(r"0x[0-9A-Fa-f]{1,32}")
 _HEXADECIMAL_INTEGER: Final = re.compile(rf"-?{_HEXADECIMAL.pattern}")
 _BARE: Final = str.maketrans("", "", "()")
+# Longer constants are written as the digits of their bytes.
+_LONGEST: Final = 64
 _TRUTH: Final = {"true": True, "false": False, "1": True, "0": False, "-1": True}
 
 
@@ -67,6 +70,43 @@ def decoded(constant: Dense) -> Array:
     array.setflags(write=False)
     constant.array = array
     return array
+
+
+def dense_of(value: npt.ArrayLike, element: str) -> Dense:
+    """Returns the constant of an array's elements, converted to `element`, that reads back as it.
+
+    Equal elements are written once, many as the digits of their bytes.
+    """
+    dtype = ELEMENTS[element]
+    array = np.asarray(value).astype(dtype)
+    type = Tensor(array.shape, element)
+    flat = np.ascontiguousarray(array).reshape(-1)
+    if flat.size > 1 and flat.tobytes() == flat[:1].tobytes() * flat.size:
+        return Dense(_spelled(flat[0], element), type, 0, 0)
+    whole = dtype.itemsize > 1 or dtype.kind in "iu"
+    if flat.size > _LONGEST and whole and dtype != np.bool_:
+        raw = flat.astype(dtype.newbyteorder("<")).tobytes()
+        return Dense(f'"0x{raw.hex().upper()}"', type, 0, 0)
+    return Dense(_nested(array, element), type, 0, 0)
+
+
+def _nested(array: Array, element: str) -> str:
+    if not array.ndim:
+        return _spelled(array[()], element)
+    if not array.size:
+        return ""
+    return f"[{', '.join([_nested(part, element) for part in array])}]"
+
+
+def _spelled(value: Any, element: str) -> str:
+    if element == "i1":
+        return "true" if value else "false"
+    if element[0] in "iu":
+        return str(int(value))
+    if element.startswith("complex"):
+        part = component(element)
+        return f"({digits(float(value.real), part)}, {digits(float(value.imag), part)})"
+    return digits(float(value), element)
 
 
 def _blob(body: str, type: Tensor, constant: Dense) -> Array:

@@ -41,11 +41,11 @@ class Attribute(Generic[T]):
 
     def __init__(self, key: str = "") -> None:
         self.key = key
-        self._name = ""
+        self.name = ""
 
     def __set_name__(self, owner: type, name: str) -> None:
         self.key = self.key or name
-        self._name = name
+        self.name = name
 
     @overload
     def __get__(self, view: None, owner: type) -> Self: ...
@@ -56,7 +56,7 @@ class Attribute(Generic[T]):
             return self
         value = self.read(view)
         # From here on the instance has the value under the name, and this is not called again.
-        view.__dict__[self._name] = value
+        view.__dict__[self.name] = value
         return value
 
     def read(self, view: OpView) -> T:

@@ -10,7 +10,7 @@ from typing import Any, Final
 import ml_dtypes
 import numpy as np
 
-from topos.errors import UnsupportedError
+from topos.errors import ElementError, UnsupportedError
 from topos.stablehlo.ir import OtherType, Tensor, TupleType, Type
 
 __all__ = [
@@ -20,6 +20,7 @@ __all__ = [
     "checked",
     "component",
     "dtype_of",
+    "element_of",
     "extents",
     "held",
     "is_complex",
@@ -59,6 +60,7 @@ ELEMENTS: Final[Mapping[str, np.dtype[Any]]] = {
     "ui2": np.dtype(ml_dtypes.uint2),
     "i1": np.dtype(np.bool_),
 }
+_NAMES: Final = {dtype: name for name, dtype in ELEMENTS.items()}
 _FLOATS: Final = frozenset(name for name in ELEMENTS if name[0] in "fb")
 # The digits after the letters count the bits.
 _LETTERS: Final = re.compile(r"[a-z]+(\d+)")
@@ -72,6 +74,14 @@ MAXIMUM_SIZE: Final = 2**46
 def dtype_of(type: Tensor) -> np.dtype[Any]:
     """Returns the dtype that holds the elements of a checked type."""
     return ELEMENTS[type.element]
+
+
+def element_of(dtype: np.dtype[Any]) -> str:
+    """Returns the name of the elements of a dtype; raises `ElementError` where no tensor has it."""
+    try:
+        return _NAMES[dtype]
+    except KeyError:
+        raise ElementError(f"no tensor has elements of {dtype}") from None
 
 
 def extents(type: Tensor) -> tuple[int, ...]:

@@ -7,15 +7,16 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from functools import cache, lru_cache
+from functools import cache, lru_cache, partial
 from importlib import import_module
 from importlib.resources import files
-from types import MappingProxyType
-from typing import Final
+from keyword import iskeyword
+from types import MappingProxyType, SimpleNamespace
+from typing import Any, Final
 
 from topos.stablehlo.definition import Definition
 
-__all__ = ["definitions", "family_of", "find", "names", "with_trait"]
+__all__ = ["definitions", "family_of", "find", "names"]
 
 _DEFINED: Final = re.compile(r'^@define\("([^"]+)"\)', re.MULTILINE)
 # More names than there are definitions, so that a text of strange names forgets no real one often.
@@ -75,3 +76,36 @@ def definitions() -> Mapping[str, type[Definition]]:
     for family in sorted({*_families().values()}):
         found.update(_definitions(family))
     return MappingProxyType(dict(sorted(found.items())))
+
+
+def __getattr__(name: str) -> Any:
+    """Returns the function that writes `stablehlo.name`, or the namespace of another dialect.
+
+    `dialect.add(x, y)` adds an operation where its operands stand, as `builder.called` says; a
+    name that Python keeps for itself takes an underscore: `dialect.while_`.
+    """
+    if not name.startswith("_"):
+        functions = _functions()
+        if name in functions["stablehlo"]:
+            return functions["stablehlo"][name]
+        if name in functions:
+            return SimpleNamespace(**functions[name])
+    raise AttributeError(f"no operation is called stablehlo.{name.rstrip('_')}")
+
+
+def __dir__() -> list[str]:
+    functions = _functions()
+    return sorted([*__all__, *functions, *functions["stablehlo"]])
+
+
+@cache
+def _functions() -> Mapping[str, Mapping[str, Any]]:
+    """Returns the functions that write operations, by dialect and by name."""
+    called = import_module("topos.stablehlo.builder").called
+    functions: dict[str, dict[str, Any]] = {}
+    for name in names():
+        dialect, _, kind = name.partition(".")
+        spelled = kind.replace("-", "_")
+        written = f"{spelled}_" if iskeyword(spelled) else spelled
+        functions.setdefault(dialect, {})[written] = partial(called, name)
+    return functions

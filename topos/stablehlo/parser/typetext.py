@@ -17,9 +17,9 @@ from topos.stablehlo.ir import (
     Type,
     Unranked,
 )
-from topos.stablehlo.token_error import TokenError
+from topos.stablehlo.token_error import TokenError, placed
 
-__all__ = ["RULES"]
+__all__ = ["RULES", "tensor_of"]
 
 _EXTENT: Final = re.compile(r"\s*(?:([0-9]{1,19})|\?)\s*x")
 _NUMBER: Final = re.compile(r"([0-9]+)\s*x")
@@ -39,6 +39,17 @@ def _tensor_type(token: Token) -> Type:
     if not _ELEMENT.fullmatch(type.element):
         raise _misnamed(type.element, token)
     return type
+
+
+def tensor_of(text: str) -> Type:
+    """Returns the tensor type that `text` spells alone; raises `ParseError` where it spells none.
+
+    An example is `"tensor<2x?xf32>"`.
+    """
+    try:
+        return _tensor_type(Token("TENSOR", text, line=1, column=1))
+    except TokenError as error:
+        raise placed(error, text) from None
 
 
 def _misnamed(element: str, token: Token) -> TokenError:

@@ -16,14 +16,14 @@ from topos.stablehlo.printer.writer import Writer, parameters
 __all__ = ["printed"]
 
 
-def printed(module: Module) -> str:
+def printed(module: Module, *, generic: bool = False) -> str:
     """Returns the text of `module`, which reads back as the same tree.
 
-    Every operation stands in its pretty form where that can say it, and in its generic form
-    elsewhere. Locations are left out. Raises `UnsupportedError` for regions nested so deep that
-    they could not be read back.
+    Every operation stands in its custom assembly where that can say it, and in its generic form
+    elsewhere, or everywhere if `generic`. Locations are left out. Raises `UnsupportedError` for
+    regions nested so deep that they could not be read back.
     """
-    writer = Writer(FORMS)
+    writer = Writer(FORMS, generic)
     try:
         _module(writer, module)
     except RecursionError:

@@ -36,9 +36,10 @@ class Writer:
     `forms` are those of the operations that `forms.py` and `signatures.py` do not describe.
     """
 
-    def __init__(self, forms: Mapping[str, Form]) -> None:
+    def __init__(self, forms: Mapping[str, Form], generic: bool = False) -> None:
         self.lines: list[str] = []
         self._forms = forms
+        self._is_generic = generic
         self._types: ChainMap[str, Type] = ChainMap()
         self._depth = 0
 
@@ -71,7 +72,7 @@ class Writer:
 
     def operation(self, operation: Operation) -> None:
         """Adds an operation, in its custom form unless that cannot say it."""
-        if operation.successors or not self._written(operation):
+        if self._is_generic or operation.successors or not self._written(operation):
             self._generic(operation)
         for name, type in zip(operation.results, operation.result_types, strict=False):
             self._define(name, type)

@@ -1,0 +1,365 @@
+"""Writing a module from Python: one call an operation, its result types inferred at the call."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import Any, Final, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from topos.errors import ArgumentError
+from topos.stablehlo.definition import Definition
+from topos.stablehlo.dense import dense_of
+from topos.stablehlo.dialect import find
+from topos.stablehlo.ir import (
+    Attributes,
+    Block,
+    Function,
+    FunctionType,
+    Operation,
+    OtherType,
+    Parameter,
+    Region,
+    Symbol,
+    Tensor,
+    TupleType,
+    Type,
+    Unranked,
+)
+from topos.stablehlo.module import Module
+from topos.stablehlo.parser.typetext import tensor_of
+from topos.stablehlo.types import ELEMENTS, TOKEN, element_of
+
+__all__ = ["Builder", "Value", "alone", "called", "type_of"]
+
+Array = npt.NDArray[Any]
+# Returns what a region returns, given its arguments.
+Body = Callable[..., "Value | Sequence[Value]"]
+
+_READ: Final = 4096
+
+
+class Value:
+    """A value of a module that is being written; the functions of `dialect` take and return these.
+
+    `type` is its type, `name` what the text calls it.
+    """
+
+    __slots__ = ("_block", "array", "builder", "name", "type")
+
+    def __init__(
+        self, builder: Builder, block: _Block, name: str, type: Type, array: Array | None = None
+    ) -> None:
+        self.builder = builder
+        self.name = name
+        self.type = type
+        # The elements of a small constant, which shapes and indices may be inferred from.
+        self.array = array
+        self._block = block
+
+    def __repr__(self) -> str:
+        return f"Value({self.name}: {self.type})"
+
+    def demand_seen(self) -> None:
+        """Raises `ArgumentError` where the region that made this value has ended."""
+        if not self._block.open:
+            raise ArgumentError(f"{self.name} was made in a region or function that has ended")
+
+
+class _Block:
+    """The operations of one block, in order."""
+
+    def __init__(self) -> None:
+        self.operations: list[Operation] = []
+        self.open = True
+
+
+class _Function(NamedTuple):
+    name: str
+    visibility: str
+    arguments: list[Parameter]
+    block: _Block
+
+
+class Builder:
+    """A StableHLO module on its way; `main` is written into unless another function is open.
+
+    Every call checks its operation as the verifier does and raises there: `VerifyError` with the
+    reason where operands do not fit, `ArgumentError` where the call itself is no operation.
+    """
+
+    def __init__(self, name: str = "") -> None:
+        self._name = name
+        self._functions: dict[str, _Function] = {}
+        self._written: dict[str, Function] = {}
+        self._blocks: list[_Block] = []
+        self._open: list[_Function] = []
+        self._count = 0
+        self._enter("main", "public")
+
+    def argument(
+        self, type: Any, element: str = "", *, name: str = "", attributes: Attributes | None = None
+    ) -> Value:
+        """Adds an argument to the function that is open.
+
+        `type` is a type, its text, a shape with the element beside it, or an array like it.
+        """
+        function, stated = self._open[-1], type_of(type, element)
+        value = self._argument(stated, name or f"arg{len(function.arguments)}")
+        function.arguments.append(Parameter(value.name, stated, attributes or {}))
+        return value
+
+    def constant(self, value: Any, element: str = "") -> Value:
+        """Returns a constant of the elements of a number or an array.
+
+        `element` is the element's name where numpy's dtype does not tell it: Python's integers
+        are i64, its floating-point numbers f64.
+        """
+        array = np.asarray(value)
+        dense = dense_of(array, element or element_of(array.dtype))
+        (made,) = self.add("stablehlo.constant", attributes={"value": dense}, results=[dense.type])
+        if array.size <= _READ and array.dtype.kind in "iu":
+            made.array = array
+        return made
+
+    def returns(self, *values: Value) -> None:
+        """Ends the function that is open: these are its results."""
+        if not self._open:
+            raise ArgumentError("every function has returned")
+        function = self._open[-1]
+        if self._blocks[-1] is not function.block:
+            raise ArgumentError("a region returns what its function returns in Python")
+        kinds, end = self._ending("func.return", values)
+        function.block.operations.append(end)
+        self._open.pop()
+        self._blocks.pop().open = False
+        results = tuple([Parameter("", kind, {}) for kind in kinds])
+        self._written[function.name] = _finished(function, results)
+
+    @contextmanager
+    def function(self, name: str, *, visibility: str = "private") -> Iterator[Builder]:
+        """Opens another function, which `returns` closes; `func.call` calls it by its name."""
+        if name in self._functions:
+            raise ArgumentError(f"a function is called {name!r} already")
+        self._enter(name, visibility)
+        function = self._open[-1]
+        yield self
+        if function.block.open:
+            raise ArgumentError(f"@{name} needs its results: call returns(...) before it ends")
+
+    def call(self, callee: str, *operands: Value) -> Value | tuple[Value, ...]:
+        """Calls a function of this module that has returned."""
+        function = self._written.get(callee)
+        if function is None:
+            raise ArgumentError(f"no function called {callee!r} has been written")
+        attributes = {"callee": Symbol(callee)}
+        results = [result.type for result in function.results]
+        return alone(self.add("func.call", *operands, attributes=attributes, results=results))
+
+    def module(self) -> Module:
+        """Returns the module, verified; every function must have returned."""
+        for function in self._functions.values():
+            if function.block.open:
+                raise ArgumentError(f"@{function.name} needs its results: call returns(...) first")
+        functions = tuple([self._written[name] for name in self._functions])
+        return Module(self._name, {}, functions).verify()
+
+    def add(
+        self,
+        name: str,
+        *operands: Value,
+        regions: Sequence[Body] = (),
+        attributes: Attributes | None = None,
+        results: Sequence[Any] = (),
+    ) -> tuple[Value, ...]:
+        """Adds the operation called `name` and returns its results.
+
+        `attributes` are those of the tree; `results` the types that nothing else tells. The
+        functions of `dialect` do the same with Python values.
+        """
+        definition = find(name)
+        if definition is None:
+            raise ArgumentError(f"no operation is called {name!r}")
+        if not self._blocks:
+            raise ArgumentError(f"{name} stands in no function: every one has returned")
+        for operand in operands:
+            self._demand_own(operand)
+        stated = tuple(map(type_of, results))
+        kinds = tuple([operand.type for operand in operands])
+        uses = tuple([operand.name for operand in operands])
+        operation = Operation(name, (), uses, attributes or {}, (), kinds, stated, 0, 0)
+        view = self._view(definition, operation, operands, stated, ())
+        bodies = [
+            self._region(body, types)
+            for body, types in zip(regions, _block_types(view, len(regions)), strict=True)
+        ]
+        operation = operation._replace(regions=tuple([region for region, _ in bodies]))
+        signatures = tuple([signature for _, signature in bodies])
+        view = self._view(definition, operation, operands, stated, signatures)
+        inferred = stated if name == "func.call" else tuple(view.infer())
+        names = self._names(len(inferred))
+        operation = operation._replace(results=names, result_types=inferred)
+        self._view(definition, operation, operands, inferred, signatures).verify()
+        block = self._blocks[-1]
+        block.operations.append(operation)
+        return tuple([Value(self, block, *each) for each in zip(names, inferred, strict=True)])
+
+    def _view(
+        self,
+        definition: type[Definition],
+        operation: Operation,
+        operands: Sequence[Value],
+        results: tuple[Type, ...],
+        bodies: tuple[FunctionType, ...],
+    ) -> Definition:
+        known = tuple([operand.array for operand in operands])
+        kinds = tuple([operand.type for operand in operands])
+        return definition(operation, kinds, results, known, bodies, self._written)
+
+    def _region(self, body: Body, types: tuple[Type, ...]) -> tuple[Region, FunctionType]:
+        """Returns the region that `body` writes, and the types that it takes and returns."""
+        block = _Block()
+        self._blocks.append(block)
+        arguments = [self._argument(type, "") for type in types]
+        returned = body(*arguments)
+        values = [returned] if isinstance(returned, Value) else [*returned]
+        kinds, end = self._ending("stablehlo.return", values)
+        self._blocks.pop()
+        block.open = False
+        parameters = tuple([Parameter(each.name, each.type, {}) for each in arguments])
+        return Region((Block(parameters, (*block.operations, end)),)), FunctionType(types, kinds)
+
+    def _argument(self, type: Type, name: str) -> Value:
+        return Value(self, self._blocks[-1], f"%{name}" if name else self._names(1)[0], type)
+
+    def _names(self, count: int) -> tuple[str, ...]:
+        """Returns names for the results of an operation, of which several share one."""
+        self._count += 1
+        name = f"%{self._count - 1}"
+        return (name,) if count == 1 else tuple([f"{name}#{index}" for index in range(count)])
+
+    def _demand_own(self, value: Any) -> None:
+        if not isinstance(value, Value):
+            raise ArgumentError(f"an operand is a Value of this builder, got {value!r}")
+        if value.builder is not self:
+            raise ArgumentError(f"{value.name} is a value of another builder")
+        value.demand_seen()
+
+    def _enter(self, name: str, visibility: str) -> None:
+        function = _Function(name, visibility, [], _Block())
+        self._functions[name] = function
+        self._open.append(function)
+        self._blocks.append(function.block)
+
+    def _ending(self, name: str, values: Sequence[Value]) -> tuple[tuple[Type, ...], Operation]:
+        for value in values:
+            self._demand_own(value)
+        kinds = tuple([value.type for value in values])
+        uses = tuple([value.name for value in values])
+        return kinds, Operation(name, (), uses, {}, (), kinds, (), 0, 0)
+
+
+def type_of(type: Any, element: str = "") -> Type:
+    """Returns the type that `type` is, spells, or has as an array; a shape needs its `element`."""
+    match type:
+        case Tensor() | Unranked() | TupleType() | OtherType():
+            return type
+        case str() if type.startswith("tensor<"):
+            return tensor_of(type)
+        case str() if type == "token":
+            return TOKEN
+        case str() if type in ELEMENTS:
+            return Tensor((), type)
+        case tuple() | list() if element:
+            return Tensor(tuple([None if each is None else int(each) for each in type]), element)
+        case _ if hasattr(type, "shape") and hasattr(type, "dtype"):
+            return Tensor(tuple(map(int, type.shape)), element or element_of(np.dtype(type.dtype)))
+    raise ArgumentError(
+        "a type is spelled as in 'tensor<2x3xf32>', or is a shape with its element beside it, "
+        f"such as (2, 3), 'f32'; got {type!r}"
+    )
+
+
+def called(
+    name: str,
+    *parts: Any,
+    result: Any = None,
+    builder: Builder | None = None,
+    attributes: Attributes | None = None,
+    **given: Any,
+) -> Any:
+    """Adds the operation `name` where its operands stand; what a function of `dialect` does.
+
+    Values, and sequences of them, are the operands in order; functions of values are the regions.
+    Keywords are the attributes by their names in Python. `result` is a type, or a list of them,
+    where nothing else tells it; `attributes` are further ones of the tree.
+    """
+    definition = find(name)
+    assert definition is not None, "a function of dialect is of a defined operation"
+    operands, regions = _parted(name, parts)
+    owner = builder or (operands[0].builder if operands else None)
+    if owner is None:
+        raise ArgumentError(f"{name} has no operand that tells where it stands: pass builder=...")
+    stated = {**_made(definition, given), **(attributes or {})}
+    results = [] if result is None else result if isinstance(result, list) else [result]
+    return alone(owner.add(name, *operands, regions=regions, attributes=stated, results=results))
+
+
+def alone(values: tuple[Value, ...]) -> Value | tuple[Value, ...]:
+    """Returns the value where there is one, and else all of them."""
+    return values[0] if len(values) == 1 else values
+
+
+def _parted(name: str, parts: Sequence[Any]) -> tuple[list[Value], list[Body]]:
+    operands: list[Value] = []
+    regions: list[Body] = []
+    for part in parts:
+        if isinstance(part, Value):
+            operands.append(part)
+        elif isinstance(part, (tuple, list)):
+            operands.extend(part)
+        elif callable(part):
+            regions.append(part)
+        else:
+            raise ArgumentError(
+                f"{name} takes values, and functions as regions; {part!r} is neither: "
+                "constant(...) of the builder makes a value of a number"
+            )
+    return operands, regions
+
+
+def _made(definition: type[Definition], given: Mapping[str, Any]) -> dict[str, Any]:
+    """Returns the attributes of the tree that Python's keywords stand for."""
+    known = {each.name: each for each in definition.declared_attributes}
+    made: dict[str, Any] = {}
+    for name, value in given.items():
+        attribute = known.get(name)
+        if attribute is None:
+            listed = ", ".join(known) or "none"
+            called = definition.operation_name
+            raise ArgumentError(f"{called} has no attribute {name}; its attributes: {listed}")
+        if value is None:
+            continue
+        try:
+            made[attribute.key] = attribute.made(value)
+        except (TypeError, ValueError) as error:
+            called = definition.operation_name
+            raise ArgumentError(f"{called} cannot take {value!r} as {name}: {error}") from None
+    return made
+
+
+def _finished(function: _Function, results: tuple[Parameter, ...]) -> Function:
+    attributes = {} if function.visibility == "public" else {"sym_visibility": function.visibility}
+    block = Block(tuple(function.arguments), tuple(function.block.operations))
+    region = Region((block,))
+    return Function(function.name, block.arguments, results, attributes, region, 0, 0)
+
+
+def _block_types(view: Definition, count: int) -> Sequence[tuple[Type, ...]]:
+    """Returns what each of `count` regions takes."""
+    types = view.block_types(count)
+    if len(types) != count:
+        raise ArgumentError(f"{view.name} needs {len(types)} functions as regions, got {count}")
+    return types

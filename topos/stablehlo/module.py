@@ -1,0 +1,198 @@
+"""A module as data: read, verified, walked, rewritten, cut and counted without an MLIR build."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import Self
+
+from topos.errors import ArgumentError, SymbolError
+from topos.stablehlo.calls import called_first
+from topos.stablehlo.captures import captured
+from topos.stablehlo.cost import Census, census
+from topos.stablehlo.ir import (
+    Block,
+    Function,
+    Operation,
+    Parameter,
+    Region,
+    Type,
+)
+from topos.stablehlo.ir import Module as Tree
+from topos.stablehlo.printer import printed
+from topos.stablehlo.read import parsed, told_of
+from topos.stablehlo.verifier import verify
+
+__all__ = ["Module", "parse"]
+
+Rewrite = Callable[[Operation], "Operation | Sequence[Operation] | None"]
+
+
+class Module(Tree):
+    """The functions of a StableHLO module, as tuples of tuples; nothing here changes in place.
+
+    `str(module)` is its text, which reads back as the same tree.
+    """
+
+    __slots__ = ()
+
+    def __str__(self) -> str:
+        return printed(self)
+
+    def __repr__(self) -> str:
+        count = sum(1 for _ in self.walk())
+        functions = ", ".join(f"@{function.name}" for function in self.functions)
+        return f"Module({functions or 'no functions'}; {count} operations)"
+
+    def text(self, *, generic: bool = False) -> str:
+        """Returns the text of the module, in custom assembly or every operation in generic form."""
+        return printed(self, generic=generic)
+
+    def verify(self) -> Self:
+        """Returns this module where every operation keeps its rules.
+
+        Raises `VerifyError` at the first that does not, `UnsupportedError` at what is known by name
+        only; both tell the line, and show it where `str(module)` is the text.
+        """
+        with told_of(""):
+            verify(self)
+        return self
+
+    def cost(self) -> Census:
+        """Returns what a run of `@main` executes: operations, flops, elements, a loop counted once.
+
+        Raises `VerifyError` where there is no `@main`.
+        """
+        return census(self)
+
+    def function(self, name: str = "main") -> Function:
+        """Returns a function; raises `SymbolError` where there is none of that name."""
+        for function in self.functions:
+            if function.name == name:
+                return function
+        names = ", ".join(f"@{function.name}" for function in self.functions) or "none"
+        raise SymbolError(f"the module has no function @{name}; its functions: {names}")
+
+    def walk(self) -> Iterator[Operation]:
+        """Yields every operation of every function in order, before those of its regions."""
+        for function in self.functions:
+            if function.body is not None:
+                yield from _walked(function.body)
+
+    def replace(self, rewrite: Rewrite) -> Self:
+        """Returns the module with each operation replaced by what `rewrite` returns for it.
+
+        It returns `None` to keep the operation, another one, or a list of operations that stand in
+        its place; together they must define the names of its results. Operations inside regions
+        are replaced before those that hold them.
+        """
+        functions = [
+            function
+            if function.body is None
+            else function._replace(body=_rewritten(function.body, rewrite))
+            for function in self.functions
+        ]
+        return self._replace(functions=tuple(functions))
+
+    def slice(
+        self, results: Sequence[str], inputs: Sequence[str] = (), *, function: str = "main"
+    ) -> Self:
+        """Returns the module that computes the values `results` of a function from `inputs`.
+
+        Values are named as in the text, such as `"%3"`. Its `@main` takes the inputs, and those of
+        the function's own arguments that are needed besides, in order; it holds the operations that
+        lead to the results, whole with their regions, and the functions that these call. Raises
+        `SymbolError` where the function's outermost block defines no such value.
+        """
+        source = self.function(function)
+        block = _body_of(source)
+        types = {argument.name: argument.type for argument in block.arguments}
+        types.update(_defined(block.operations))
+        for name in (*results, *inputs):
+            if name not in types:
+                raise SymbolError(f"@{function} defines no value {name} outside of regions")
+        kept, taken = _needed(block, results, inputs)
+        arguments = tuple([Parameter(name, types[name], {}) for name in taken])
+        kinds = tuple([types[name] for name in results])
+        end = Operation("func.return", (), tuple(results), {}, (), kinds, (), 0, 0)
+        body = Region((Block(arguments, (*kept, end)),))
+        outcomes = tuple([Parameter("", kind, {}) for kind in kinds])
+        main = Function("main", arguments, outcomes, {}, body, source.line, source.column)
+        # No function is called by the empty name, under which the slice stands for this search.
+        functions = {each.name: each for each in self.functions} | {"": main}
+        reached = {*called_first(functions, [""])}
+        if "main" in reached:
+            raise ArgumentError(f"a slice of @{function} cannot hold the call of @main in it")
+        called = [each for each in self.functions if each.name in reached]
+        return self._replace(functions=(main, *called))
+
+
+def parse(text: str) -> Module:
+    """Returns the module that `text` spells, not verified yet.
+
+    Raises `ParseError` with the line, the column and a caret where it is no module.
+    """
+    return Module(*parsed(text))
+
+
+def _walked(region: Region) -> Iterator[Operation]:
+    waiting = [iter([operation for block in region.blocks for operation in block.operations])]
+    while waiting:
+        operation = next(waiting[-1], None)
+        if operation is None:
+            waiting.pop()
+            continue
+        yield operation
+        inner = [each for part in operation.regions for block in part.blocks for each in block[1]]
+        if inner:
+            waiting.append(iter(inner))
+
+
+def _rewritten(region: Region, rewrite: Rewrite) -> Region:
+    blocks: list[Block] = []
+    for block in region.blocks:
+        operations: list[Operation] = []
+        for operation in block.operations:
+            inner = operation
+            if operation.regions:
+                regions = tuple([_rewritten(each, rewrite) for each in operation.regions])
+                inner = operation._replace(regions=regions)
+            outcome = rewrite(inner)
+            if outcome is None:
+                operations.append(inner)
+            elif isinstance(outcome, Operation):
+                operations.append(outcome)
+            else:
+                operations.extend(outcome)
+        blocks.append(block._replace(operations=tuple(operations)))
+    return Region(tuple(blocks))
+
+
+def _body_of(function: Function) -> Block:
+    if function.body is None or len(function.body.blocks) != 1:
+        raise ArgumentError(f"@{function.name} has no single block to take a slice of")
+    return function.body.blocks[0]
+
+
+def _defined(operations: Sequence[Operation]) -> Iterator[tuple[str, Type]]:
+    for operation in operations:
+        for name, type in zip(operation.results, operation.result_types, strict=False):
+            yield name, type
+            if name.endswith("#0"):
+                yield name[:-2], type
+
+
+def _needed(
+    block: Block, results: Sequence[str], inputs: Sequence[str]
+) -> tuple[list[Operation], list[str]]:
+    """Returns the operations that lead from `inputs` to `results`, and the values they start at."""
+    wanted = {name for name in results if name not in inputs}
+    kept: list[Operation] = []
+    for operation in reversed(block.operations):
+        own = {name for name, _ in _defined([operation])}
+        if own.isdisjoint(wanted):
+            continue
+        kept.append(operation)
+        used = {*operation.operands, *captured(operation.regions)}
+        wanted |= used - {*inputs}
+    starts = [each.name for each in block.arguments if each.name in wanted]
+    return kept[::-1], [*inputs, *[name for name in starts if name not in inputs]]
