@@ -73,6 +73,7 @@ def test_the_wheel_holds_every_module_under_one_name(wheel: Path) -> None:
     assert {name for name in names if name.endswith(".py")} == modules
     assert "topos/py.typed" in names
     assert "topos/stablehlo/parser/grammar.lark" in names
+    assert "topos/stablehlo/parser/grammar.tables" in names
     licences = [name for name in names if name.rpartition("/")[2].startswith("LICENSE-")]
     assert len(licences) == 2
 

@@ -18,6 +18,7 @@ from topos.stablehlo.ir import Module
 from topos.stablehlo.parser import attributes, forms, locations, shardings, statements, typetext
 from topos.stablehlo.parser.spelling import READ
 from topos.stablehlo.parser.stream import Watch
+from topos.stablehlo.parser.tables import parser_of
 from topos.stablehlo.parser.twins import foreign
 from topos.stablehlo.parser.wording import alternatives
 from topos.stablehlo.token_error import TokenError, line_of, placed
@@ -55,20 +56,18 @@ def parse(text: str) -> Module:
 
 @cache
 def _parser() -> Lark:
-    grammar = files(__package__).joinpath("grammar.lark").read_text(encoding="utf-8")
+    folder = files(__package__)
+    grammar = folder.joinpath("grammar.lark").read_text(encoding="utf-8")
     tables = (attributes, forms, locations, shardings, statements, typetext)
     rules = {name: rule for table in tables for name, rule in table.RULES.items()}
     callbacks = SimpleNamespace(**{name: _spread(rule) for name, rule in rules.items()})
-    return Lark(
+    return parser_of(
         grammar,
-        parser="lalr",
-        lexer="contextual",
-        maybe_placeholders=True,
-        propagate_positions=False,
-        postlex=cast(Any, Watch()),
+        folder.joinpath("grammar.tables").read_bytes(),
+        postlex=Watch(),
         lexer_callbacks={"DIALECT": _of_stablehlo},
         # Lark calls whatever carries a rule's name; a Transformer is only the usual such object.
-        transformer=cast(Any, callbacks),
+        transformer=callbacks,
     )
 
 
