@@ -14,7 +14,9 @@ from topos.stablehlo.ir import (
     Dense,
     FunctionType,
     Opaque,
+    Operation,
     Packed,
+    Parameter,
     Record,
     Symbol,
     Type,
@@ -30,9 +32,11 @@ __all__ = [
     "digits",
     "function_type",
     "listed",
+    "parameters",
     "produced",
     "quoted",
     "referred",
+    "results_of",
     "spelled",
 ]
 
@@ -171,3 +175,31 @@ def digits(value: Any, element: str) -> str:
 
 def _escaped(byte: int) -> str:
     return "\\\\" if byte == ord("\\") else f"\\{byte:02X}"
+
+
+def parameters(arguments: Iterable[Parameter]) -> str:
+    """Returns the arguments of a block or a function."""
+    return ", ".join(map(_parameter, arguments))
+
+
+def results_of(operation: Operation) -> str:
+    """Returns the names of an operation's results and an equals sign, where there are any."""
+    names: list[str] = []
+    counts: list[int] = []
+    for name in operation.results:
+        base, mark, position = name.partition("#")
+        if mark and names and names[-1] == base and position == str(counts[-1]):
+            counts[-1] += 1
+        elif name:
+            names.append(base)
+            counts.append(1)
+    groups = [
+        name if count == 1 else f"{name}:{count}" for name, count in zip(names, counts, strict=True)
+    ]
+    return f"{', '.join(groups)} = " if groups else ""
+
+
+def _parameter(argument: Parameter) -> str:
+    name = f"{argument.name}: " if argument.name else ""
+    attributes = f" {dictionary(argument.attributes)}" if argument.attributes else ""
+    return f"{name}{argument.type}{attributes}"

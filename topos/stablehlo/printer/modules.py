@@ -5,13 +5,14 @@ from __future__ import annotations
 from topos.errors import UnsupportedError
 from topos.stablehlo.attribute_text import (
     dictionary,
+    parameters,
     produced,
     referred,
 )
 from topos.stablehlo.ir import Function, Module, Operation, Parameter
 from topos.stablehlo.printer.shardings import stated
 from topos.stablehlo.printer.special import FORMS
-from topos.stablehlo.printer.writer import Writer, parameters
+from topos.stablehlo.printer.writer import Writer
 
 __all__ = ["printed"]
 

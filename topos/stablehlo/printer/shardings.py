@@ -5,10 +5,16 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
-from topos.stablehlo.attribute_text import dictionary, function_type, quoted
+from topos.stablehlo.attribute_text import (
+    dictionary,
+    function_type,
+    parameters,
+    quoted,
+    results_of,
+)
 from topos.stablehlo.ir import Opaque, Operation, OtherType, Typed
 from topos.stablehlo.parser.shardings import DIRECTIONS, LEADING, SHARDED, STATED, opening
-from topos.stablehlo.printer.writer import Form, Writer, parameters, results_of
+from topos.stablehlo.printer.writer import Form, Writer
 
 __all__ = ["SHARDY_FORMS", "stated"]
 

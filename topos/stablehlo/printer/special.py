@@ -10,6 +10,8 @@ from topos.stablehlo.attribute_text import (
     dictionary,
     function_type,
     listed,
+    parameters,
+    results_of,
 )
 from topos.stablehlo.equality import same
 from topos.stablehlo.ir import (
@@ -26,7 +28,7 @@ from topos.stablehlo.ir import (
 )
 from topos.stablehlo.parser.phrases import COMMUTATIVE
 from topos.stablehlo.printer.shardings import SHARDY_FORMS
-from topos.stablehlo.printer.writer import Form, Writer, parameters, results_of
+from topos.stablehlo.printer.writer import Form, Writer
 
 __all__ = ["FORMS"]
 

@@ -3,12 +3,18 @@
 from __future__ import annotations
 
 from collections import ChainMap
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Final
 
 from topos.stablehlo.assembly import Head, Signature
-from topos.stablehlo.attribute_text import dictionary, function_type, quoted
+from topos.stablehlo.attribute_text import (
+    dictionary,
+    function_type,
+    parameters,
+    quoted,
+    results_of,
+)
 from topos.stablehlo.definition import Definition
 from topos.stablehlo.dialect import find
 from topos.stablehlo.ir import (
@@ -16,14 +22,13 @@ from topos.stablehlo.ir import (
     FunctionType,
     Operation,
     OtherType,
-    Parameter,
     Region,
     Type,
 )
 from topos.stablehlo.printer.forms import head_of
 from topos.stablehlo.printer.signatures import SIGNATURES
 
-__all__ = ["Form", "Writer", "parameters", "results_of"]
+__all__ = ["Form", "Writer"]
 
 _INDENT: Final = "  "
 # What a value is taken to be whose definition is missing, where the text leaves its type unsaid.
@@ -115,6 +120,10 @@ class Writer:
             operands = tuple([self._types.get(name, _UNKNOWN) for name in operation.operands])
         return FunctionType(operands, operation.result_types)
 
+    def start(self, operation: Operation) -> str:
+        """Returns what the line of an operation begins with: its results and its full name."""
+        return f"{results_of(operation)}{operation.name}"
+
     def name(self, operation: Operation) -> str:
         """Returns the name of an operation, without `func.` in the body of a function itself."""
         # The other scope is the one around every function.
@@ -160,31 +169,3 @@ class Writer:
 
 # Adds an operation, or returns false where only the generic form can say it.
 Form = Callable[[Writer, Operation], bool]
-
-
-def parameters(arguments: Iterable[Parameter]) -> str:
-    """Returns the arguments of a block or a function."""
-    return ", ".join(map(_parameter, arguments))
-
-
-def results_of(operation: Operation) -> str:
-    """Returns the names of an operation's results and an equals sign, where there are any."""
-    names: list[str] = []
-    counts: list[int] = []
-    for name in operation.results:
-        base, mark, position = name.partition("#")
-        if mark and names and names[-1] == base and position == str(counts[-1]):
-            counts[-1] += 1
-        elif name:
-            names.append(base)
-            counts.append(1)
-    groups = [
-        name if count == 1 else f"{name}:{count}" for name, count in zip(names, counts, strict=True)
-    ]
-    return f"{', '.join(groups)} = " if groups else ""
-
-
-def _parameter(argument: Parameter) -> str:
-    name = f"{argument.name}: " if argument.name else ""
-    attributes = f" {dictionary(argument.attributes)}" if argument.attributes else ""
-    return f"{name}{argument.type}{attributes}"
