@@ -22,18 +22,6 @@ from topos.runtimes import Status
 HERE = "interpreter"
 
 
-@pytest.fixture(scope="module")
-def exported(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("exported") / "model"
-    export(folder, [mlp(1), mlp(4)], batched=True)
-    return folder
-
-
-@pytest.fixture
-def folder(exported: Path, tmp_path: Path) -> Path:
-    return Path(shutil.copytree(exported, tmp_path / "model"))
-
-
 def states(found: Check, judge: str) -> list[State]:
     return [each.state for each in found.verdicts if each.judge == judge]
 

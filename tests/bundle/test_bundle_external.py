@@ -3,29 +3,16 @@
 from __future__ import annotations
 
 import shlex
-import shutil
 import sys
 from pathlib import Path
 
 import pytest
 
-from tests.bundle.bundled_models import altered, mlp
+from tests.bundle.bundled_models import altered
 from tests.project.paths import ROOT
-from topos.bundle import check, evaluator_verdicts, export, validator_verdicts
+from topos.bundle import check, evaluator_verdicts, validator_verdicts
 from topos.bundle.judgement import State
 from topos.errors import ArgumentError
-
-
-@pytest.fixture(scope="module")
-def exported(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("exported") / "model"
-    export(folder, [mlp(1), mlp(4)], batched=True)
-    return folder
-
-
-@pytest.fixture
-def folder(exported: Path, tmp_path: Path) -> Path:
-    return Path(shutil.copytree(exported, tmp_path / "model"))
 
 
 def tool(name: str) -> str:

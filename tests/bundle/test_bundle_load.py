@@ -13,25 +13,12 @@ from typing import Any
 
 import pytest
 
-from tests.bundle.bundled_models import mlp
-from topos.bundle import Bundle, export
+from topos.bundle import Bundle
 from topos.errors import BundleError
 
 Change = Callable[[Path], object]
 
 NEEDS = "a bundle needs msgspec: pip install 'topos-compiler[export]'"
-
-
-@pytest.fixture(scope="module")
-def exported(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("exported") / "model"
-    export(folder, [mlp(1), mlp(4)], batched=True)
-    return folder
-
-
-@pytest.fixture
-def folder(exported: Path, tmp_path: Path) -> Path:
-    return Path(shutil.copytree(exported, tmp_path / "model"))
 
 
 def manifest_with(*keys: str | int, value: Any) -> Change:

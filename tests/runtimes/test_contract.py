@@ -13,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
+from tests.runtimes.answers import THREE, Answer
 from tests.runtimes.test_samples import require
 from tests.runtimes.texts import ELEMENTS
 from topos import runtimes
@@ -23,7 +24,7 @@ from topos.errors import (
     PostureError,
     UnavailableError,
 )
-from topos.runtimes import ArrayType, Executable, ModuleSignature
+from topos.runtimes import ArrayType
 
 TEXT = "func.func @main(%a: tensor<f32>) -> tensor<f32> { return %a : tensor<f32> }"
 
@@ -79,21 +80,6 @@ def test_an_executable_of_a_process_is_not_pickled(name: str) -> None:
     message = f"^an executable of {name} lives in its process: pickle the text$"
     with pytest.raises(ExecutionError, match=message):
         pickle.dumps(executable)
-
-
-class Answer(Executable):
-    """An executable of `float32[3] -> float32[3]` that gives back what it is told to."""
-
-    def __init__(self, *results: npt.NDArray[Any]) -> None:
-        vector = ArrayType((3,), np.dtype(np.float32))
-        super().__init__(ModuleSignature((vector,), (vector,)))
-        self.results = results
-
-    def execute(self, arguments: list[npt.NDArray[Any]]) -> tuple[npt.NDArray[Any], ...]:
-        return self.results
-
-
-THREE = np.ones(3, np.float32)
 
 
 @pytest.mark.parametrize(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import pickle
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -11,12 +10,11 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
-from tests.runtimes.test_contract import THREE, Answer
+from tests.runtimes.answers import THREE, Answer, Told
 from tests.runtimes.test_samples import require
 from topos import runtimes
-from topos.engine import Numerics
 from topos.errors import ArgumentError, CompileError, ExecutionError, UnsupportedError
-from topos.runtimes import ArrayType, Executable, ModuleSignature, Runtime, Status
+from topos.runtimes import ArrayType, Executable, ModuleSignature, Runtime
 
 COUNTED = """
 func.func @main(%a: tensor<3xf32>, %b: tensor<3xf32>, %c: tensor<f32>)
@@ -183,30 +181,11 @@ def test_a_cache_is_a_folder_that_may_hold_anything(
     assert runtime.compile(COUNTED, cache=tmp_path)(TWO, THREE, HALF)[1].tolist() == [3.0] * 3
 
 
-class Told(Runtime):
-    """A runtime that answers what it is told to."""
-
-    name = "told"
-
-    def status(self) -> Status:
-        return Status(True, "")
-
-    def compile(
-        self,
-        text: str,
-        *,
-        numerics: Numerics | str = Numerics.FAST,
-        options: Mapping[str, Any] | None = None,
-        cache: Path | None = None,
-    ) -> Executable:
-        return Answer(THREE)
-
-
 def test_an_executable_without_a_compiled_form_says_so() -> None:
     with pytest.raises(UnsupportedError, match=r"^serialize needs a compiled form, got Answer$"):
         Answer(THREE).serialize()
     with pytest.raises(UnsupportedError, match=r"^the told runtime has no compiled form to load$"):
-        Told().deserialize(b"")
+        Told(lambda _: Answer(THREE)).deserialize(b"")
     assert Answer(THREE).memory() is None
     assert Answer(THREE).bind({0: THREE}).cost() is None
 

@@ -4,21 +4,18 @@ from __future__ import annotations
 
 import subprocess
 import sys
-from collections.abc import Mapping
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import pytest
 
-from tests.runtimes.test_contract import THREE, Answer
+from tests.runtimes.answers import THREE, Answer, Told
 from tests.runtimes.test_samples import require
 from tests.runtimes.texts import SUM
 from tests.runtimes.workers import process_of
-from topos.engine import Numerics
 from topos.errors import ArgumentError, CompileError, CrashError, VerifyError
-from topos.runtimes import Executable, Runtime, Status, load
+from topos.runtimes import Executable, load
 from topos.runtimes._worker import Worker
 
 ISOLATED = {"isolated": True}
@@ -131,25 +128,11 @@ def test_the_packages_are_loaded_by_the_worker_alone() -> None:
     subprocess.run([sys.executable, "-c", ALONE], check=True, timeout=60)
 
 
-class Raising(Runtime):
-    """A runtime that raises what no adapter should."""
-
-    name = "raising"
-
-    def status(self) -> Status:
-        return Status(True, "")
-
-    def compile(
-        self,
-        text: str,
-        *,
-        numerics: Numerics | str = Numerics.FAST,
-        options: Mapping[str, Any] | None = None,
-        cache: Path | None = None,
-    ) -> Executable:
-        if text == "compile":
-            raise TypeError("no such element")
-        return Raised(THREE)
+def raised(text: str) -> Executable:
+    """Raises what no adapter should, or returns what does."""
+    if text == "compile":
+        raise TypeError("no such element")
+    return Raised(THREE)
 
 
 class Raised(Answer):
@@ -158,18 +141,18 @@ class Raised(Answer):
 
 
 def test_an_exception_of_another_package_is_told_by_its_class() -> None:
-    worker = Worker(Raising())
+    worker = Worker(Told(raised))
     common: dict[str, Any] = {"key": 1, "dropped": [], "seconds": 60.0, "numerics": "fast"}
     request = {**common, "do": "compile", "options": {}, "cache": None}
 
     def text(word: str) -> list[npt.NDArray[Any]]:
         return [np.frombuffer(word.encode(), np.uint8)]
 
-    reason = "raising failed at the module: TypeError: no such element"
+    reason = "told failed at the module: TypeError: no such element"
     wanted: dict[str, Any] = {"error": "CompileError", "details": [reason]}
     assert worker.answer(request, text("compile")) == (wanted, [])
     assert "error" not in worker.answer(request, text("run"))[0]
-    reason = "raising failed at the module: KeyError: 'nope'"
+    reason = "told failed at the module: KeyError: 'nope'"
     wanted = {"error": "ExecutionError", "details": [reason]}
     assert worker.answer({**common, "do": "run"}, [THREE]) == (wanted, [])
 
