@@ -1,37 +1,80 @@
-"""Running an example as a newcomer does: a command, in a folder of its own."""
+"""Running an example in a folder of its own: as a command, or in this process."""
 
 from __future__ import annotations
 
 import os
+import runpy
 import subprocess
 import sys
+from collections.abc import Iterator, Sequence
+from contextlib import chdir, contextmanager, redirect_stderr, redirect_stdout
+from io import BytesIO, TextIOWrapper
 from pathlib import Path
 from typing import Final
 
+import pytest
+
 EXAMPLES: Final = Path(__file__).resolve().parents[2] / "examples"
-# Runs a file as a command, its folder first on the path, after statements that change what the
-# process finds.
-AFTER: Final = """\
-import os, runpy, sys
-sys.argv = sys.argv[1:]
-sys.path[0] = os.path.dirname(sys.argv[0])
-{}
-runpy.run_path(sys.argv[0], run_name="__main__")
-"""
+# Without the foreign runtimes an example takes seconds.
+FOREIGN: Final = ("jax", "iree.compiler")
+PLAIN: Final = {"COLUMNS": "80", "FORCE_COLOR": ""}
+
+Done = subprocess.CompletedProcess[str]
 
 
-def run(
-    example: str, folder: Path, *arguments: str, before: str = ""
-) -> subprocess.CompletedProcess[str]:
-    """Returns the finished process of an example; `before` is executed ahead of it."""
-    options = ["-W", "error", "-c", AFTER.format(before)]
+def command(example: str, folder: Path, *arguments: str) -> Done:
+    """Returns the finished process of an example."""
     return subprocess.run(
-        [sys.executable, *options, str(EXAMPLES / example), *arguments],
+        [sys.executable, "-W", "error", str(EXAMPLES / example), *arguments],
         cwd=folder,
-        env={**os.environ, "COLUMNS": "80", "FORCE_COLOR": ""},
+        env={**os.environ, **PLAIN},
         capture_output=True,
         text=True,
         encoding="utf-8",
         check=False,
         timeout=120,
     )
+
+
+def run(example: str, folder: Path, *arguments: str, absent: Sequence[str] = ()) -> Done:
+    """Returns what an example did in this process, which has loaded what it imports.
+
+    The packages `absent` cannot be imported meanwhile.
+    """
+    path, status = str(EXAMPLES / example), 0
+    told, failed = (TextIOWrapper(BytesIO(), encoding="utf-8") for _ in range(2))
+    with (
+        _standing(folder, [path, *arguments], absent),
+        redirect_stdout(told),
+        redirect_stderr(failed),
+    ):
+        try:
+            runpy.run_path(path, run_name="__main__")
+        except SystemExit as end:
+            status = end.code if isinstance(end.code, int) else int(end.code is not None)
+    texts = []
+    for stream in (told, failed):
+        stream.seek(0)
+        texts.append(stream.read())
+    return subprocess.CompletedProcess([path, *arguments], status, *texts)
+
+
+@contextmanager
+def _standing(folder: Path, words: list[str], absent: Sequence[str]) -> Iterator[None]:
+    """Lets this process pass for that of a command without some packages."""
+    known = set(sys.modules)
+    with pytest.MonkeyPatch.context() as patch, chdir(folder):
+        patch.setattr(sys, "argv", words)
+        patch.setattr(sys, "path", [str(EXAMPLES), *sys.path])
+        for name, value in PLAIN.items():
+            patch.setenv(name, value)
+        for package in absent:
+            # What is loaded of a package would be found past it.
+            for name in (package, *(each for each in known if each.startswith(f"{package}."))):
+                patch.setitem(sys.modules, name, None)
+        try:
+            yield
+        finally:
+            for name in set(sys.modules) - known:
+                if Path(getattr(sys.modules[name], "__file__", None) or "").parent == EXAMPLES:
+                    del sys.modules[name]

@@ -7,14 +7,14 @@ from pathlib import Path
 
 import pytest
 
-from tests.examples.commands import run
+from tests.examples.commands import FOREIGN, run
 from tests.examples.tables import row
 from topos import runtimes
+from topos.errors import CompileError
+from topos.runtimes.interpreter import Interpreter
 
 pytest.importorskip("sklearn")
 pytest.importorskip("rich")
-# Without the foreign runtimes the demo takes seconds; one test below has them all.
-ALONE = "sys.modules.update({'jax': None, 'iree.compiler': None})"
 
 
 def test_the_table_has_every_runtime_and_the_file_their_module(tmp_path: Path) -> None:
@@ -36,7 +36,7 @@ def test_the_table_has_every_runtime_and_the_file_their_module(tmp_path: Path) -
 
 
 def test_training_reaches_the_promised_accuracy_on_the_interpreter_alone(tmp_path: Path) -> None:
-    done = run("digits.py", tmp_path, before=ALONE)
+    done = run("digits.py", tmp_path, absent=FOREIGN)
     assert done.returncode == 0, done.stderr
     found = re.search(r"test accuracy (\d+\.\d)%", done.stdout)
     assert found
@@ -48,22 +48,21 @@ def test_training_reaches_the_promised_accuracy_on_the_interpreter_alone(tmp_pat
     )
 
 
-def test_a_runtime_that_fails_is_a_row_with_its_reason(tmp_path: Path) -> None:
-    before = (
-        f"{ALONE}\n"
-        "from topos.errors import CompileError\n"
-        "from topos.runtimes.interpreter import Interpreter\n"
-        "def refuse(*_, **__): raise CompileError('it is tired')\n"
-        "Interpreter.compile = refuse"
-    )
-    done = run("digits.py", tmp_path, "--epochs", "1", before=before)
+def test_a_runtime_that_fails_is_a_row_with_its_reason(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(*_: object, **__: object) -> None:
+        raise CompileError("it is tired")
+
+    monkeypatch.setattr(Interpreter, "compile", refuse)
+    done = run("digits.py", tmp_path, "--epochs", "1", absent=FOREIGN)
     assert done.returncode == 0, done.stderr
     assert row(done.stdout, "interpreter") == ["failed: it is tired", "-", "-", "-"]
 
 
 def test_the_same_seed_trains_the_same_network(tmp_path: Path) -> None:
     options = ("--epochs", "1", "--batch", "300", "--seed", "7", "--out", "here/one.mlir")
-    first, second = (run("digits.py", tmp_path, *options, before=ALONE) for _ in range(2))
+    first, second = (run("digits.py", tmp_path, *options, absent=FOREIGN) for _ in range(2))
     assert first.returncode == 0, first.stderr
     assert (tmp_path / "here" / "one.mlir").exists()
     accuracies = [re.findall(r"loss \d\S+|accuracy \S+", each.stdout) for each in (first, second)]
@@ -73,7 +72,7 @@ def test_the_same_seed_trains_the_same_network(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("package", ["sklearn", "rich"])
 def test_a_missing_package_is_one_line_that_names_the_extra(tmp_path: Path, package: str) -> None:
-    done = run("digits.py", tmp_path, before=f"sys.modules['{package}'] = None")
+    done = run("digits.py", tmp_path, absent=[package])
     assert done.returncode == 2
     (line,) = done.stderr.splitlines()
     assert line == ("the digits need scikit-learn and rich: pip install 'topos-compiler[examples]'")

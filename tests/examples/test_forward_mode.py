@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from examples.forward_mode import Dual, DualError, jvp, replayed, surprise, tangent
-from tests.examples.commands import run
+from tests.examples.commands import command
 from tests.sample import Sample
 from tests.samples import CASES, SAMPLES, title
 from topos import Tape, Tensor, ToposError, Value, f64, i32
@@ -167,7 +167,7 @@ def test_an_integer_has_no_tangent() -> None:
 
 
 def test_the_example_prints_its_slopes(tmp_path: Path) -> None:
-    done = run("forward_mode.py", tmp_path)
+    done = command("forward_mode.py", tmp_path)
     assert (done.returncode, done.stderr) == (0, "")
     computed, recorded, emitted, reverse = re.findall(r"^  (0\.\d{17})  ", done.stdout, re.M)
     assert computed == recorded == emitted

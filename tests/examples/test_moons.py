@@ -7,18 +7,17 @@ from pathlib import Path
 
 import pytest
 
-from tests.examples.commands import run
+from tests.examples.commands import FOREIGN, run
 from tests.examples.tables import row
 from topos import runtimes
 
 for package in ("sklearn", "rich", "matplotlib"):
     pytest.importorskip(package)
-ALONE = "sys.modules.update({'jax': None, 'iree.compiler': None})"
 PNG = b"\x89PNG\r\n\x1a\n"
 
 
 def test_the_boundary_is_learned_and_drawn(tmp_path: Path) -> None:
-    done = run("moons.py", tmp_path, "--epochs", "60", before=ALONE)
+    done = run("moons.py", tmp_path, "--epochs", "60", absent=FOREIGN)
     assert done.returncode == 0, done.stderr
     found = re.search(r"test accuracy (\d+\.\d)%, on 200 points", done.stdout)
     assert found
@@ -35,7 +34,7 @@ def test_the_boundary_is_learned_and_drawn(tmp_path: Path) -> None:
 
 def test_an_exact_training_of_one_seed_leaves_the_same_files(tmp_path: Path) -> None:
     options = ("--epochs", "2", "--numerics", "exact", "--seed", "5", "--out")
-    results = [run("moons.py", tmp_path, *options, name, before=ALONE) for name in ("one", "two")]
+    results = [run("moons.py", tmp_path, *options, name, absent=FOREIGN) for name in ("one", "two")]
     losses = [re.findall(r"loss \d\S+|accuracy \S+", each.stdout) for each in results]
     assert len(losses[0]) == 2
     assert losses[0] == losses[1]
@@ -53,8 +52,7 @@ def test_an_exact_training_of_one_seed_leaves_the_same_files(tmp_path: Path) -> 
     ],
 )
 def test_a_missing_package_is_one_line(tmp_path: Path, package: str, message: str) -> None:
-    before = f"sys.modules['{package}'] = None"
-    done = run("moons.py", tmp_path, "--epochs", "1", before=before)
+    done = run("moons.py", tmp_path, "--epochs", "1", absent=[package])
     assert (done.returncode, done.stderr) == (2, f"{message}\n")
 
 

@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 import re
+from importlib import metadata
 from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
 
-from tests.examples.commands import run
+from tests.examples.commands import FOREIGN, run
 
 pytest.importorskip("rich")
 pytest.importorskip("matplotlib")
 if find_spec("names") is None:
     pytest.skip("the names are not installed", allow_module_level=True)
-# Without the foreign runtimes the example takes seconds.
-ALONE = "sys.modules.update({'jax': None, 'iree.compiler': None})"
 MODELS = ("bigram", "perceptron", "transformer")
 
 
@@ -28,7 +27,7 @@ def costs(output: str) -> list[float]:
 
 
 def test_every_model_learns_and_the_transformer_decodes_both_ways_alike(tmp_path: Path) -> None:
-    done = run("names.py", tmp_path, "--steps", "100", before=ALONE)
+    done = run("names.py", tmp_path, "--steps", "100", absent=FOREIGN)
     assert done.returncode == 0, done.stderr
     bigram, perceptron, transformer, pairs = costs(done.stdout)
     # 27 signs drawn alike would cost 3.3; more than pairs helps.
@@ -47,7 +46,7 @@ def test_every_model_learns_and_the_transformer_decodes_both_ways_alike(tmp_path
 def test_the_same_seed_learns_and_invents_the_same(tmp_path: Path) -> None:
     options = "--steps", "5", "--seed", "3"
     first, second = (
-        run("names.py", tmp_path, *options, "--out", f"{place}.png", before=ALONE)
+        run("names.py", tmp_path, *options, "--out", f"{place}.png", absent=FOREIGN)
         for place in (1, 2)
     )
     assert first.returncode == 0, first.stderr
@@ -59,13 +58,14 @@ def test_the_same_seed_learns_and_invents_the_same(tmp_path: Path) -> None:
     assert (tmp_path / "1.png").read_bytes() == (tmp_path / "2.png").read_bytes()
 
 
-def test_without_the_package_of_names_the_command_says_what_is_missing(tmp_path: Path) -> None:
-    before = (
-        "import importlib.metadata as metadata\n"
-        "def none(name): raise metadata.PackageNotFoundError(name)\n"
-        "metadata.distribution = none"
-    )
-    done = run("names.py", tmp_path, before=before)
+def test_without_the_package_of_names_the_command_says_what_is_missing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def none(name: str) -> None:
+        raise metadata.PackageNotFoundError(name)
+
+    monkeypatch.setattr(metadata, "distribution", none)
+    done = run("names.py", tmp_path)
     assert (done.returncode, done.stdout) == (2, "")
     wanted = "the names need their package: pip install 'topos-compiler[examples]'\n"
     assert done.stderr == wanted

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from tests.examples.commands import run
+from tests.examples.commands import command
 from topos.compiler import Backend
 
 # The products of a step: three forward, three for the weights, two for the values between.
@@ -13,7 +13,7 @@ PRODUCTS = 8
 
 
 def test_the_example_prints_what_the_backends_of_this_machine_do(tmp_path: Path) -> None:
-    done = run("throughput.py", tmp_path, "--sizes", "32", "--elements", "64", "--rounds", "1")
+    done = command("throughput.py", tmp_path, "--sizes", "32", "--elements", "64", "--rounds", "1")
     assert (done.returncode, done.stderr) == (0, "")
     for backend in Backend.ALL:
         ready = "ready" if backend.status().ready else "not ready"

@@ -7,12 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from tests.examples.commands import run
+from tests.examples.commands import FOREIGN, run
 from tests.examples.tables import row
 from topos import runtimes
 
 pytest.importorskip("rich")
-ALONE = "sys.modules.update({'jax': None, 'iree.compiler': None})"
 
 
 def test_the_answers_are_learned_and_every_runtime_trains(tmp_path: Path) -> None:
@@ -35,7 +34,7 @@ def test_the_answers_are_learned_and_every_runtime_trains(tmp_path: Path) -> Non
 
 
 def test_the_module_takes_parameters_state_and_samples(tmp_path: Path) -> None:
-    done = run("xor.py", tmp_path, "--steps", "1", "--out", "here/step.mlir", before=ALONE)
+    done = run("xor.py", tmp_path, "--steps", "1", "--out", "here/step.mlir", absent=FOREIGN)
     assert done.returncode == 0, done.stderr
     module = (tmp_path / "here" / "step.mlir").read_text(encoding="utf-8")
     signature = runtimes.load("interpreter").compile(module).signature
@@ -67,6 +66,6 @@ def test_an_option_out_of_range_is_refused(
 
 
 def test_without_rich_one_line_names_the_extra(tmp_path: Path) -> None:
-    done = run("xor.py", tmp_path, before="sys.modules['rich'] = None")
+    done = run("xor.py", tmp_path, absent=["rich"])
     assert done.returncode == 2
     assert done.stderr == "the examples need rich: pip install 'topos-compiler[examples]'\n"
