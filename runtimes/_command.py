@@ -17,8 +17,7 @@ from topos.engine import Numerics
 from topos.errors import ArgumentError, TextError, ToposError, UnavailableError
 from topos.runtimes import load as load_runtime
 from topos.runtimes._archive import Array, load, save
-from topos.runtimes._isolated import isolating
-from topos.runtimes._runtime import ModuleSignature, Runtime
+from topos.runtimes._runtime import ModuleSignature, Runtime, isolating
 from topos.runtimes.interpreter.budget import StepsError
 
 __all__ = ["DONE", "FAILED", "UNUSABLE", "Job", "complain", "describe", "run", "told", "untextual"]

@@ -24,7 +24,6 @@ from topos.runtimes._compile_cache import cache_at
 from topos.runtimes._isolation import Isolation, Remote
 from topos.runtimes._placed import Placed, placed_on_host, residents
 from topos.runtimes._runtime import (
-    ISOLATED,
     TIMEOUT,
     ArrayType,
     Executable,
@@ -38,22 +37,11 @@ from topos.runtimes._runtime import (
 )
 from topos.runtimes._timing import Timing
 
-__all__ = ["IsolatedExecutable", "IsolatedRuntime", "isolating"]
+__all__ = ["IsolatedExecutable", "IsolatedRuntime"]
 
 # The option of `compile` that says where arguments lie.
 DEVICE: Final = "device"
 NAMED: Final = re.compile(r"\bmodule\s+(@\"[^\"\n]*\"|@[\w.$-]+)")
-
-
-def isolating(runtime: Runtime) -> dict[str, Any]:
-    """Returns the options that isolate a module, whose worker starts while the caller goes on.
-
-    There are none for a runtime that no module can end.
-    """
-    if runtime.worker is None:
-        return {}
-    runtime.worker.start()
-    return {ISOLATED: True}
 
 
 class _Terms(NamedTuple):

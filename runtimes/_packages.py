@@ -4,21 +4,31 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from importlib.metadata import PackageNotFoundError, version
+from importlib import import_module
 from importlib.util import find_spec
 
 from topos.errors import UnavailableError
 from topos.runtimes._runtime import Status
 
-__all__ = ["imported", "installed"]
+__all__ = ["imported", "installed", "missing"]
 
 
 def installed(runtime: str, extra: str, packages: Mapping[str, str]) -> Status:
     """Returns whether every one of `packages` is here, without importing one.
 
     `packages` maps the name that is imported to the name that is installed. The detail of a
-    ready status lists their versions; otherwise it names the first missing one and the extra,
-    which is empty for a package that topos itself needs.
+    ready status lists their versions; otherwise it is what `missing` tells.
+    """
+    absent = missing(runtime, extra, packages)
+    if absent is not None:
+        return absent
+    return Status(True, ", ".join(f"{name} {_version(name)}" for name in packages.values()))
+
+
+def missing(runtime: str, extra: str, packages: Mapping[str, str]) -> Status | None:
+    """Returns the status that names the first of `packages` which is not here, if one is not.
+
+    It also names the extra, which is empty for a package that topos itself needs.
     """
     for module, distribution in packages.items():
         try:
@@ -37,7 +47,7 @@ def installed(runtime: str, extra: str, packages: Mapping[str, str]) -> Status:
                 False,
                 f"the {runtime} runtime needs {distribution}: pip install '{_package(extra)}'",
             )
-    return Status(True, ", ".join(f"{name} {_version(name)}" for name in packages.values()))
+    return None
 
 
 @contextmanager
@@ -61,9 +71,11 @@ def _told(error: Exception) -> str:
 
 
 def _version(distribution: str) -> str:
+    # It loads what reads e-mail, and a run of the interpreter asks for no version.
+    metadata = import_module("importlib.metadata")
     try:
-        return version(distribution)
-    except PackageNotFoundError:
+        return str(metadata.version(distribution))
+    except metadata.PackageNotFoundError:
         return "of unknown version"
     # Metadata that cannot be read must not hide a package that can.
     except Exception:

@@ -40,6 +40,7 @@ __all__ = [
     "Status",
     "Timing",
     "isolated",
+    "isolating",
     "no_option",
     "requested",
     "seconds_of",
@@ -250,6 +251,17 @@ def isolated(options: dict[str, Any]) -> bool:
     if not isinstance(chosen, bool):
         raise CompileError(f"{ISOLATED} needs True or False, got {chosen!r}")
     return chosen
+
+
+def isolating(runtime: Runtime) -> dict[str, Any]:
+    """Returns the options that isolate a module, whose worker starts while the caller goes on.
+
+    There are none for a runtime that no module can end.
+    """
+    if runtime.worker is None:
+        return {}
+    runtime.worker.start()
+    return {ISOLATED: True}
 
 
 def no_option(runtime: str, name: str) -> CompileError:

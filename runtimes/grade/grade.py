@@ -11,8 +11,7 @@ from topos.graph.network import Feeds
 from topos.graph.parameters import Parameters
 from topos.payload import TensorType
 from topos.runtimes import load
-from topos.runtimes._isolated import isolating
-from topos.runtimes._runtime import requested
+from topos.runtimes._runtime import isolating, requested
 from topos.runtimes.grade.distance import FAR, largest_distance, relative_difference, same_bits
 from topos.runtimes.grade.envelope import FLUSHING
 

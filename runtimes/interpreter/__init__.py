@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from topos.engine import Numerics
 from topos.errors import CompileError
-from topos.runtimes._packages import imported, installed
+from topos.runtimes._packages import imported, missing
 from topos.runtimes._packing import packed, unpacked
 from topos.runtimes._runtime import Executable, Runtime, Status, isolated, requested
 from topos.runtimes.interpreter.custom_calls import CustomCall, register_custom_call
@@ -37,8 +37,8 @@ class Interpreter(Runtime):
 
     def status(self) -> Status:
         """Returns whether the parser's lark is installed; the rest comes with topos itself."""
-        needs = installed(self.name, "", {"lark": "lark"})
-        return Status(True, f"numpy {np.__version__}") if needs.ready else needs
+        absent = missing(self.name, "", {"lark": "lark"})
+        return absent or Status(True, f"numpy {np.__version__}")
 
     def compile(
         self,

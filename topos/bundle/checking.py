@@ -18,7 +18,7 @@ from topos.bundle.report import Check
 from topos.engine import Numerics
 from topos.errors import ArgumentError, UnavailableError, UnsupportedError
 from topos.runtimes import Runtime
-from topos.runtimes._isolated import isolating
+from topos.runtimes._runtime import isolating
 
 __all__ = ["check"]
 

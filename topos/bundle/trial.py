@@ -14,7 +14,7 @@ from topos.bundle.modules import demand_runnable
 from topos.engine import Numerics
 from topos.errors import ToposError
 from topos.runtimes import Executable, Runtime
-from topos.runtimes._isolated import isolating
+from topos.runtimes._runtime import isolating
 from topos.runtimes._timing import Timing
 
 if TYPE_CHECKING:

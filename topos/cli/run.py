@@ -15,8 +15,7 @@ from topos.errors import ArgumentError
 from topos.runtimes._archive import load, save
 from topos.runtimes._command import UNUSABLE, complain
 from topos.runtimes._drawn import drawn
-from topos.runtimes._isolated import isolating
-from topos.runtimes._runtime import ArrayType, Executable, Runtime
+from topos.runtimes._runtime import ArrayType, Executable, Runtime, isolating
 
 __all__ = ["EPILOG", "HELP", "add_arguments", "run"]
 

@@ -2,21 +2,25 @@
 
 from __future__ import annotations
 
-from topos.stablehlo.builder import Builder, Value
-from topos.stablehlo.cost import Census, Count
-from topos.stablehlo.ir import (
-    Block,
-    Dense,
-    Function,
-    FunctionType,
-    Operation,
-    Parameter,
-    Region,
-    Symbol,
-    Tensor,
-    Type,
-)
-from topos.stablehlo.module import Module, parse
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, Final
+
+if TYPE_CHECKING:
+    from topos.stablehlo.builder import Builder, Value
+    from topos.stablehlo.cost import Census, Count
+    from topos.stablehlo.ir import (
+        Block,
+        Dense,
+        Function,
+        FunctionType,
+        Operation,
+        Parameter,
+        Region,
+        Symbol,
+        Tensor,
+        Type,
+    )
+    from topos.stablehlo.module import Module, parse
 
 __all__ = [
     "Block",
@@ -36,3 +40,33 @@ __all__ = [
     "Value",
     "parse",
 ]
+
+_FILES: Final = {
+    "Block": "ir",
+    "Builder": "builder",
+    "Census": "cost",
+    "Count": "cost",
+    "Dense": "ir",
+    "Function": "ir",
+    "FunctionType": "ir",
+    "Module": "module",
+    "Operation": "ir",
+    "Parameter": "ir",
+    "Region": "ir",
+    "Symbol": "ir",
+    "Tensor": "ir",
+    "Type": "ir",
+    "Value": "builder",
+    "parse": "module",
+}
+
+
+def __dir__() -> list[str]:
+    return __all__
+
+
+def __getattr__(name: str) -> Any:
+    # A text that is only read and run needs no builder and no printer.
+    if name not in _FILES:
+        raise AttributeError(f"{__name__} has no attribute {name!r}")
+    return getattr(import_module(f"{__name__}.{_FILES[name]}"), name)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from functools import cache
 from importlib import import_module
 from pathlib import Path
 from pkgutil import iter_modules
@@ -14,18 +15,23 @@ from topos.runtimes.interpreter.custom_calls.forms import Check, Target
 
 __all__ = ["check_of", "is_shipped", "kernel_of", "register_custom_call"]
 
-# The families are the files of this folder that have a table.
-_FAMILIES: Final = [
-    family
-    for module in iter_modules([str(Path(__file__).parent)])
-    if module.name != "registry"
-    and hasattr(family := import_module(f"{__package__}.{module.name}"), "TARGETS")
-]
-_SHIPPED: Final[Mapping[str, Target]] = {
-    name: target for family in _FAMILIES for name, target in family.TARGETS.items()
-}
 # The kernels that a program adds to its own process. A module compiled before keeps its own.
 _REGISTERED: Final[dict[str, CustomKernel]] = {}
+
+
+@cache
+def _shipped() -> Mapping[str, Target]:
+    """Returns the targets of this package: those of the files of this folder that have a table.
+
+    They are loaded by the first custom call.
+    """
+    modules = [each.name for each in iter_modules([str(Path(__file__).parent)])]
+    families = [import_module(f"{__package__}.{name}") for name in modules]
+    return {
+        name: target
+        for family in families
+        for name, target in getattr(family, "TARGETS", {}).items()
+    }
 
 
 @overload
@@ -56,7 +62,7 @@ def register_custom_call(
         raise ArgumentError(
             f"register_custom_call needs a target and a function, got {target!r} and {kernel!r}"
         )
-    if not replace and (target in _SHIPPED or target in _REGISTERED):
+    if not replace and (target in _shipped() or target in _REGISTERED):
         raise ArgumentError(
             f"custom_call @{target} has a kernel already, and replace=True was not given"
         )
@@ -68,14 +74,14 @@ def kernel_of(target: str) -> CustomKernel | None:
     """Returns the kernel that runs for `target`, the program's own before the shipped one."""
     if target in _REGISTERED:
         return _REGISTERED[target]
-    return _SHIPPED[target].kernel if target in _SHIPPED else None
+    return _shipped()[target].kernel if target in _shipped() else None
 
 
 def check_of(target: str) -> Check | None:
     """Returns the check of each call of `target`, if what runs for it is of this package."""
-    return _SHIPPED[target].check if is_shipped(target) else None
+    return _shipped()[target].check if is_shipped(target) else None
 
 
 def is_shipped(target: str) -> bool:
     """Returns whether the kernel that runs for `target` is of this package."""
-    return target in _SHIPPED and target not in _REGISTERED
+    return target in _shipped() and target not in _REGISTERED
