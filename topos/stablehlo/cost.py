@@ -9,7 +9,7 @@ from typing import Final, NamedTuple
 
 from topos.errors import VerifyError
 from topos.stablehlo.calls import called_first
-from topos.stablehlo.dialect import find
+from topos.stablehlo.dialect import find, has
 from topos.stablehlo.ir import (
     Dense,
     Function,
@@ -19,50 +19,28 @@ from topos.stablehlo.ir import (
     Tensor,
     Type,
 )
+from topos.stablehlo.traits import Trait
 from topos.stablehlo.types import ELEMENTS
 
-__all__ = ["CONVOLUTIONS", "MOVES", "PER_ELEMENT", "PRODUCTS", "Census", "Count", "census"]
+__all__ = ["Census", "Count", "census"]
 
 # These move elements or choose among them, and compute none.
-MOVES: Final = frozenset(
+_MOVES: Final = frozenset(
     f"stablehlo.{name}"
     for name in (
         "bitcast_convert",
-        "broadcast",
-        "broadcast_in_dim",
-        "concatenate",
         "constant",
         "convert",
         "custom_call",
-        "dynamic_broadcast_in_dim",
-        "dynamic_gather",
-        "dynamic_iota",
-        "dynamic_pad",
-        "dynamic_reshape",
-        "dynamic_slice",
-        "dynamic_update_slice",
-        "gather",
         "get_tuple_element",
         "iota",
         "optimization_barrier",
-        "pad",
-        "real_dynamic_slice",
-        "reshape",
-        "reverse",
         "rng",
         "rng_bit_generator",
         "select",
-        "slice",
-        "sort",
-        "torch_index_select",
-        "transpose",
         "tuple",
     )
 )
-PRODUCTS: Final = frozenset({"stablehlo.dot", "stablehlo.dot_general", "stablehlo.einsum"})
-CONVOLUTIONS: Final = frozenset({"stablehlo.convolution", "stablehlo.dynamic_conv"})
-# Their bodies run once for each element that they take in.
-PER_ELEMENT: Final = frozenset({"stablehlo.map", "stablehlo.reduce", "stablehlo.scatter"})
 _CALLS: Final = {"func.call": "callee", "stablehlo.composite": "decomposition"}
 _ENDS: Final = frozenset({"func.return", "stablehlo.return"})
 
@@ -146,30 +124,9 @@ def _flops(operation: Operation, operands: tuple[Type, ...]) -> int:
     definition = find(name)
     if definition is not None:
         return definition(operation, operands, results, (None,) * len(operands)).flops()
-    if operation.regions or name in MOVES or not _floating(results[:1]):
+    if operation.regions or name in _MOVES or not _floating(results[:1]):
         return 0
-    if name in PRODUCTS or name in CONVOLUTIONS:
-        return 2 * _size(results) * _terms(operation, operands)
     return _size(results)
-
-
-def _terms(operation: Operation, operands: tuple[Type, ...]) -> int:
-    """Returns how many products an element of a product's or convolution's result sums."""
-    left, right, *_ = map(_extents, operands)
-    if operation.name in CONVOLUTIONS:
-        kernel = operation.attributes["dimension_numbers"][1]
-        return math.prod(
-            extent for extent, role in zip(right, kernel, strict=True) if str(role) != "o"
-        )
-    if operation.name == "stablehlo.dot":
-        return left[-1]
-    if operation.name == "stablehlo.einsum":
-        # Every letter is an axis; those of the result are not summed.
-        inputs, _, output = str(operation.attributes["einsum_config"]).partition("->")
-        letters = dict(zip(inputs.replace(",", ""), (*left, *right), strict=True))
-        return math.prod(letters[letter] for letter in set(letters) - set(output))
-    axes = operation.attributes["dot_dimension_numbers"].get("lhs_contracting_dimensions", ())
-    return math.prod(left[axis] for axis in axes)
 
 
 def _extents(type: Type) -> tuple[int, ...]:
@@ -235,6 +192,6 @@ class _Taker:
         if isinstance(operation.attributes.get("value"), Dense):
             self.constant_bytes += _bytes(results)
         tally.count(operation, operands, times)
-        inner = times * _size(operands[:1]) if operation.name in PER_ELEMENT else times
+        inner = times * _size(operands[:1]) if has(operation.name, Trait.PER_ELEMENT) else times
         for region in operation.regions:
             self._region(region, types, tally, inner)

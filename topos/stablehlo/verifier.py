@@ -48,7 +48,6 @@ _NEAR: Final = 0.85
 # The operations that hold regions; their rules say how many.
 _HOLDERS: Final = frozenset(
     {
-        "chlo.scan",
         *_COMPUTATIONS,
         *(
             f"stablehlo.{name}"
@@ -59,13 +58,7 @@ _HOLDERS: Final = frozenset(
                 "collective_reduce",
                 "composite",
                 "if",
-                "map",
-                "reduce",
                 "reduce_scatter",
-                "reduce_window",
-                "scatter",
-                "select_and_scatter",
-                "sort",
                 "while",
             )
         ),

@@ -15,8 +15,9 @@ from types import MappingProxyType, SimpleNamespace
 from typing import Any, Final
 
 from topos.stablehlo.definition import Definition
+from topos.stablehlo.traits import Trait
 
-__all__ = ["definitions", "family_of", "find", "names"]
+__all__ = ["definitions", "family_of", "find", "has", "names", "with_trait"]
 
 _DEFINED: Final = re.compile(r'^@define\("([^"]+)"\)', re.MULTILINE)
 # More names than there are definitions, so that a text of strange names forgets no real one often.
@@ -76,6 +77,18 @@ def definitions() -> Mapping[str, type[Definition]]:
     for family in sorted({*_families().values()}):
         found.update(_definitions(family))
     return MappingProxyType(dict(sorted(found.items())))
+
+
+@lru_cache(_KEPT)
+def has(name: str, trait: Trait) -> bool:
+    """Returns whether the operation `name` is defined and has `trait`."""
+    definition = find(name)
+    return definition is not None and bool(definition.traits & trait)
+
+
+def with_trait(trait: Trait) -> tuple[str, ...]:
+    """Returns the name of every operation that has `trait`, sorted; this loads all of them."""
+    return tuple([name for name, each in definitions().items() if each.traits & trait])
 
 
 def __getattr__(name: str) -> Any:

@@ -13,6 +13,8 @@ __all__ = [
     "Table",
     "ascending",
     "axes_below",
+    "below",
+    "counted",
     "distinct",
     "integer_field",
     "marked",
@@ -78,6 +80,20 @@ def integer_field(claim: OpView, fields: Mapping[str, Any], name: str) -> int:
     if type(value) is not int:
         claim.refuse(f"needs an integer as {name}, got {value}")
     return int(value)
+
+
+def below(view: OpView, key: str, value: int, rank: int) -> int:
+    """Returns `value`, that of the attribute `key`, where it is an axis of a value of `rank`."""
+    if value >= rank:
+        view.refuse(f"needs {key} below {rank}, got {value}")
+    return value
+
+
+def counted(view: OpView, key: str, values: tuple[int, ...], count: int) -> tuple[int, ...]:
+    """Returns `values`, those of the attribute `key`, where there are `count` of them."""
+    if len(values) != count:
+        view.refuse(f"needs {count} numbers as {key}, got {list(values)}")
+    return values
 
 
 def axes_below(claim: OpView, axes: Sequence[int], rank: int, what: str) -> None:

@@ -4,12 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from topos.stablehlo.dialect._tensors import holding
 from topos.stablehlo.elements import COMPLEX, FLOATS
 from topos.stablehlo.ir import FunctionType, Tensor, Type
 from topos.stablehlo.opview import OpView
 from topos.stablehlo.shapes import Shape, extents_agree, shapes_agree
 
-__all__ = ["accumulators", "bodies", "demand_reducer", "promotable", "same_element"]
+__all__ = [
+    "accumulators",
+    "bodies",
+    "demand_reducer",
+    "promotable",
+    "reduced",
+    "reducer_types",
+    "same_element",
+]
 
 
 def bodies(claim: OpView, count: int = 1) -> tuple[FunctionType, ...]:
@@ -20,6 +29,21 @@ def bodies(claim: OpView, count: int = 1) -> tuple[FunctionType, ...]:
     if not all(region.blocks for region in claim.operation.regions):
         claim.refuse("needs a region that is not empty")
     return claim.bodies
+
+
+def reduced(view: OpView) -> tuple[tuple[Tensor, ...], tuple[Tensor, ...]]:
+    """Returns the inputs of a reduction and its initial values, one each."""
+    count, odd = divmod(len(view.operands), 2)
+    if not count or odd:
+        view.refuse(f"needs as many initial values as inputs, got {len(view.operands)} operands")
+    inputs = tuple([holding(view, type, "an input") for type in view.operands[:count]])
+    initials = tuple([holding(view, type, "an initial value") for type in view.operands[count:]])
+    return inputs, initials
+
+
+def reducer_types(taken: Sequence[Tensor]) -> tuple[Type, ...]:
+    """Returns a scalar of each type, as the body of a reduction takes its arguments."""
+    return tuple([Tensor((), type.element) for type in taken])
 
 
 def promotable(one: str, other: str) -> bool:

@@ -5,9 +5,41 @@ from __future__ import annotations
 from topos.stablehlo.elements import INTEGERS, SIZES
 from topos.stablehlo.ir import Tensor
 from topos.stablehlo.opview import OpView
-from topos.stablehlo.shapes import ranked, shapes_agree
+from topos.stablehlo.shapes import agree, demand_result, merged, ranked, shapes_agree
 
-__all__ = ["demand_indices", "demand_shape", "known", "static_sizes"]
+__all__ = ["completed", "demand_indices", "demand_shape", "known", "sized", "static_sizes"]
+
+
+def completed(view: OpView, inferred: Tensor, computed: Tensor | None = None) -> Tensor:
+    """Returns `inferred` with the extents that only the stated result knows.
+
+    `computed` adds what constants come to; a run refuses them where the stated result differs, so
+    that it is taken as it is.
+    """
+    taken = inferred
+    if view.results:
+        demand_result(view, inferred)
+        taken = _merged(view, inferred, ranked(view, view.results[0], "result"))
+    return (
+        taken if computed is None or not agree(taken, computed) else _merged(view, taken, computed)
+    )
+
+
+def _merged(view: OpView, one: Tensor, other: Tensor) -> Tensor:
+    return ranked(view, merged(view, (one, other), "results"), "result")
+
+
+def sized(view: OpView, index: int, element: str, what: str) -> Tensor:
+    """Returns the type of `element` and of the shape that the operand at `index` holds.
+
+    What it does not tell is the stated result's.
+    """
+    if view.results:
+        demand_shape(view, index, ranked(view, view.results[0], "result"), what)
+    count, values = static_sizes(view, index, what), known(view, index)
+    if values is not None and min(values, default=0) < 0:
+        view.refuse(f"needs {what} of 0 or more, got {list(values)}")
+    return completed(view, Tensor((None,) * count if values is None else values, element))
 
 
 def static_sizes(claim: OpView, index: int, what: str) -> int:

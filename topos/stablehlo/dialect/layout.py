@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from topos.stablehlo.definition import Definition, Operand, Result, define
+from topos.stablehlo.dialect._numbers import counted
 from topos.stablehlo.elements import ANY, demand_element
 from topos.stablehlo.ir import Tensor, Type
 from topos.stablehlo.opview import OpView
@@ -221,13 +222,6 @@ def placed(view: OpView) -> Tensor:
     if len(dynamic) > 1 or any(bounds[axis] is None for axis in dynamic):
         view.refuse(f"needs a static result, or one with a single bounded dimension, got {result}")
     return result
-
-
-def counted(view: OpView, key: str, values: tuple[int, ...], count: int) -> tuple[int, ...]:
-    """Returns `values`, those of the attribute `key`, where there are `count` of them."""
-    if len(values) != count:
-        view.refuse(f"needs {count} numbers as {key}, got {list(values)}")
-    return values
 
 
 def _total(tensors: list[Tensor], along: int) -> tuple[int | None, int | None]:

@@ -8,6 +8,7 @@ from typing import Any, Final
 
 from lark import Token
 
+from topos.stablehlo.dimension_numbers import layout
 from topos.stablehlo.ir import (
     UNIT,
     Attributes,
@@ -19,7 +20,7 @@ from topos.stablehlo.ir import (
     Typed,
     Word,
 )
-from topos.stablehlo.parser.records import layout, record
+from topos.stablehlo.parser.records import record
 from topos.stablehlo.parser.tokens import dense, integer, packed, string, symbol, typed
 from topos.stablehlo.token_error import TokenError
 

@@ -7,39 +7,25 @@ from typing import Any, Final
 
 from lark import Token
 
-from topos.stablehlo.ir import Crossed, Record, Word
-from topos.stablehlo.parser.clauses import DOT
+from topos.stablehlo.dimension_numbers import (
+    DOT,
+    GATHER,
+    SCATTER,
+    DotNumbers,
+    GatherNumbers,
+    ScatterNumbers,
+)
+from topos.stablehlo.ir import Record
 from topos.stablehlo.token_error import TokenError
 
-__all__ = ["layout", "record"]
+__all__ = ["record"]
 
 _KEYS: Final[Mapping[str, tuple[str, ...]]] = {
     "#stablehlo.channel_handle<": ("handle", "type"),
-    DOT: (
-        "lhs_batching_dimensions",
-        "rhs_batching_dimensions",
-        "lhs_contracting_dimensions",
-        "rhs_contracting_dimensions",
-    ),
-    "#stablehlo.gather<": (
-        "offset_dims",
-        "collapsed_slice_dims",
-        "operand_batching_dims",
-        "start_indices_batching_dims",
-        "start_index_map",
-        "index_vector_dim",
-    ),
-    "#stablehlo.scatter<": (
-        "update_window_dims",
-        "inserted_window_dims",
-        "input_batching_dims",
-        "scatter_indices_batching_dims",
-        "scatter_dims_to_operand_dims",
-        "index_vector_dim",
-    ),
+    DOT: DotNumbers._fields,
+    GATHER: GatherNumbers._fields,
+    SCATTER: ScatterNumbers._fields,
 }
-# The sides of a convolution's layout, with the axes that each has beside its spatial ones.
-_SIDES: Final = ("bf", "io", "bf")
 
 
 def record(name: Token, opening: str, fields: Iterable[tuple[str, Any]]) -> Record:
@@ -60,20 +46,6 @@ def record(name: Token, opening: str, fields: Iterable[tuple[str, Any]]) -> Reco
     if opening == DOT:
         stated = {**dict.fromkeys(_KEYS[DOT], ()), **stated}
     return Record(stated, opening)
-
-
-def layout(name: Token, lists: Crossed) -> Crossed:
-    """Returns the layout of a convolution, where each side has its axes once; else raises."""
-    if len(lists) != len(_SIDES):
-        raise TokenError("a layout is written as [..]x[..]->[..]", name)
-    for side, letters in zip(lists, _SIDES, strict=True):
-        spatial = [axis for axis in side if type(axis) is int]
-        others = [axis for axis in side if type(axis) is not int]
-        named = all(isinstance(axis, Word) for axis in others) and sorted(others) == list(letters)
-        if not named or sorted(spatial) != list(range(len(spatial))):
-            axes = f"{' and '.join(letters)} and axes from 0 on"
-            raise TokenError(f"a side of a layout needs {axes}, each once", name)
-    return lists
 
 
 def _numbers(value: Any) -> bool:

@@ -70,21 +70,18 @@ _CHLO_BROADCAST: Final = (
 )
 _CHLO_ARROW: Final = (
     "acos acosh asin asinh atan atanh bessel_i1e conj cosh digamma erf erf_inv erfc is_inf"
-    " is_neg_inf is_pos_inf lgamma mulhi next_after polygamma sinh square tan top_k zeta"
+    " is_neg_inf is_pos_inf lgamma mulhi next_after polygamma sinh square tan zeta"
 )
 _SHARED: Final = (
-    "abs add after_all and atan2 cbrt ceil cholesky clamp convert cosine count_leading_zeros"
-    " divide exponential exponential_minus_one floor imag log log_plus_one logistic maximum"
-    " minimum multiply negate not or popcnt power real reduce_precision remainder reverse"
-    " round_nearest_afz round_nearest_even rsqrt shift_left shift_right_arithmetic"
-    " shift_right_logical sign sine sqrt subtract tan tanh xor"
+    "abs add after_all and atan2 cbrt ceil clamp convert cosine count_leading_zeros divide"
+    " exponential exponential_minus_one floor imag log log_plus_one logistic maximum minimum"
+    " multiply negate not or popcnt power real reduce_precision remainder round_nearest_afz"
+    " round_nearest_even rsqrt shift_left shift_right_arithmetic shift_right_logical sign sine"
+    " sqrt subtract tan tanh xor"
 )
 _FUNCTIONAL: Final = (
-    "bitcast_convert broadcast broadcast_in_dim compare composite concatenate convolution"
-    " custom_call dot dot_general dynamic_broadcast_in_dim dynamic_iota dynamic_pad"
-    " dynamic_reshape dynamic_slice dynamic_update_slice einsum fft get_dimension_size"
-    " get_tuple_element is_finite pad real_dynamic_slice reshape rng rng_bit_generator"
-    " set_dimension_size slice transpose unary_einsum"
+    "bitcast_convert compare composite custom_call get_tuple_element is_finite rng"
+    " rng_bit_generator"
 )
 
 SIGNATURES: Final[Mapping[str, Signature]] = {

@@ -8,9 +8,6 @@ from typing import Any, Final
 from topos.stablehlo.attribute_text import (
     bare,
     dictionary,
-    function_type,
-    listed,
-    parameters,
     results_of,
 )
 from topos.stablehlo.equality import same
@@ -19,14 +16,9 @@ from topos.stablehlo.ir import (
     Block,
     Dense,
     Operation,
-    Packed,
     Region,
-    Tensor,
-    Type,
     Typed,
-    Unranked,
 )
-from topos.stablehlo.parser.phrases import COMMUTATIVE
 from topos.stablehlo.printer.shardings import SHARDY_FORMS
 from topos.stablehlo.printer.writer import Form, Writer
 
@@ -113,76 +105,6 @@ def _while(writer: Writer, operation: Operation) -> bool:
     return True
 
 
-def _reduce(writer: Writer, operation: Operation) -> bool:
-    count = len(operation.operands) // 2
-    dimensions = operation.attributes.get("dimensions")
-    body = operation.regions[0] if len(operation.regions) == 1 else Region(())
-    arguments = _entry(body).arguments if body.blocks else ()
-    if not isinstance(dimensions, Packed) or dimensions.element != "i64" or not count:
-        return False
-    if {len(operation.operands), len(arguments)} != {2 * count}:
-        return False
-    if _attributed(arguments):
-        return False
-    pairs = zip(operation.operands[:count], operation.operands[count:], strict=True)
-    initials = ", ".join(f"({operand} init: {start})" for operand, start in pairs)
-    rest = {key: value for key, value in operation.attributes.items() if key != "dimensions"}
-    leading = f" {dictionary(rest)}" if rest else ""
-    type = writer.type(operation)
-    across = f"across dimensions = {listed(dimensions)}{leading} : {function_type(type)}"
-    applied = _applied(body, type.operands[0])
-    if applied:
-        writer.line(f"{_head(operation)}{initials} applies {applied} {across}")
-        return True
-    writer.line(f"{_head(operation)}{initials} {across}")
-    groups = zip(arguments[:count], arguments[count:], strict=True)
-    with writer.inside():
-        writer.line(f"reducer{' '.join(f'({parameters(group)})' for group in groups)} {{")
-        writer.region(body, "}", labelled=False)
-    return True
-
-
-def _applied(body: Region, reduced: Type) -> str:
-    """Returns the operation that is the whole of `body`, or `""`; its names are the usual ones."""
-    if not isinstance(reduced, Tensor | Unranked) or len(body.blocks) != 1:
-        return ""
-    element = Tensor((), reduced.element)
-    match body.blocks[0]:
-        case Block(
-            (left, right),
-            (
-                Operation(
-                    str(name), ("%result",), ("%left", "%right"), {}, (), _, (result,)
-                ) as step,
-                Operation("stablehlo.return", (), ("%result",), {}, ()) as end,
-            ),
-        ):
-            types = (left.type, right.type, result)
-            unused = not (step.attributes or end.attributes)
-            names = (left.name, right.name) == ("%left", "%right")
-            if names and unused and set(types) == {element} and name in COMMUTATIVE:
-                return name
-    return ""
-
-
-def _scan(writer: Writer, operation: Operation) -> bool:
-    rest = dict(operation.attributes)
-    dimension = rest.pop("dimension", None)
-    operands, results = rest.pop("operandSegmentSizes", ()), rest.pop("resultSegmentSizes", ())
-    if type(dimension) is not int or len(operation.regions) != 1 or len(operands) != 2:
-        return False
-    inputs, starts = operands
-    wanted = (len(operation.results) - starts, starts)
-    if results != wanted or inputs + starts != len(operation.operands):
-        return False
-    scanned, initial = operation.operands[:inputs], operation.operands[inputs:]
-    attributes = f" attributes {dictionary(rest)}" if rest else ""
-    head = f"{_head(operation)}({', '.join(scanned)}) inits ({', '.join(initial)})"
-    writer.line(f"{head} dimension = {dimension}{attributes} {{")
-    writer.region(operation.regions[0], f"}} : {function_type(writer.type(operation))}")
-    return True
-
-
 def _head(operation: Operation) -> str:
     return f"{results_of(operation)}{operation.name}"
 
@@ -203,13 +125,11 @@ FORMS: Final[Mapping[str, Form]] = {
     **SHARDY_FORMS,
     "arith.constant": _literal,
     "chlo.constant": _constant,
-    "chlo.scan": _scan,
     "func.return": _return,
     "sdy.constant": _constant,
     "sdy.return": _return,
     "stablehlo.constant": _constant,
     "stablehlo.optimization_barrier": _barrier,
-    "stablehlo.reduce": _reduce,
     "stablehlo.return": _return,
     "stablehlo.while": _while,
 }

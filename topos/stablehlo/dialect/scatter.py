@@ -1,0 +1,124 @@
+"""Updates scattered by index."""
+
+from __future__ import annotations
+
+from topos.stablehlo.definition import Definition, define
+from topos.stablehlo.dialect._numbers import ascending, axes_below, distinct
+from topos.stablehlo.dialect._reducers import bodies, demand_reducer, reducer_types
+from topos.stablehlo.dialect._tensors import holding
+from topos.stablehlo.dimension_numbers import SCATTER, Numbers, ScatterNumbers
+from topos.stablehlo.elements import PREDICATE, SIZES
+from topos.stablehlo.ir import Tensor, Type
+from topos.stablehlo.shapes import Shape, extents_agree, merged
+from topos.stablehlo.traits import Trait
+from topos.stablehlo.typed_attributes import Truth
+
+__all__ = ["Scatter"]
+
+
+@define("stablehlo.scatter")
+class Scatter(Definition):
+    """Inputs with updates combined into the windows that the indices point to, by a body."""
+
+    scatter_dimension_numbers = Numbers(SCATTER, ScatterNumbers)
+    indices_are_sorted = Truth()
+    unique_indices = Truth()
+    traits = Trait.PER_ELEMENT | Trait.MHLO
+    has_regions = True
+
+    def verify(self) -> None:
+        """Refuses hints that are no truth values, then what `infer` refuses."""
+        inferred = self.infer()
+        _ = self.indices_are_sorted, self.unique_indices
+        self.demand_results(inferred)
+
+    def infer(self) -> tuple[Type, ...]:
+        """Returns the inputs' types with the elements that the body returns."""
+        inputs, indices, updates = self._parts()
+        (body,) = bodies(self)
+        numbers = self.scatter_dimension_numbers
+        merged(self, inputs, "inputs")
+        merged(self, updates, "updates")
+        initials = [Tensor((), update.element) for update in updates]
+        returned = demand_reducer(self, body, inputs, initials)
+        rank = len(indices.shape)
+        if not 0 <= numbers.index_vector_dim <= rank:
+            got = numbers.index_vector_dim
+            self.refuse(f"needs an index_vector_dim from 0 to {rank}, got {got}")
+        # The axis of coordinates may be left out.
+        expanded = indices.shape if numbers.index_vector_dim < rank else (*indices.shape, 1)
+        self._demand_numbers(inputs[0], expanded)
+        for taken, update in zip(inputs, updates, strict=True):
+            self._demand_updates(taken, expanded, update)
+        pairs = zip(inputs, returned, strict=True)
+        return tuple([taken._replace(element=each.element) for taken, each in pairs])
+
+    def block_types(self, count: int) -> tuple[tuple[Type, ...], ...]:
+        """Returns a scalar of each input, then one of each update."""
+        inputs, _, updates = self._parts()
+        return (reducer_types((*inputs, *updates)),)
+
+    def _parts(self) -> tuple[list[Tensor], Tensor, list[Tensor]]:
+        count, odd = divmod(len(self.operands), 2)
+        if not count or not odd:
+            got = len(self.operands)
+            self.refuse(f"needs inputs, indices and as many updates as inputs, got {got} operands")
+        inputs = [holding(self, type, "inputs") for type in self.operands[:count]]
+        indices = holding(self, self.operands[count], "scatter_indices", SIZES | PREDICATE)
+        updates = [holding(self, type, "updates") for type in self.operands[count + 1 :]]
+        return inputs, indices, updates
+
+    def _demand_numbers(self, taken: Tensor, expanded: Shape) -> None:
+        rank, numbers = len(taken.shape), self.scatter_dimension_numbers
+        count = len(numbers.update_window_dims) + len(numbers.dropped)
+        if count != rank:
+            counted = "update_window_dims, inserted_window_dims and input_batching_dims"
+            self.refuse(f"needs {rank} axes in {counted} together, got {count}")
+        distinct(self, numbers.dropped, "inserted_window_dims and input_batching_dims")
+        for name in ("inserted_window_dims", "input_batching_dims"):
+            ascending(self, getattr(numbers, name), name)
+            axes_below(self, getattr(numbers, name), rank, name)
+        self._demand_batches(taken, expanded)
+        mapped, name = numbers.scatter_dims_to_operand_dims, "scatter_dims_to_operand_dims"
+        coordinates = expanded[numbers.index_vector_dim]
+        if not extents_agree(coordinates, len(mapped)):
+            self.refuse(f"needs {coordinates} axes in {name}, got {list(mapped)}")
+        distinct(self, mapped + numbers.input_batching_dims, f"{name} and input_batching_dims")
+        axes_below(self, mapped, rank, name)
+
+    def _demand_batches(self, taken: Tensor, expanded: Shape) -> None:
+        numbers = self.scatter_dimension_numbers
+        batches, name = numbers.scatter_indices_batching_dims, "scatter_indices_batching_dims"
+        distinct(self, batches, name)
+        axes_below(self, batches, len(expanded), name)
+        if numbers.index_vector_dim in batches:
+            self.refuse(f"needs {name} without the index_vector_dim {numbers.index_vector_dim}")
+        if len(batches) != len(numbers.input_batching_dims):
+            count, got = len(numbers.input_batching_dims), len(batches)
+            self.refuse(f"needs as many {name} as input_batching_dims, {count}, got {got}")
+        for axis, other in zip(numbers.input_batching_dims, batches, strict=True):
+            if not extents_agree(taken.shape[axis], expanded[other]):
+                both = f"{taken.shape[axis]} and {expanded[other]}"
+                needs = "the same extents of input and indices as batches"
+                self.refuse(f"needs {needs}, got {both}")
+
+    def _demand_updates(self, taken: Tensor, expanded: Shape, update: Tensor) -> None:
+        """Refuses updates that have other axes than the windows and the batches of the indices."""
+        numbers = self.scatter_dimension_numbers
+        windows, name = numbers.update_window_dims, "update_window_dims"
+        rank = len(expanded) - 1 + len(windows)
+        if len(update.shape) != rank:
+            self.refuse(f"needs updates of rank {rank}, got {update}")
+        ascending(self, windows, name)
+        distinct(self, windows, name)
+        axes_below(self, windows, rank, name)
+        limits = [extent for axis, extent in enumerate(taken.shape) if axis not in numbers.dropped]
+        for axis, limit in zip(windows, limits, strict=True):
+            extent = update.shape[axis]
+            if extent is not None and limit is not None and extent > limit:
+                self.refuse(f"needs windows of {limit} or less in axis {axis} of {update}")
+        batches = [extent for axis, extent in enumerate(update.shape) if axis not in windows]
+        at = numbers.index_vector_dim
+        needed = (*expanded[:at], *expanded[at + 1 :])
+        if not all(map(extents_agree, batches, needed)):
+            self.refuse(f"needs updates with the axes {list(needed)} of the indices, got {update}")

@@ -1,0 +1,126 @@
+"""The operations that slide a window: reduce_window and select_and_scatter."""
+
+from __future__ import annotations
+
+from topos.stablehlo.definition import Definition, Operand, define
+from topos.stablehlo.dialect._reducers import (
+    bodies,
+    demand_reducer,
+    reduced,
+    reducer_types,
+    same_element,
+)
+from topos.stablehlo.dialect._tensors import holding
+from topos.stablehlo.dialect._windows import Window, slid, steps, windows_of
+from topos.stablehlo.elements import PREDICATE
+from topos.stablehlo.ir import FunctionType, Tensor, Type
+from topos.stablehlo.shapes import bounds_of, merged, of_bounds, shapes_agree
+from topos.stablehlo.traits import Trait
+from topos.stablehlo.typed_attributes import Axes, Padding
+
+__all__ = ["ReduceWindow", "SelectAndScatter"]
+
+
+@define("stablehlo.reduce_window")
+class ReduceWindow(Definition):
+    """Each window of the inputs reduced by a body, from the initial values."""
+
+    window_dimensions = Axes(strict=True)
+    window_strides = Axes(strict=True, default=())
+    base_dilations = Axes(strict=True, default=())
+    window_dilations = Axes(strict=True, default=())
+    padding = Padding()
+    traits = Trait.MHLO
+    has_regions = True
+
+    def verify(self) -> None:
+        """Refuses results that are not as inferred, as many as there are inputs."""
+        self.demand_results(self.infer())
+
+    def infer(self) -> tuple[Type, ...]:
+        """Returns the places of the windows, with the elements that the body returns."""
+        inputs, initials = reduced(self)
+        (body,) = bodies(self)
+        merged(self, inputs, "inputs")
+        padding, extents, rank = self.padding, self.window_dimensions, len(inputs[0].shape)
+        if len(extents) != rank:
+            self.refuse(f"needs {rank} window_dimensions, got {len(extents)}")
+        windows = windows_of(
+            self,
+            extents,
+            padding,
+            strides=steps(self, "window_strides", self.window_strides, rank),
+            base_dilations=steps(self, "base_dilations", self.base_dilations, rank),
+            dilations=steps(self, "window_dilations", self.window_dilations, rank),
+        )
+        returned = demand_reducer(self, body, inputs, initials, extents)
+        count = len(inputs)
+        return tuple(map(_slid_type, inputs, (windows,) * count, returned))
+
+    def block_types(self, count: int) -> tuple[tuple[Type, ...], ...]:
+        """Returns a scalar of each initial value, then one of each input."""
+        inputs, initials = reduced(self)
+        return ((*initials, *reducer_types(inputs)),)
+
+
+def _slid_type(taken: Tensor, windows: tuple[Window, ...], accumulator: Tensor) -> Tensor:
+    bounds = slid(bounds_of(taken), windows)
+    return of_bounds(slid(taken.shape, windows), accumulator.element, bounds)
+
+
+@define("stablehlo.select_and_scatter")
+class SelectAndScatter(Definition):
+    """The elements of `source` scattered to what is selected of each window of `operand`."""
+
+    operand = Operand()
+    source = Operand()
+    initial = Operand("initial value")
+    window_dimensions = Axes(strict=True, default=())
+    window_strides = Axes(strict=True, default=())
+    padding = Padding()
+    traits = Trait.MHLO
+    has_regions = True
+
+    def infer(self) -> tuple[Type, ...]:
+        """Returns the operand's type with the element that the second body returns."""
+        operand, source, initial = self.operand, self.source, self.initial
+        select, scatter = bodies(self, 2)
+        _demand_selector(self, select, operand)
+        (returned,) = demand_reducer(self, scatter, (Tensor((), source.element),), (initial,))
+        extents, rank = self.window_dimensions, len(operand.shape)
+        if len(extents) != rank:
+            self.refuse(f"needs {rank} window_dimensions, got {len(extents)}")
+        windows = windows_of(
+            self,
+            extents,
+            self.padding,
+            strides=steps(self, "window_strides", self.window_strides, rank),
+            base_dilations=(1,) * rank,
+            dilations=(1,) * rank,
+        )
+        places = slid(operand.shape, windows)
+        alike = same_element(operand.element, source.element)
+        if not alike or not shapes_agree(places, source.shape):
+            needs = Tensor(places, operand.element)
+            self.refuse(f"needs a source of {needs}, got {source}")
+        return (operand._replace(element=returned.element),)
+
+    def block_types(self, count: int) -> tuple[tuple[Type, ...], ...]:
+        """Returns two scalars of the operand, and two of the source."""
+        selected, scattered = reducer_types((self.operand, self.source))
+        return ((selected, selected), (scattered, scattered))
+
+
+def _demand_selector(view: Definition, body: FunctionType, operand: Tensor) -> None:
+    if len(body.operands) != 2:
+        view.refuse(f"needs a selection of 2 arguments, got {len(body.operands)}")
+    for type in body.operands:
+        argument = holding(view, type, "an argument of the selection")
+        if argument.shape or not same_element(argument.element, operand.element):
+            needs = Tensor((), operand.element)
+            view.refuse(f"needs a selection between {needs}, got {argument}")
+    if len(body.results) != 1:
+        view.refuse(f"needs a selection that returns 1 value, got {len(body.results)}")
+    chosen = holding(view, body.results[0], "the selection's result", PREDICATE)
+    if chosen.shape:
+        view.refuse(f"needs a selection that returns tensor<i1>, got {chosen}")

@@ -1,0 +1,258 @@
+"""Dimension numbers: which axes an operation pairs, sums, slices or slides along.
+
+They are decoded once, into tuples of named fields that verification and kernels read alike.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar
+
+from topos.stablehlo.ir import Crossed, Record, Word
+from topos.stablehlo.opview import OpView
+from topos.stablehlo.token_error import TokenError
+from topos.stablehlo.typed_attributes import Attribute
+
+if TYPE_CHECKING:
+    from lark import Token
+
+__all__ = [
+    "CONVOLUTION",
+    "DOT",
+    "GATHER",
+    "RAGGED_DOT",
+    "SCATTER",
+    "ConvolutionNumbers",
+    "DotNumbers",
+    "GatherNumbers",
+    "Layout",
+    "Numbers",
+    "RaggedDotNumbers",
+    "ScatterNumbers",
+    "layout",
+]
+
+Axes = tuple[int, ...]
+
+# How the attributes open.
+CONVOLUTION: Final = "#stablehlo.conv<raw"
+DOT: Final = "#stablehlo.dot<"
+GATHER: Final = "#stablehlo.gather<"
+RAGGED_DOT: Final = "#chlo.ragged_dot<"
+SCATTER: Final = "#stablehlo.scatter<"
+
+
+class DotNumbers(NamedTuple):
+    """The dimension numbers of a product, named as in the specification."""
+
+    lhs_batching_dimensions: Axes = ()
+    rhs_batching_dimensions: Axes = ()
+    lhs_contracting_dimensions: Axes = ()
+    rhs_contracting_dimensions: Axes = ()
+
+
+class RaggedDotNumbers(NamedTuple):
+    """The dimension numbers of a ragged product, named as in the attribute."""
+
+    lhs_batching_dimensions: Axes = ()
+    rhs_batching_dimensions: Axes = ()
+    lhs_contracting_dimensions: Axes = ()
+    rhs_contracting_dimensions: Axes = ()
+    lhs_ragged_dimensions: Axes = ()
+    rhs_group_dimensions: Axes = ()
+
+
+class GatherNumbers(NamedTuple):
+    """The dimension numbers of a gather, named as in the specification."""
+
+    offset_dims: Axes = ()
+    collapsed_slice_dims: Axes = ()
+    operand_batching_dims: Axes = ()
+    start_indices_batching_dims: Axes = ()
+    start_index_map: Axes = ()
+    index_vector_dim: int = 0
+
+    @property
+    def dropped(self) -> Axes:
+        """The operand's axes that the slices do not keep."""
+        return self.collapsed_slice_dims + self.operand_batching_dims
+
+
+class ScatterNumbers(NamedTuple):
+    """The dimension numbers of a scatter, named as in the specification."""
+
+    update_window_dims: Axes = ()
+    inserted_window_dims: Axes = ()
+    input_batching_dims: Axes = ()
+    scatter_indices_batching_dims: Axes = ()
+    scatter_dims_to_operand_dims: Axes = ()
+    index_vector_dim: int = 0
+
+    @property
+    def dropped(self) -> Axes:
+        """The input's axes that a window of the updates does not have."""
+        return self.inserted_window_dims + self.input_batching_dims
+
+
+class ConvolutionNumbers(NamedTuple):
+    """The dimension numbers of a convolution, named as in the specification."""
+
+    input_batch_dimension: int = 0
+    input_feature_dimension: int = 0
+    input_spatial_dimensions: Axes = ()
+    kernel_input_feature_dimension: int = 0
+    kernel_output_feature_dimension: int = 0
+    kernel_spatial_dimensions: Axes = ()
+    output_batch_dimension: int = 0
+    output_feature_dimension: int = 0
+    output_spatial_dimensions: Axes = ()
+
+    @property
+    def input(self) -> Axes:
+        """The input's axes of batch, feature and space."""
+        return (
+            self.input_batch_dimension,
+            self.input_feature_dimension,
+            *self.input_spatial_dimensions,
+        )
+
+    @property
+    def kernel(self) -> Axes:
+        """The kernel's axes of input feature, output feature and space."""
+        return (
+            self.kernel_input_feature_dimension,
+            self.kernel_output_feature_dimension,
+            *self.kernel_spatial_dimensions,
+        )
+
+    @property
+    def output(self) -> Axes:
+        """The output's axes of batch, feature and space."""
+        return (
+            self.output_batch_dimension,
+            self.output_feature_dimension,
+            *self.output_spatial_dimensions,
+        )
+
+
+N = TypeVar("N", bound=tuple[Any, ...])
+
+
+class Numbers(Attribute[N]):
+    """Dimension numbers of the class `kind`, written as `#opening field = [..], ...>`."""
+
+    def __init__(self, opening: str, kind: type[N], key: str = "") -> None:
+        super().__init__(key)
+        self.opening = opening
+        # The stubs of a named tuple have no fields.
+        self._kind: Any = kind
+
+    def read(self, view: OpView) -> N:
+        """Returns the numbers; a field that is not written is zero or empty."""
+        value = view.operation.attributes.get(self.key)
+        if not isinstance(value, Record) or value.opening.strip() != self.opening:
+            view.refuse(f"needs {self.opening}...> as {self.key}, got {value}")
+        defaults: Mapping[str, Any] = self._kind._field_defaults
+        strange = [name for name in value if name not in defaults]
+        if strange:
+            view.refuse(f"knows no {strange[0]} in {self.key}")
+        fields = {name: _field(view, name, part, defaults[name]) for name, part in value.items()}
+        numbers: N = self._kind(**fields)
+        return numbers
+
+    def made(self, value: Any) -> Record:
+        """Returns all the fields, of a `kind` or of a mapping that has some of them."""
+        numbers = self._kind(**value) if isinstance(value, Mapping) else value
+        return Record(
+            {
+                name: part if isinstance(part, int) else tuple(map(int, part))
+                for name, part in numbers._asdict().items()
+            },
+            self.opening,
+        )
+
+
+def _field(view: OpView, name: str, value: Any, default: Any) -> Any:
+    if type(default) is tuple:
+        return view.integers_of(value, name)
+    if type(value) is not int:
+        view.refuse(f"needs an integer as {name}, got {value}")
+    return value
+
+
+# The values of a convolution: the letters and the fields of the two axes that are not spatial.
+_VALUES: Final = (
+    ("input", {"b": "input_batch_dimension", "f": "input_feature_dimension"}),
+    (
+        "kernel",
+        {"i": "kernel_input_feature_dimension", "o": "kernel_output_feature_dimension"},
+    ),
+    ("output", {"b": "output_batch_dimension", "f": "output_feature_dimension"}),
+)
+
+
+class Layout(Attribute[ConvolutionNumbers]):
+    """The dimension numbers of a convolution: `[b, 0, f]x[0, i, o]->[b, 0, f]`, or fields."""
+
+    def read(self, view: OpView) -> ConvolutionNumbers:
+        """Returns the numbers."""
+        value = view.attribute(self.key)
+        if isinstance(value, Mapping):
+            return Numbers(CONVOLUTION, ConvolutionNumbers, self.key).read(view)
+        if not isinstance(value, Crossed) or len(value) != len(_VALUES):
+            view.refuse(f"needs [..]x[..]->[..] as {self.key}, got {value}")
+        fields: dict[str, Any] = {}
+        for letters, (name, named) in zip(value, _VALUES, strict=True):
+            fields |= _lettered(view, letters, name, named)
+        return ConvolutionNumbers(**fields)
+
+    def made(self, value: Any) -> Any:
+        """Returns the lists of `value`, numbers or three sequences of letters and numbers."""
+        if isinstance(value, ConvolutionNumbers):
+            sides = (value.input, value.kernel, value.output)
+            value = [_row(axes, *named) for axes, (_, named) in zip(sides, _VALUES, strict=True)]
+        return Crossed(tuple(map(_part, row)) for row in value)
+
+
+def _lettered(
+    view: OpView, letters: Sequence[Any], value: str, named: Mapping[str, str]
+) -> dict[str, Any]:
+    """Returns the fields of one bracket, such as `[b, 0, 1, f]`; a `?` stands for no axis."""
+    if not isinstance(letters, tuple) or not all(type(each) in (int, Word) for each in letters):
+        view.refuse(f"needs letters and numbers for the {value}, got {letters}")
+    places = {letter: axis for axis, letter in enumerate(letters) if letter != "?"}
+    spatial = sorted(letter for letter in places if type(letter) is int)
+    strange = [letter for letter in places if type(letter) is not int]
+    if sorted(strange) != sorted(named) or spatial != list(range(len(spatial))):
+        needs = f"{', '.join(named)} and 0, 1, .. in the {value}"
+        view.refuse(f"needs {needs}, got {list(letters)}")
+    if len(places) + list(letters).count("?") != len(letters):
+        view.refuse(f"needs each axis of the {value} once, got {list(letters)}")
+    axes = tuple([places[number] for number in spatial])
+    return {
+        **{field: places[letter] for letter, field in named.items()},
+        f"{value}_spatial_dimensions": axes,
+    }
+
+
+def _row(axes: Axes, first: str, second: str) -> tuple[str | int, ...]:
+    names = dict(zip(axes, (first, second, *range(len(axes) - 2)), strict=True))
+    return tuple([names[axis] for axis in sorted(names)])
+
+
+def _part(part: Any) -> int | Word:
+    return part if type(part) is int else Word(str(part))
+
+
+def layout(name: Token, lists: Crossed) -> Crossed:
+    """Returns the layout of a convolution, where each side has its axes once; else raises."""
+    if len(lists) != len(_VALUES):
+        raise TokenError("a layout is written as [..]x[..]->[..]", name)
+    for side, (_, letters) in zip(lists, _VALUES, strict=True):
+        spatial = [axis for axis in side if type(axis) is int]
+        others = [axis for axis in side if type(axis) is not int]
+        named = all(isinstance(axis, Word) for axis in others) and sorted(others) == list(letters)
+        if not named or sorted(spatial) != list(range(len(spatial))):
+            axes = f"{' and '.join(letters)} and axes from 0 on"
+            raise TokenError(f"a side of a layout needs {axes}, each once", name)
+    return lists
