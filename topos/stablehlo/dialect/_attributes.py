@@ -10,14 +10,11 @@ from topos.stablehlo.opview import OpView
 __all__ = [
     "axis",
     "demand_channel",
-    "demand_precision",
     "demand_width",
-    "integers",
     "natural",
     "text",
 ]
 
-_PRECISIONS: Final = ("DEFAULT", "HIGH", "HIGHEST")
 _CHANNELS: Final = {1: "DEVICE_TO_DEVICE", 2: "DEVICE_TO_HOST", 3: "HOST_TO_DEVICE"}
 
 
@@ -55,24 +52,6 @@ def axis(claim: OpView, key: str, rank: int) -> int:
     if value >= rank:
         claim.refuse(f"needs {key} below {rank}, got {value}")
     return value
-
-
-def integers(claim: OpView, key: str, length: int) -> tuple[int, ...]:
-    """Returns a list attribute of `length` integers."""
-    values = claim.integers(key)
-    if len(values) != length:
-        claim.refuse(f"needs {length} numbers as {key}, got {list(values)}")
-    return values
-
-
-def demand_precision(claim: OpView) -> None:
-    """Refuses a `precision_config` that is not up to two known precisions."""
-    value = claim.optional("precision_config")
-    if value is None:
-        return
-    known = isinstance(value, tuple) and all(part in _PRECISIONS for part in value)
-    if not known or len(value) > 2:
-        claim.refuse(f"needs up to two of {' '.join(_PRECISIONS)}, got {value}")
 
 
 def demand_channel(claim: OpView, host: str) -> None:

@@ -54,7 +54,8 @@ def _generic(
     merged = {**(properties or {}), **(attributes or {})}
     name = Token.new_borrow_pos(name.type, string(name), name)
     if name.startswith(MHLO):
-        name, merged = _renamed(name), as_arrays(merged)
+        name = _renamed(name)
+        merged = as_arrays(name.value, merged)
     stated = Types(*types)
     return ParsedOperation(name, uses or (), (), merged, regions or (), stated, successors or ())
 

@@ -8,6 +8,7 @@ from topos.stablehlo.dense import decoded
 from topos.stablehlo.dialect import find
 from topos.stablehlo.ir import Attributes, Dense, Packed, Tensor
 from topos.stablehlo.traits import Trait
+from topos.stablehlo.typed_attributes import Axes, Truths
 
 __all__ = ["MHLO", "as_arrays", "foreign", "twin"]
 
@@ -29,32 +30,6 @@ _SHARED: Final = frozenset(
     shift_right_logical sign sine sqrt subtract tan tanh tuple uniform_dequantize
     uniform_quantize while xor
     """.split()  # noqa: SIM905  # One name a line would fill the file.
-)
-# The lists of integers and of truth values that MHLO keeps in dense constants, each of one axis.
-_ARRAYS: Final = frozenset(
-    [
-        "base_dilations",
-        "broadcast_dimensions",
-        "broadcast_sizes",
-        "dimensions",
-        "edge_padding_high",
-        "edge_padding_low",
-        "fft_length",
-        "interior_padding",
-        "known_expanding_dimensions",
-        "known_nonexpanding_dimensions",
-        "lhs_dilation",
-        "limit_indices",
-        "permutation",
-        "rhs_dilation",
-        "slice_sizes",
-        "start_indices",
-        "strides",
-        "window_dilations",
-        "window_dimensions",
-        "window_reversal",
-        "window_strides",
-    ]
 )
 
 
@@ -79,10 +54,16 @@ def foreign(name: str) -> str:
     return f"{name} is of a dialect that is not read"
 
 
-def as_arrays(attributes: Attributes) -> dict[str, Any]:
-    """Returns the attributes of a twin, whose lists of numbers StableHLO keeps in arrays."""
+def as_arrays(name: str, attributes: Attributes) -> dict[str, Any]:
+    """Returns the attributes of the operation `name` as StableHLO has them.
+
+    MHLO keeps lists of integers and of truth values in dense constants, each of one axis.
+    """
+    definition = find(name)
+    declared = () if definition is None else definition.declared_attributes
+    arrays = {each.key for each in declared if isinstance(each, Axes | Truths)}
     return {
-        key: _array(value) if key in _ARRAYS and isinstance(value, Dense) else value
+        key: _array(value) if key in arrays and isinstance(value, Dense) else value
         for key, value in attributes.items()
     }
 
