@@ -28,16 +28,9 @@ __all__ = ["Census", "Count", "census"]
 _MOVES: Final = frozenset(
     f"stablehlo.{name}"
     for name in (
-        "bitcast_convert",
-        "constant",
-        "convert",
         "custom_call",
         "get_tuple_element",
-        "iota",
         "optimization_barrier",
-        "rng",
-        "rng_bit_generator",
-        "select",
         "tuple",
     )
 )

@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from topos.errors import UnsupportedError, VerifyError
 from topos.stablehlo.definition import Definition
-from topos.stablehlo.dialect import definitions, find, names
+from topos.stablehlo.dialect import definitions, find, has, names
 from topos.stablehlo.dialect._shardings import KEY, fault_of, faults_of, meshes_of
 from topos.stablehlo.ir import (
     Block,
@@ -36,7 +36,6 @@ Array = npt.NDArray[Any]
 _TERMINATORS: Final = frozenset({"func.return", "sdy.return", "stablehlo.return"})
 _OURS: Final = ("builtin.", "chlo.", "func.", "stablehlo.")
 _SHARDY: Final = "sdy."
-_CONSTANTS: Final = frozenset({"arith.constant", "sdy.constant", "stablehlo.constant"})
 # What ends the block of an operation that holds regions, where that is its own.
 _COMPUTATIONS: Final = frozenset({"sdy.manual_computation", "sdy.named_computation"})
 # Operations of ours that are read and have no rule.
@@ -64,13 +63,14 @@ _HOLDERS: Final = frozenset(
         ),
     }
 )
+# What stands nowhere but at the end of a block, or is read alone.
+_REFUSED_TRAITS: Final = Trait.TERMINATOR | Trait.UNSUPPORTED
 _NOTHING: Final = FunctionType((), ())
 
 
 def verified_names() -> frozenset[str]:
     """Returns the name of every operation that a module may hold and pass."""
-    refused = Trait.TERMINATOR | Trait.UNSUPPORTED
-    defined = [name for name, each in definitions().items() if not each.traits & refused]
+    defined = [name for name, each in definitions().items() if not each.traits & _REFUSED_TRAITS]
     return frozenset((*RULES, *defined))
 
 
@@ -144,7 +144,7 @@ class _Walk:
         rule = RULES.get(operation.name)
         if definition is None and rule is None:
             raise _unknown(operation)
-        if definition is not None and definition.traits & (Trait.TERMINATOR | Trait.UNSUPPORTED):
+        if definition is not None and has(operation.name, _REFUSED_TRAITS):
             raise _unknown(operation)
         place = (operation.line, operation.column)
         operands = tuple([scope.type(name, operation) for name in operation.operands])
@@ -177,8 +177,7 @@ class _Walk:
                 raise VerifyError(f"{operation.name} {fault}", *place)
         for name, type in zip(operation.results, results, strict=True):
             scope.define(name, type, place)
-        constant = definition is not None and Trait.CONSTANT in definition.traits
-        if constant or operation.name in _CONSTANTS:
+        if has(operation.name, Trait.CONSTANT):
             scope.define_constant(operation)
 
     def _inner(self, region: Region, scope: Scope, operation: Operation) -> FunctionType:

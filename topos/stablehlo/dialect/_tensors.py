@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from topos.stablehlo.elements import ANY
 from topos.stablehlo.ir import Tensor, Type
 from topos.stablehlo.opview import OpView
 from topos.stablehlo.shapes import TensorType, ranked, tensor
 
-__all__ = ["filled", "holding"]
+__all__ = ["demand_one_element", "filled", "holding"]
 
 
 def filled(claim: OpView, type: Type, what: str, elements: frozenset[str] = ANY) -> TensorType:
@@ -24,3 +26,9 @@ def holding(claim: OpView, type: Type, what: str, elements: frozenset[str] = ANY
     if taken.element not in elements:
         claim.refuse(f"takes no elements of {taken.element} as {what}")
     return taken
+
+
+def demand_one_element(claim: OpView, taken: Sequence[TensorType]) -> None:
+    """Refuses tensors of several elements."""
+    if len({type.element for type in taken}) > 1:
+        claim.refuse(f"needs operands of one element, got {', '.join(map(str, taken))}")

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any
 
 from lark import Token
 
 from topos.stablehlo.attribute_text import dictionary, function_type, listed, parameters, results_of
 from topos.stablehlo.definition import Definition, define
+from topos.stablehlo.dialect import has, with_trait
 from topos.stablehlo.dialect._numbers import axes_below, distinct
 from topos.stablehlo.dialect._reducers import bodies, demand_reducer, reduced, reducer_types
 from topos.stablehlo.dialect._tensors import holding
@@ -22,11 +23,6 @@ if TYPE_CHECKING:
     from topos.stablehlo.printer.writer import Writer
 
 __all__ = ["Map", "Reduce"]
-
-# What a reduction may apply by its name alone.
-_COMMUTATIVE: Final = frozenset(
-    f"stablehlo.{name}" for name in ("add", "and", "maximum", "minimum", "multiply", "or", "xor")
-)
 
 
 @define("stablehlo.reduce")
@@ -106,8 +102,8 @@ class Reduce(Definition):
 
 
 def _applied(parsed: ParsedOperation, applied: Token) -> ParsedOperation:
-    if applied.value not in _COMMUTATIVE:
-        names = " ".join(sorted(_COMMUTATIVE))
+    if not has(applied.value, Trait.COMMUTATIVE):
+        names = " ".join(with_trait(Trait.COMMUTATIVE))
         raise TokenError(f"stablehlo.reduce applies one of {names}", applied)
     types = parsed.types.operands or ()
     if len(parsed.operands) != 2 or len(types) != 2:
@@ -142,7 +138,7 @@ def _name_of(body: Region, taken: Type) -> str:
             types = (left.type, right.type, result)
             unused = not (step.attributes or end.attributes)
             names = (left.name, right.name) == ("%left", "%right")
-            if names and unused and set(types) == {element} and name in _COMMUTATIVE:
+            if names and unused and set(types) == {element} and has(name, Trait.COMMUTATIVE):
                 return name
     return ""
 

@@ -8,11 +8,9 @@ from typing import Any, Final
 from lark import Token
 
 from topos.errors import UnsupportedError
-from topos.stablehlo.assembly import Clause
-from topos.stablehlo.dialect import find
+from topos.stablehlo.dialect import find, has
 from topos.stablehlo.ir import Attributes, Dense, Operation, Type
 from topos.stablehlo.parsed import Group, ParsedOperation, Types
-from topos.stablehlo.parser.clauses import CLAUSES, PHRASED
 from topos.stablehlo.parser.twins import foreign
 from topos.stablehlo.token_error import TokenError
 from topos.stablehlo.traits import Trait
@@ -39,10 +37,6 @@ _CANONICAL: Final[Mapping[str, str]] = {
     "mhlo.return": "stablehlo.return",
     "return": "func.return",
 }
-_KNOWN: Final[Mapping[str, Mapping[str, Clause]]] = {
-    name: {clause.key: clause for clause in clauses} for name, clauses in CLAUSES.items()
-}
-_NO_CLAUSES: Final[Mapping[str, Clause]] = {}
 # As many results as operands, where a form lists types without an arrow; one has any other.
 _PAIRWISE: Final = frozenset({"stablehlo.optimization_barrier"})
 _WITHOUT_RESULT: Final = frozenset(
@@ -84,12 +78,10 @@ def demand_read(name: Token) -> None:
 def attribute_of(name: Token, key: str, value: Any) -> tuple[str, Any]:
     """Returns the attribute that the clause `key = value` of the operation `name` spells."""
     definition = find(name.value)
-    known = _KNOWN.get(name.value, _NO_CLAUSES) if definition is None else definition.form.clauses
-    clause = known.get(key)
+    clause = None if definition is None else definition.form.clauses.get(key)
     if clause is None:
         demand_read(name)
-        further = PHRASED.get(name.value, ()) if definition is None else definition.clauses
-        if key not in further:
+        if definition is None or key not in definition.clauses:
             raise TokenError(f"{name.value} is not written with {key} = ...", name)
         return key, value
     read = clause.read(value)
@@ -168,11 +160,9 @@ def _settled(
     Types are those of the results, and the operands keep theirs unsaid. Two types after three
     operands are those of `select`, whose second one the other operands and the result share.
     """
-    definition = find(name)
-    traits = Trait.NONE if definition is None else definition.traits
-    if Trait.WITHOUT_RESULT in traits or name in _WITHOUT_RESULT:
+    if has(name, Trait.WITHOUT_RESULT) or name in _WITHOUT_RESULT:
         return types, ()
-    if Trait.PAIRWISE in traits or name in _PAIRWISE:
+    if has(name, Trait.PAIRWISE) or name in _PAIRWISE:
         return types, types
     if len(types) == 2 and operands == 3:
         return (types[0], types[1], types[1]), (types[1],)

@@ -13,22 +13,13 @@ from topos.stablehlo.typed_attributes import Axes, Truths
 __all__ = ["MHLO", "as_arrays", "foreign", "twin"]
 
 MHLO: Final = "mhlo."
-_CHLO: Final = frozenset(
-    ["acos", "acosh", "asin", "asinh", "atanh", "cosh", "erf", "mulhi", "sinh"]
-)
 # What MHLO and StableHLO both have.
 _SHARED: Final = frozenset(
     """
-    abs add after_all all_gather all_reduce all_to_all and async_done async_start atan2
-    bitcast_convert case cbrt ceil clamp collective_broadcast collective_permute
-    collective_reduce compare complex composite constant convert cosine count_leading_zeros
-    create_token cross-replica-sum custom_call divide exponential exponential_minus_one floor
-    get_tuple_element if imag infeed iota is_finite log log_plus_one logistic maximum minimum
-    multiply negate not optimization_barrier or outfeed partition_id popcnt power real recv
-    reduce_precision reduce_scatter remainder replica_id return rng rng_bit_generator
-    round_nearest_afz round_nearest_even rsqrt select send shift_left shift_right_arithmetic
-    shift_right_logical sign sine sqrt subtract tan tanh tuple uniform_dequantize
-    uniform_quantize while xor
+    after_all all_gather all_reduce all_to_all async_done async_start case collective_broadcast
+    collective_permute collective_reduce composite create_token cross-replica-sum custom_call
+    get_tuple_element if infeed optimization_barrier outfeed recv reduce_scatter return send
+    tuple while
     """.split()  # noqa: SIM905  # One name a line would fill the file.
 )
 
@@ -42,9 +33,7 @@ def twin(name: str) -> str:
         definition = find(equal)
         if definition is not None and Trait.MHLO in definition.traits:
             return equal
-    if not (kind in _SHARED or kind in _CHLO):
-        return name
-    return f"chlo.{kind}" if kind in _CHLO else f"stablehlo.{kind}"
+    return f"stablehlo.{kind}" if kind in _SHARED else name
 
 
 def foreign(name: str) -> str:

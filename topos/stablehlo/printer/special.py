@@ -6,51 +6,18 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from topos.stablehlo.attribute_text import (
-    bare,
     dictionary,
     results_of,
 )
-from topos.stablehlo.equality import same
 from topos.stablehlo.ir import (
-    UNIT,
     Block,
-    Dense,
     Operation,
     Region,
-    Typed,
 )
 from topos.stablehlo.printer.shardings import SHARDY_FORMS
 from topos.stablehlo.printer.writer import Form, Writer
 
 __all__ = ["FORMS"]
-
-
-def _constant(writer: Writer, operation: Operation) -> bool:
-    rest = dict(operation.attributes)
-    value = rest.pop("value", None)
-    if not isinstance(value, Dense) or operation.operands or operation.regions:
-        return False
-    if not same((value.type,), operation.result_types):
-        return False
-    leading = f"{dictionary(rest)} " if rest else ""
-    writer.line(f"{_head(operation)} {leading}{bare(value)} : {value.type}")
-    return True
-
-
-def _literal(writer: Writer, operation: Operation) -> bool:
-    """A constant of another dialect, which may be no tensor."""
-    rest = dict(operation.attributes)
-    value = rest.pop("value", None)
-    if not isinstance(value, bool | int | float | Typed | Dense) or value == UNIT:
-        return False
-    # A constant stands here as it does in a dictionary.
-    text = dictionary({"": value})[len('{"" = ') : -1]
-    type = "i1" if isinstance(value, bool) else text.rpartition(" : ")[2]
-    if operation.operands or operation.regions or [*map(str, operation.result_types)] != [type]:
-        return False
-    leading = f"{dictionary(rest)} " if rest else ""
-    writer.line(f"{_head(operation)} {leading}{text}")
-    return True
 
 
 def _return(writer: Writer, operation: Operation) -> bool:
@@ -123,12 +90,8 @@ def _attributed(arguments: tuple[Any, ...]) -> bool:
 
 FORMS: Final[Mapping[str, Form]] = {
     **SHARDY_FORMS,
-    "arith.constant": _literal,
-    "chlo.constant": _constant,
     "func.return": _return,
-    "sdy.constant": _constant,
     "sdy.return": _return,
-    "stablehlo.constant": _constant,
     "stablehlo.optimization_barrier": _barrier,
     "stablehlo.return": _return,
     "stablehlo.while": _while,

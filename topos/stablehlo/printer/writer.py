@@ -120,10 +120,6 @@ class Writer:
             operands = tuple([self._types.get(name, _UNKNOWN) for name in operation.operands])
         return FunctionType(operands, operation.result_types)
 
-    def start(self, operation: Operation) -> str:
-        """Returns what the line of an operation begins with: its results and its full name."""
-        return f"{results_of(operation)}{operation.name}"
-
     def name(self, operation: Operation) -> str:
         """Returns the name of an operation, without `func.` in the body of a function itself."""
         # The other scope is the one around every function.

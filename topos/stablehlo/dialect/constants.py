@@ -1,0 +1,247 @@
+"""Values that come from no operand: constants, ramps and the numbers of a device."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+
+from topos.stablehlo.assembly import Head
+from topos.stablehlo.attribute_text import bare, dictionary, results_of
+from topos.stablehlo.definition import Definition, OperandOfAnyRank, Result, define
+from topos.stablehlo.dense import decoded, dense_of
+from topos.stablehlo.elements import ANY, COMPLEX, FLOATS, INTEGERS, demand_element
+from topos.stablehlo.equality import same
+from topos.stablehlo.ir import UNIT, Dense, Operation, OtherType, Tensor, Type, Typed
+from topos.stablehlo.opview import OpView
+from topos.stablehlo.parsed import ParsedOperation
+from topos.stablehlo.resources import absent
+from topos.stablehlo.shapes import ranked, tensor
+from topos.stablehlo.traits import Trait
+from topos.stablehlo.typed_attributes import Attribute, Integer
+from topos.stablehlo.types import element_of
+
+if TYPE_CHECKING:
+    from topos.stablehlo.printer.writer import Writer
+
+__all__ = [
+    "ArithConstant",
+    "ChloConstant",
+    "Constant",
+    "ConstantLike",
+    "DenseValue",
+    "Iota",
+    "Literal",
+    "PartitionId",
+    "ReplicaId",
+    "SdyConstant",
+]
+
+# The types of the numbers whose type a text leaves out.
+_USUAL: Final[Mapping[type, Type]] = {
+    bool: OtherType("i1"),
+    int: OtherType("i64"),
+    float: OtherType("f64"),
+}
+
+
+class DenseValue(Attribute[Dense]):
+    """A dense constant, whose type is the one of a tensor of known extents."""
+
+    def read(self, view: OpView) -> Dense:
+        """Returns the constant, which nothing has decoded yet."""
+        value = view.attribute(self.key)
+        if not isinstance(value, Dense) or not isinstance(value.type, Tensor):
+            view.refuse(f"needs a dense constant, got {value}")
+        if None in value.type.shape:
+            view.refuse(f"needs a constant of known extents, got {value.type}")
+        return value
+
+    def made(self, value: Any) -> Any:
+        """Returns the constant of an array's elements."""
+        if isinstance(value, Dense):
+            return value
+        array = np.asarray(value)
+        return dense_of(array, element_of(array.dtype))
+
+
+class Literal(Attribute[Any]):
+    """A constant of any kind, with its type where the text states one."""
+
+    def read(self, view: OpView) -> Any:
+        """Returns the constant as it stands in the tree."""
+        view.attribute(self.key)
+        return view.operation.attributes[self.key]
+
+
+class _Dense(Definition):
+    """A dense constant, written before its type."""
+
+    value = DenseValue()
+    assembly = "$value : result-types"
+    traits = Trait.CONSTANT | Trait.MOVES | Trait.ELEMENTWISE
+
+    def infer(self) -> tuple[Type, ...]:
+        """Returns the type of the value."""
+        return (self.value.type,)
+
+    @staticmethod
+    def read(parsed: ParsedOperation) -> ParsedOperation:
+        """Returns the operation with its constant as an attribute of the type after the colon."""
+        match parsed.words:
+            case (Dense(body, _, line, column),) if len(parsed.types.results) == 1:
+                value = Dense(body, parsed.types.results[0], line, column)
+                return parsed.spelled({"value": value})
+            case () if "value" in parsed.attributes:
+                return parsed
+        raise parsed.misread("dense<...> : type")
+
+    @classmethod
+    def head(cls, operation: Operation) -> Head | None:
+        """Returns the other attributes and the constant, where this is of the result's type."""
+        rest = dict(operation.attributes)
+        value = rest.pop("value", None)
+        if not isinstance(value, Dense) or operation.operands:
+            return None
+        if not same((value.type,), operation.result_types):
+            return None
+        leading = f"{dictionary(rest)} " if rest else ""
+        return Head(f"{leading}{bare(value)}", {})
+
+
+class _Decoded(_Dense):
+    """A dense constant that is decoded when it is verified."""
+
+    def verify(self) -> None:
+        """Refuses a value of another type, and one whose body does not fit its type."""
+        self.takes(0)
+        result = ranked(self, self.results[0], "result")
+        if None in result.shape:
+            self.refuse(f"needs a static shape, got {result}")
+        demand_element(self, result, ANY)
+        self.demand_results(self.infer())
+        # The body is read here and kept.
+        if not absent(self.value):
+            decoded(self.value)
+
+
+@define("stablehlo.constant")
+class Constant(_Decoded):
+    """The constant `value`."""
+
+    traits = _Decoded.traits | Trait.MHLO
+
+
+@define("sdy.constant")
+class SdyConstant(_Decoded):
+    """The constant `value`, of which no other value may be a part."""
+
+
+@define("chlo.constant")
+class ChloConstant(_Dense):
+    """The constant `value`."""
+
+
+@define("arith.constant")
+class ArithConstant(Definition):
+    """The constant `value`, which may be no tensor, or one of elements that none here has."""
+
+    value = Literal()
+    traits = _Dense.traits
+
+    def verify(self) -> None:
+        """Refuses a value of another type than the stated one."""
+        self.takes(0)
+        if "value" in self.operation.attributes and self.infer() != self.results:
+            self.refuse(f"results in {self.infer()[0]}, got {self.results[0]}")
+
+    def infer(self) -> tuple[Type, ...]:
+        """Returns the type of the value."""
+        type = _type_of(self.value)
+        return self.results if type is None else (type,)
+
+    @classmethod
+    def write(cls, writer: Writer, operation: Operation) -> bool:
+        """Writes the value as it stands in a dictionary; a truth value has no type there."""
+        rest = dict(operation.attributes)
+        value = rest.pop("value", None)
+        if _type_of(value) is None or value == UNIT or operation.operands or operation.regions:
+            return False
+        text = dictionary({"": value})[len('{"" = ') : -1]
+        type = "i1" if isinstance(value, bool) else text.rpartition(" : ")[2]
+        if [*map(str, operation.result_types)] != [type]:
+            return False
+        leading = f"{dictionary(rest)} " if rest else ""
+        writer.line(f"{results_of(operation)}{operation.name} {leading}{text}")
+        return True
+
+
+@define("chlo.constant_like")
+class ConstantLike(Definition):
+    """The number `value` in the shape of `operand`."""
+
+    operand = OperandOfAnyRank()
+    value = Literal()
+    traits = Trait.MOVES | Trait.ELEMENTWISE
+
+    def verify(self) -> None:
+        """Refuses a number of another element than the stated one."""
+        self.takes(1)
+        result = tensor(self, self.results[0], "result")
+        if str(_type_of(self.value)) != result.element:
+            self.refuse(f"needs a value of {result.element}, got {self.value}")
+        self.demand_results(self.infer())
+
+    def infer(self) -> tuple[Type, ...]:
+        """Returns the operand's type with the element of the number."""
+        element = str(_type_of(self.value))
+        if element not in ANY:
+            self.refuse(f"takes no value of {element}")
+        return (self.operand._replace(element=element),)
+
+
+@define("stablehlo.iota")
+class Iota(Definition):
+    """Along `iota_dimension` the numbers from zero on, the same along every other axis."""
+
+    result = Result(elements=INTEGERS | FLOATS | COMPLEX)
+    iota_dimension = Integer(least=0)
+    assembly = "dim = $iota_dimension : result-types"
+    traits = Trait.MOVES | Trait.ELEMENTWISE | Trait.MHLO
+
+    def infer(self) -> tuple[Type, ...]:
+        """Returns the stated type, which is static and has the axis."""
+        result = self.result
+        if None in result.shape:
+            self.refuse(f"needs a static shape, got {result}")
+        self.axes("dimension", (self.iota_dimension,), len(result.shape))
+        return (result,)
+
+
+class _Number(Definition):
+    """A number that a device has among the others."""
+
+    assembly = " : result-types"
+    traits = Trait.MHLO
+
+    def infer(self) -> tuple[Type, ...]:
+        """Returns a scalar of ui32."""
+        return (Tensor((), "ui32"),)
+
+
+@define("stablehlo.partition_id")
+class PartitionId(_Number):
+    """The number of the partition that runs the program."""
+
+
+@define("stablehlo.replica_id")
+class ReplicaId(_Number):
+    """The number of the replica that runs the program."""
+
+
+def _type_of(value: object) -> Type | None:
+    """Returns the type of a constant, or `None` where it is no number and no tensor."""
+    if isinstance(value, Typed | Dense):
+        return value.type
+    return _USUAL.get(value.__class__)

@@ -1,0 +1,129 @@
+"""Roots, exponentials, logarithms and circular functions, each with an accuracy of its choice."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+from topos.stablehlo.definition import define
+from topos.stablehlo.dialect._alike import Unary
+from topos.stablehlo.elements import COMPLEX, FLOATS
+from topos.stablehlo.ir import Record
+from topos.stablehlo.opview import OpView
+from topos.stablehlo.typed_attributes import Attribute
+
+__all__ = [
+    "Accuracy",
+    "Cbrt",
+    "Cosine",
+    "Exponential",
+    "ExponentialMinusOne",
+    "Function",
+    "Log",
+    "LogPlusOne",
+    "Logistic",
+    "Rsqrt",
+    "Sine",
+    "Sqrt",
+    "Tan",
+    "Tanh",
+]
+
+_TOLERANCES: Final = ("atol", "rtol", "ulps")
+_MODES: Final = ("DEFAULT", "HIGHEST", "TOLERANCE")
+
+
+class Accuracy(Attribute[Mapping[str, Any]]):
+    """How near to the exact value a result has to be: a mode, and perhaps tolerances."""
+
+    def read(self, view: OpView) -> Mapping[str, Any]:
+        """Returns the fields, `{}` where there are none."""
+        if self.key not in view.operation.attributes:
+            return {}
+        fields = view.fields(self.key)
+        mode = fields.get("mode", "DEFAULT")
+        if mode not in _MODES:
+            view.refuse(f"needs an accuracy of {' '.join(_MODES)}, got {mode}")
+        tolerances = [fields.get(key, 0) for key in _TOLERANCES]
+        if any(type(each) not in (int, float) or each < 0 for each in tolerances):
+            view.refuse(f"needs tolerances of 0 or more, got {tolerances}")
+        if mode != "TOLERANCE" and any(tolerances):
+            view.refuse(f"takes no tolerances with the mode {mode}, got {tolerances}")
+        return fields
+
+    def made(self, value: Any) -> Any:
+        """Returns the fields of a mapping."""
+        return Record(dict(value), "#stablehlo.result_accuracy<")
+
+
+class Function(Unary):
+    """A function of a real or complex number, of each element."""
+
+    elements = FLOATS | COMPLEX
+    result_accuracy = Accuracy()
+
+    def verify(self) -> None:
+        """Refuses types that do not fit, and an accuracy that is none."""
+        super().verify()
+        if "result_accuracy" in self.operation.attributes:
+            type(self).result_accuracy.read(self)
+
+
+@define("stablehlo.sqrt")
+class Sqrt(Function):
+    """The square root of each element."""
+
+
+@define("stablehlo.rsqrt")
+class Rsqrt(Function):
+    """One divided by the square root of each element."""
+
+
+@define("stablehlo.cbrt")
+class Cbrt(Function):
+    """The cube root of each element."""
+
+
+@define("stablehlo.exponential")
+class Exponential(Function):
+    """e to the power of each element."""
+
+
+@define("stablehlo.exponential_minus_one")
+class ExponentialMinusOne(Function):
+    """e to the power of each element, less one; exact near zero."""
+
+
+@define("stablehlo.log")
+class Log(Function):
+    """The natural logarithm of each element."""
+
+
+@define("stablehlo.log_plus_one")
+class LogPlusOne(Function):
+    """The natural logarithm of one more than each element; exact near zero."""
+
+
+@define("stablehlo.logistic")
+class Logistic(Function):
+    """1 / (1 + exp(-x)) of each element."""
+
+
+@define("stablehlo.sine")
+class Sine(Function):
+    """The sine of each element."""
+
+
+@define("stablehlo.cosine")
+class Cosine(Function):
+    """The cosine of each element."""
+
+
+@define("stablehlo.tan")
+class Tan(Function):
+    """The tangent of each element."""
+
+
+@define("stablehlo.tanh")
+class Tanh(Function):
+    """The hyperbolic tangent of each element."""
