@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
+import numpy.typing as npt
 
 from topos.stablehlo.assembly import Head
 from topos.stablehlo.attribute_text import bare, dictionary, results_of
@@ -60,10 +61,7 @@ class DenseValue(Attribute[Dense]):
 
     def made(self, value: Any) -> Any:
         """Returns the constant of an array's elements."""
-        if isinstance(value, Dense):
-            return value
-        array = np.asarray(value)
-        return dense_of(array, element_of(array.dtype))
+        return value if isinstance(value, Dense) else _dense(np.asarray(value))
 
 
 class Literal(Attribute[Any]):
@@ -73,6 +71,12 @@ class Literal(Attribute[Any]):
         """Returns the constant as it stands in the tree."""
         view.attribute(self.key)
         return view.operation.attributes[self.key]
+
+    def made(self, value: Any) -> Any:
+        """Returns a number, of the element that numpy tells, or a constant of an array."""
+        if isinstance(value, np.generic):
+            return Typed(value.item(), OtherType(element_of(value.dtype)))
+        return _dense(value) if isinstance(value, np.ndarray) else value
 
 
 class _Dense(Definition):
@@ -238,6 +242,10 @@ class PartitionId(_Number):
 @define("stablehlo.replica_id")
 class ReplicaId(_Number):
     """The number of the replica that runs the program."""
+
+
+def _dense(array: npt.NDArray[Any]) -> Dense:
+    return dense_of(array, element_of(array.dtype))
 
 
 def _type_of(value: object) -> Type | None:

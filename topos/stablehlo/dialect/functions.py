@@ -8,7 +8,7 @@ from typing import Any, Final
 from topos.stablehlo.definition import define
 from topos.stablehlo.dialect._alike import Unary
 from topos.stablehlo.elements import COMPLEX, FLOATS
-from topos.stablehlo.ir import Record
+from topos.stablehlo.ir import Record, Word
 from topos.stablehlo.opview import OpView
 from topos.stablehlo.typed_attributes import Attribute
 
@@ -30,6 +30,7 @@ __all__ = [
 ]
 
 _TOLERANCES: Final = ("atol", "rtol", "ulps")
+_MODE: Final = "#stablehlo.result_accuracy_mode<"
 _MODES: Final = ("DEFAULT", "HIGHEST", "TOLERANCE")
 
 
@@ -52,8 +53,15 @@ class Accuracy(Attribute[Mapping[str, Any]]):
         return fields
 
     def made(self, value: Any) -> Any:
-        """Returns the fields of a mapping."""
-        return Record(dict(value), "#stablehlo.result_accuracy<")
+        """Returns the fields of a mapping, in which what is left out is zero."""
+        asked = dict(value)
+        fields: dict[str, Any] = {
+            "atol": float(asked.pop("atol", 0)),
+            "rtol": float(asked.pop("rtol", 0)),
+            "ulps": int(asked.pop("ulps", 0)),
+            "mode": Word(str(asked.pop("mode", "DEFAULT")), _MODE),
+        }
+        return Record({**fields, **asked}, "#stablehlo.result_accuracy<")
 
 
 class Function(Unary):

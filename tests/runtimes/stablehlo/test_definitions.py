@@ -1,0 +1,29 @@
+"""Definitions as a whole: what holds of the folder that they stand in."""
+
+from __future__ import annotations
+
+from pkgutil import iter_modules
+
+import numpy as np
+
+from topos.stablehlo import Builder, dialect
+from topos.stablehlo.parser.parse import parse
+from topos.stablehlo.printer import printed
+
+
+def test_no_file_hides_the_function_of_an_operation_or_a_dialect() -> None:
+    # A submodule that is loaded becomes an attribute of its package, before any function there.
+    functions = {name for name in dir(dialect) if name not in dialect.__all__}
+    assert not functions & {module.name for module in iter_modules(dialect.__path__)}
+
+
+def test_an_accuracy_and_a_literal_are_made_of_plain_python() -> None:
+    builder = Builder()
+    x = builder.argument((2,), "f32")
+    sine = dialect.sine(x, result_accuracy={"mode": "TOLERANCE", "ulps": 2})
+    half = dialect.chlo.constant_like(x, value=np.float32(0.5))
+    builder.returns(sine, half)
+    text = builder.module().text()
+    assert "value = 5.000000e-01 : f32" in text
+    assert "ulps = 2, mode = #stablehlo.result_accuracy_mode<TOLERANCE>" in text
+    assert printed(parse(text)) == text
