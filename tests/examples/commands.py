@@ -19,13 +19,23 @@ EXAMPLES: Final = Path(__file__).resolve().parents[2] / "examples"
 FOREIGN: Final = ("jax", "iree.compiler")
 PLAIN: Final = {"COLUMNS": "80", "FORCE_COLOR": ""}
 
+# Runs a file as a command does, its folder first on the path, where packages are missing.
+WITHOUT: Final = """\
+import os, runpy, sys
+sys.modules.update(dict.fromkeys({}))
+sys.argv = sys.argv[1:]
+sys.path[0] = os.path.dirname(sys.argv[0])
+runpy.run_path(sys.argv[0], run_name="__main__")
+"""
+
 Done = subprocess.CompletedProcess[str]
 
 
-def command(example: str, folder: Path, *arguments: str) -> Done:
-    """Returns the finished process of an example."""
+def command(example: str, folder: Path, *arguments: str, absent: Sequence[str] = ()) -> Done:
+    """Returns the finished process of an example, which cannot import the packages `absent`."""
+    options = ["-W", "error"] + (["-c", WITHOUT.format([*absent])] if absent else [])
     return subprocess.run(
-        [sys.executable, "-W", "error", str(EXAMPLES / example), *arguments],
+        [sys.executable, *options, str(EXAMPLES / example), *arguments],
         cwd=folder,
         env={**os.environ, **PLAIN},
         capture_output=True,
