@@ -12,12 +12,12 @@ import re
 from collections.abc import Callable, Mapping
 from typing import Any, Final, NamedTuple
 
-from topos.stablehlo.attribute_text import function_type, produced, spelled
+from topos.stablehlo.attribute_text import function_type, produced, referred, spelled
 from topos.stablehlo.equality import same
 from topos.stablehlo.ir import FunctionType, Operation, Packed, Record, Type, Word
 from topos.stablehlo.typed_attributes import Attribute
 
-__all__ = ["Assembly", "Clause", "Head", "Signature", "bare", "heading"]
+__all__ = ["Assembly", "Clause", "Head", "Signature", "bare", "heading", "named"]
 
 # Returns the text after an operation's colon.
 Signature = Callable[[FunctionType], str]
@@ -79,6 +79,15 @@ def heading(assembly: Assembly, operation: Operation) -> Head | None:
         parts.append(f"{clause.key} = {text}")
     text = ", ".join(parts)
     return Head(f"({text})" if assembly.in_parentheses else text, rest)
+
+
+def named(operation: Operation, key: str, kind: type[str]) -> Head | None:
+    """Returns `@name(operands)`, where the attribute `key` is a name of that kind."""
+    rest = dict(operation.attributes)
+    name = rest.pop(key, None)
+    if type(name) is not kind or "::@" in name or not name:
+        return None
+    return Head(f"{referred(name)}({', '.join(operation.operands)})", rest)
 
 
 def bare(value: Any, read: Callable[[Any], Any]) -> str | None:

@@ -343,10 +343,12 @@ def _made(definition: type[Definition], given: Mapping[str, Any]) -> dict[str, A
         if value is None:
             continue
         try:
-            made[attribute.key] = attribute.made(value)
+            part = attribute.made(value)
         except (TypeError, ValueError) as error:
             called = definition.operation_name
             raise ArgumentError(f"{called} cannot take {value!r} as {name}: {error}") from None
+        if part is not None:
+            made[attribute.key] = part
     return made
 
 

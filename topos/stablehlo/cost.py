@@ -5,11 +5,12 @@ from __future__ import annotations
 import math
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
-from typing import Final, NamedTuple
+from typing import NamedTuple
 
 from topos.errors import VerifyError
 from topos.stablehlo.calls import called_first
-from topos.stablehlo.dialect import find, has
+from topos.stablehlo.definition import Definition, elements_of, extents_of
+from topos.stablehlo.dialect import find
 from topos.stablehlo.ir import (
     Dense,
     Function,
@@ -23,20 +24,6 @@ from topos.stablehlo.traits import Trait
 from topos.stablehlo.types import ELEMENTS
 
 __all__ = ["Census", "Count", "census"]
-
-# These move elements or choose among them, and compute none.
-_MOVES: Final = frozenset(
-    f"stablehlo.{name}"
-    for name in (
-        "custom_call",
-        "get_tuple_element",
-        "optimization_barrier",
-        "tuple",
-    )
-)
-_CALLS: Final = {"func.call": "callee", "stablehlo.composite": "decomposition"}
-_ENDS: Final = frozenset({"func.return", "stablehlo.return"})
-
 
 Types = dict[str, Type]
 
@@ -113,33 +100,13 @@ class _Tally:
 
 
 def _flops(operation: Operation, operands: tuple[Type, ...]) -> int:
-    name, results = operation.name, operation.result_types
-    definition = find(name)
-    if definition is not None:
-        return definition(operation, operands, results, (None,) * len(operands)).flops()
-    if operation.regions or name in _MOVES or not _floating(results[:1]):
-        return 0
-    return _size(results)
-
-
-def _extents(type: Type) -> tuple[int, ...]:
-    return tuple([extent or 0 for extent in type.shape]) if isinstance(type, Tensor) else ()
-
-
-def _size(types: Sequence[Type]) -> int:
-    """Returns the elements of the first type; a dynamic extent counts as none."""
-    return math.prod(_extents(types[0])) if types else 0
-
-
-def _floating(types: Sequence[Type]) -> bool:
-    return all(isinstance(type, Tensor) and type.element[0] in "fbc" for type in types) and bool(
-        types
-    )
+    definition, known = find(operation.name) or Definition, (None,) * len(operands)
+    return definition(operation, operands, operation.result_types, known).flops()
 
 
 def _bytes(types: Sequence[Type]) -> int:
     return sum(
-        math.prod(_extents(type)) * ELEMENTS[type.element].itemsize
+        math.prod(extents_of(type)) * ELEMENTS[type.element].itemsize
         for type in types
         if isinstance(type, Tensor) and type.element in ELEMENTS
     )
@@ -170,21 +137,24 @@ class _Taker:
             types = dict(outer)
             types.update((argument.name, argument.type) for argument in block.arguments)
             for operation in block.operations:
-                if operation.name not in _ENDS:
-                    self._operation(operation, types, tally, times)
+                self._operation(operation, types, tally, times)
 
     def _operation(self, operation: Operation, types: Types, tally: _Tally, times: int) -> None:
+        definition = find(operation.name) or Definition
+        if Trait.TERMINATOR in definition.traits:
+            return
         operands = tuple([types[name] for name in operation.operands if name in types])
         results = operation.result_types
         types.update(zip(operation.results, results, strict=False))
         if operation.results and operation.results[0].endswith("#0"):
             types[operation.results[0][:-2]] = results[0]
-        if operation.name in _CALLS:
-            tally.add(self.function(str(operation.attributes.get(_CALLS[operation.name]))), times)
+        if definition.calls:
+            tally.add(self.function(str(operation.attributes.get(definition.calls))), times)
             return
         if isinstance(operation.attributes.get("value"), Dense):
             self.constant_bytes += _bytes(results)
         tally.count(operation, operands, times)
-        inner = times * _size(operands[:1]) if has(operation.name, Trait.PER_ELEMENT) else times
+        each = Trait.PER_ELEMENT in definition.traits
+        inner = times * elements_of(operands[:1]) if each else times
         for region in operation.regions:
             self._region(region, types, tally, inner)

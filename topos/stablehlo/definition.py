@@ -109,7 +109,7 @@ class Definition(OpView):
     has_regions: ClassVar[bool] = False
     terminator: ClassVar[str] = "stablehlo.return"
     # The attribute that names the function which the operation runs in its place, if any.
-    callee: ClassVar[str] = ""
+    calls: ClassVar[str] = ""
     # What only its own `read` understands of its custom form: the keys of further clauses.
     clauses: ClassVar[frozenset[str]] = frozenset()
 

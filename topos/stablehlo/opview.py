@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Any, Final, NamedTuple, NoReturn
 
@@ -23,7 +23,7 @@ from topos.stablehlo.ir import (
 )
 from topos.stablehlo.meshes import Mesh
 
-__all__ = ["OpView", "Rule", "Table"]
+__all__ = ["OpView", "Table"]
 
 Array = npt.NDArray[Any]
 
@@ -197,10 +197,6 @@ class OpView:
         """Returns `axes` as `axes` does, where they also ascend."""
         self.demand(axes == tuple(sorted(axes)), f"needs ascending {key}, got {list(axes)}")
         return self.axes(key, axes, rank)
-
-
-# A rule returns nothing and refuses what breaks it.
-Rule = Callable[[OpView], None]
 
 
 def _plain(value: Any) -> Any:

@@ -5,13 +5,13 @@ from __future__ import annotations
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from topos.stablehlo.ir import Attributes, Region, Type
+from topos.stablehlo.ir import Attributes, Region, Symbol, Type
 from topos.stablehlo.token_error import TokenError
 
 if TYPE_CHECKING:
     from lark import Token
 
-__all__ = ["Group", "ParsedOperation", "Types"]
+__all__ = ["Group", "ParsedOperation", "Said", "Types"]
 
 # A name and how many results it stands for.
 Group = tuple[str, int]
@@ -22,6 +22,23 @@ class Types(NamedTuple):
 
     operands: tuple[Type, ...] | None
     results: tuple[Type, ...]
+
+
+class Said(NamedTuple):
+    """What a form of Shardy says with a key as `key=value`, or by its place alone.
+
+    `leads` tells whether it stands before the operands. `value` is a number, a word, an attribute
+    in full, or the spelling of one in brackets.
+    """
+
+    key: str
+    value: Any
+    leads: bool = False
+
+    @property
+    def shown(self) -> str:
+        """How a refusal calls it."""
+        return f"{self.key}=..." if self.key else "axes or a sharding there"
 
 
 class ParsedOperation(NamedTuple):
@@ -41,6 +58,14 @@ class ParsedOperation(NamedTuple):
     def spelled(self, attributes: Attributes) -> ParsedOperation:
         """Returns the operation with its words understood, as these `attributes`."""
         return self._replace(words=(), attributes={**self.attributes, **attributes})
+
+    def called(self, key: str, kind: type[str]) -> str:
+        """Returns the name that is its only word, a `Symbol` or a string, and stands for `key`."""
+        match self.words:
+            case (str(name),) if type(name) is kind:
+                return name
+        noun = "@name" if kind is Symbol else '"name"'
+        raise self.misread(f"{noun} as {key}")
 
     def misread(self, form: str) -> TokenError:
         """Returns the error of an operation that is not written with `form`."""

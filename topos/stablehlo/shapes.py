@@ -18,6 +18,7 @@ __all__ = [
     "TensorType",
     "agree",
     "bounds_of",
+    "common",
     "demand_result",
     "demand_results",
     "extents_agree",
@@ -27,12 +28,18 @@ __all__ = [
     "scalar",
     "shape_of",
     "shapes_agree",
+    "shown",
     "size_of",
     "tensor",
 ]
 
 Shape = tuple[int | None, ...]
 TensorType = Tensor | Unranked
+
+
+def shown(types: Iterable[Type]) -> str:
+    """Returns a list of types as the text would spell it."""
+    return f"({', '.join(map(str, types))})"
 
 
 def tensor(claim: OpView, type: Type, what: str) -> TensorType:
@@ -117,6 +124,29 @@ def _fits(one: Type, other: Type) -> bool:
         return True
     pairs = zip(one.shape, bounds_of(other), strict=False)
     return all(extent is None or bound is None or extent <= bound for extent, bound in pairs)
+
+
+def common(one: Type, other: Type) -> Type:
+    """Returns the type that holds any value of two types, which agree."""
+    if one == other:
+        return one
+    if isinstance(one, TupleType) and isinstance(other, TupleType):
+        return TupleType(tuple(map(common, one.parts, other.parts)))
+    if not isinstance(one, Tensor) or not isinstance(other, Tensor):
+        return other if isinstance(other, Unranked) else one
+    pairs = zip(one.shape, other.shape, strict=True)
+    shape = tuple([extent if extent == further else None for extent, further in pairs])
+    limits = zip(_limits(one), _limits(other), strict=True)
+    bounds = tuple(
+        [None if left is None or right is None else max(left, right) for left, right in limits]
+    )
+    return of_bounds(shape, one.element, bounds)
+
+
+def _limits(type: Tensor) -> Shape:
+    """Returns the most elements along each axis, where the type tells them."""
+    pairs = zip(type.shape, bounds_of(type), strict=True)
+    return tuple([bound if extent is None else extent for extent, bound in pairs])
 
 
 def merged(claim: OpView, types: Iterable[TensorType], what: str) -> TensorType:

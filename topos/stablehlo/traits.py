@@ -35,3 +35,7 @@ class Trait(Flag):
     MHLO = auto()
     # Is read and printed, and refused by the verifier.
     UNSUPPORTED = auto()
+    # Stands in a module beside its functions.
+    DECLARATION = auto()
+    # May be started, and awaited by another operation.
+    ASYNCHRONOUS = auto()

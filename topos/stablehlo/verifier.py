@@ -1,4 +1,4 @@
-"""Verification: every operation of a module held to its rule, before anything is built."""
+"""Verification: every operation of a module held to its definition, before anything is built."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from typing import Any, Final
 import numpy.typing as npt
 
 from topos.errors import UnsupportedError, VerifyError
-from topos.stablehlo.definition import Definition
 from topos.stablehlo.dialect import definitions, find, has, names
 from topos.stablehlo.dialect._shardings import KEY, fault_of, faults_of, meshes_of
+from topos.stablehlo.dialect.calling import Func
 from topos.stablehlo.ir import (
     Block,
     Function,
@@ -22,10 +22,9 @@ from topos.stablehlo.ir import (
     Type,
 )
 from topos.stablehlo.meshes import Mesh
-from topos.stablehlo.opview import OpView
 from topos.stablehlo.parser.twins import foreign
-from topos.stablehlo.rules import RULES
 from topos.stablehlo.scope import Scope
+from topos.stablehlo.shapes import shown
 from topos.stablehlo.traits import Trait
 from topos.stablehlo.wellformed import demand_wellformed
 
@@ -33,36 +32,10 @@ __all__ = ["verified_names", "verify"]
 
 Array = npt.NDArray[Any]
 
-_TERMINATORS: Final = frozenset({"func.return", "sdy.return", "stablehlo.return"})
 _OURS: Final = ("builtin.", "chlo.", "func.", "stablehlo.")
 _SHARDY: Final = "sdy."
-# What ends the block of an operation that holds regions, where that is its own.
-_COMPUTATIONS: Final = frozenset({"sdy.manual_computation", "sdy.named_computation"})
-# Operations of ours that are read and have no rule.
-_REFUSED: Final = frozenset(
-    {"builtin.unrealized_conversion_cast", "func.call_indirect", "func.constant"}
-)
 # The share of a name that is right; every name shares its dialect with many others.
 _NEAR: Final = 0.85
-# The operations that hold regions; their rules say how many.
-_HOLDERS: Final = frozenset(
-    {
-        *_COMPUTATIONS,
-        *(
-            f"stablehlo.{name}"
-            for name in (
-                "all_reduce",
-                "async_start",
-                "case",
-                "collective_reduce",
-                "composite",
-                "if",
-                "reduce_scatter",
-                "while",
-            )
-        ),
-    }
-)
 # What stands nowhere but at the end of a block, or is read alone.
 _REFUSED_TRAITS: Final = Trait.TERMINATOR | Trait.UNSUPPORTED
 _NOTHING: Final = FunctionType((), ())
@@ -71,7 +44,7 @@ _NOTHING: Final = FunctionType((), ())
 def verified_names() -> frozenset[str]:
     """Returns the name of every operation that a module may hold and pass."""
     defined = [name for name, each in definitions().items() if not each.traits & _REFUSED_TRAITS]
-    return frozenset((*RULES, *defined))
+    return frozenset(defined)
 
 
 def verify(module: Module) -> None:
@@ -116,8 +89,8 @@ class _Walk:
         stated = tuple([parameter.type for parameter in function.results])
         if body.results != stated:
             end = _end(function.body.blocks[0], place)
-            returned = f"but returns {_shown(body.results)}"
-            reason = f"@{function.name} results in {_shown(stated)}, {returned}"
+            returned = f"but returns {shown(body.results)}"
+            reason = f"@{function.name} results in {shown(stated)}, {returned}"
             raise VerifyError(reason, end.line, end.column)
 
     def _region(self, region: Region, scope: Scope, place: tuple[int, int]) -> FunctionType:
@@ -141,10 +114,7 @@ class _Walk:
 
     def _operation(self, operation: Operation, scope: Scope) -> None:
         definition = find(operation.name)
-        rule = RULES.get(operation.name)
-        if definition is None and rule is None:
-            raise _unknown(operation)
-        if definition is not None and has(operation.name, _REFUSED_TRAITS):
+        if definition is None or definition.traits & _REFUSED_TRAITS:
             raise _unknown(operation)
         place = (operation.line, operation.column)
         operands = tuple([scope.type(name, operation) for name in operation.operands])
@@ -155,21 +125,15 @@ class _Walk:
         if len(results) != len(operation.results):
             names = f"names {len(operation.results)} results and states {len(results)}"
             raise VerifyError(f"{operation.name} {names}", *place)
-        holder = operation.name in _HOLDERS if definition is None else definition.has_regions
-        if operation.regions and not holder:
+        if operation.regions and not definition.has_regions:
             raise VerifyError(f"{operation.name} takes no region", *place)
         bodies: list[FunctionType] = []
         for region in operation.regions:
-            bodies.append(self._inner(region, scope, operation))
+            bodies.append(self._inner(region, scope, operation, definition.terminator))
         known = scope.constants(operation)
-        kind = OpView if definition is None else definition
-        view = kind(
+        definition(
             operation, operands, results, known, tuple(bodies), self._functions, self._meshes
-        )
-        if isinstance(view, Definition):
-            view.verify()
-        elif rule is not None:
-            rule(view)
+        ).verify()
         if KEY in operation.attributes:
             # What results in nothing may have a sharding all the same.
             fault = faults_of(operation.attributes[KEY], results or (None,), self._meshes)
@@ -177,17 +141,19 @@ class _Walk:
                 raise VerifyError(f"{operation.name} {fault}", *place)
         for name, type in zip(operation.results, results, strict=True):
             scope.define(name, type, place)
-        if has(operation.name, Trait.CONSTANT):
+        if Trait.CONSTANT in definition.traits:
             scope.define_constant(operation)
 
-    def _inner(self, region: Region, scope: Scope, operation: Operation) -> FunctionType:
+    def _inner(
+        self, region: Region, scope: Scope, operation: Operation, terminator: str
+    ) -> FunctionType:
         place = (operation.line, operation.column)
         types = self._region(region, scope, place)
         for block in region.blocks:
             end = _end(block, place)
-            if end.name == "func.return":
-                raise VerifyError("func.return ends a function only", end.line, end.column)
-            if (end.name == "sdy.return") != (operation.name in _COMPUTATIONS):
+            if end.name == Func.terminator:
+                raise VerifyError(f"{end.name} ends a function only", end.line, end.column)
+            if end.name != terminator:
                 reason = f"a block of {operation.name} does not end in {end.name}"
                 raise VerifyError(reason, end.line, end.column)
         return types
@@ -200,13 +166,13 @@ class _Walk:
 
 def _unknown(operation: Operation) -> Exception:
     place = (operation.line, operation.column)
-    if operation.name in _TERMINATORS:
+    if has(operation.name, Trait.TERMINATOR):
         return VerifyError(f"{operation.name} ends its block too early", *place)
-    if operation.name.startswith(_SHARDY) or operation.name in _REFUSED:
+    if operation.name.startswith(_SHARDY) or find(operation.name) is not None:
         return UnsupportedError(f"{operation.name} is not supported", *place)
     if not operation.name.startswith(_OURS):
         return UnsupportedError(foreign(operation.name), *place)
-    near = difflib.get_close_matches(operation.name, [*RULES, *names()], n=1, cutoff=_NEAR)
+    near = difflib.get_close_matches(operation.name, names(), n=1, cutoff=_NEAR)
     hint = f"; did you mean {near[0]}?" if near else ""
     return VerifyError(f"no operation is called {operation.name}{hint}", *place)
 
@@ -215,7 +181,7 @@ def _end(block: Block, place: tuple[int, int]) -> Operation:
     if not block.operations:
         raise VerifyError("a block ends in a return", *place)
     last = block.operations[-1]
-    if last.name not in _TERMINATORS:
+    if not has(last.name, Trait.TERMINATOR):
         raise VerifyError("a block ends in a return", last.line, last.column)
     return last
 
@@ -223,11 +189,7 @@ def _end(block: Block, place: tuple[int, int]) -> Operation:
 def _demand_stated(operation: Operation, operands: tuple[Type, ...]) -> None:
     if operation.operand_types is not None and operation.operand_types != operands:
         raise VerifyError(
-            f"{operation.name} states {_shown(operation.operand_types)}, got {_shown(operands)}",
+            f"{operation.name} states {shown(operation.operand_types)}, got {shown(operands)}",
             operation.line,
             operation.column,
         )
-
-
-def _shown(types: tuple[Type, ...]) -> str:
-    return f"({', '.join(map(str, types))})"

@@ -34,9 +34,9 @@ def meshes_of(others: Iterable[Operation]) -> dict[str, Mesh]:
         name, value = operation.attributes.get("sym_name"), operation.attributes.get("mesh")
         mesh = mesh_of(value.text) if isinstance(value, Opaque) else None
         if mesh is None:
-            raise VerifyError('sdy.mesh needs a mesh such as <["x"=2]>', *place)
+            raise VerifyError(f'{operation.name} needs a mesh such as <["x"=2]>', *place)
         if mesh.fault():
-            raise VerifyError(f"sdy.mesh {mesh.fault()}", *place)
+            raise VerifyError(f"{operation.name} {mesh.fault()}", *place)
         if str(name) in meshes:
             raise VerifyError(f"@{name} is defined twice", *place)
         meshes[str(name)] = mesh

@@ -27,7 +27,7 @@ class Slice(Definition):
     limit_indices = Axes()
     strides = Axes()
     assembly = "$operand : functional-type"
-    traits = Trait.MOVES | Trait.MHLO
+    traits = Trait.MOVES | Trait.MHLO | Trait.ASYNCHRONOUS
 
     def infer(self) -> tuple[Type, ...]:
         """Returns the extents of the ranges, which lie inside the operand."""
@@ -80,7 +80,7 @@ class DynamicSlice(Definition):
     operand = Operand()
     slice_sizes = Axes()
     assembly = "$operands, sizes = $slice_sizes : functional-type"
-    traits = Trait.MOVES | Trait.MHLO
+    traits = Trait.MOVES | Trait.MHLO | Trait.ASYNCHRONOUS
 
     def verify(self) -> None:
         """Refuses anything but an operand and its indices."""
@@ -105,7 +105,7 @@ class DynamicUpdateSlice(Definition):
     operand = Operand()
     update = Operand()
     assembly = "$operands : functional-type"
-    traits = Trait.MOVES | Trait.MHLO
+    traits = Trait.MOVES | Trait.MHLO | Trait.ASYNCHRONOUS
 
     def verify(self) -> None:
         """Refuses anything but an operand, an update and indices."""

@@ -20,9 +20,9 @@ from topos.stablehlo.ir import (
     Typed,
 )
 from topos.stablehlo.parsed import ParsedOperation, Types
-from topos.stablehlo.parser.spelling import attribute_of, parsed_of
+from topos.stablehlo.parser.spelling import attribute_of, canonical, parsed_of
 from topos.stablehlo.parser.tokens import integer, string, symbol
-from topos.stablehlo.parser.twins import MHLO, as_arrays, twin
+from topos.stablehlo.parser.twins import MHLO, as_arrays
 from topos.stablehlo.token_error import TokenError
 
 __all__ = ["RULES", "headed"]
@@ -54,7 +54,7 @@ def _generic(
     merged = {**(properties or {}), **(attributes or {})}
     name = Token.new_borrow_pos(name.type, string(name), name)
     if name.startswith(MHLO):
-        name = _renamed(name)
+        name = canonical(name)
         merged = as_arrays(name.value, merged)
     stated = Types(*types)
     return ParsedOperation(name, uses or (), (), merged, regions or (), stated, successors or ())
@@ -155,7 +155,7 @@ def _reduced_by_name(
     types: Types,
 ) -> ParsedOperation:
     merged = {**(attributes or {}), **dict([attribute_of(name, *clause)])}
-    return ParsedOperation(name, _operands(pairs), (_renamed(applied),), merged, types=types)
+    return ParsedOperation(name, _operands(pairs), (canonical(applied),), merged, types=types)
 
 
 def _reduced_by_region(
@@ -255,11 +255,7 @@ def _sequence(*parts: Any) -> tuple[Any, ...]:
 
 def _of_twin(form: Callable[..., ParsedOperation]) -> Callable[..., ParsedOperation]:
     """Returns `form` for the name that an operation has in StableHLO."""
-    return lambda name, *parts: form(_renamed(name), *parts)
-
-
-def _renamed(name: Token) -> Token:
-    return name.update(value=twin(name.value)) if name.startswith(MHLO) else name
+    return lambda name, *parts: form(canonical(name), *parts)
 
 
 _PRETTY: Final[Mapping[str, Callable[..., ParsedOperation]]] = {

@@ -6,6 +6,9 @@ from collections.abc import Iterable
 from typing import Any, Final, NamedTuple
 
 from topos.errors import UnsupportedError
+from topos.stablehlo.dialect import find
+from topos.stablehlo.dialect.calling import Func
+from topos.stablehlo.dialect.modules import Module as Wrapped
 from topos.stablehlo.ir import (
     Attributes,
     Function,
@@ -20,13 +23,13 @@ from topos.stablehlo.ir import (
 from topos.stablehlo.parser.aliases import Alias, names_of
 from topos.stablehlo.resources import Resources, resources_of
 from topos.stablehlo.token_error import TokenError
+from topos.stablehlo.traits import Trait
 
-__all__ = ["LOCATION", "Inner", "Section", "assemble", "whole"]
+__all__ = ["LOCATION", "MODULE", "Inner", "Section", "assemble", "whole"]
 
 # What an attribute or an alias that is a location is kept as: where it leads is not read.
+MODULE: Final = Wrapped.operation_name
 LOCATION: Final = Opaque("loc(unknown)")
-# The statements beside functions that are kept; they change nothing on a single device.
-_KEPT: Final = frozenset({"sdy.mesh"})
 _VISIBILITIES: Final = frozenset({"nested", "private", "public"})
 # The attributes of a generic function that are parts of the tree.
 _PARTS: Final = frozenset({"sym_name", "function_type", "arg_attrs", "res_attrs"})
@@ -77,11 +80,11 @@ def assemble(parts: Iterable[Part]) -> Module:
                 modules.append(part)
             case Function():
                 functions.append(part)
-            case Operation(name="builtin.module"):
+            case Operation(name=name) if name == MODULE:
                 modules.append(Inner(_module(part), part.line, part.column))
-            case Operation(name="func.func"):
+            case Operation(name=name) if name == Func.operation_name:
                 functions.append(_function(part))
-            case Operation(name=name) if name in _KEPT:
+            case Operation(name=name) if _is_declaration(name):
                 others.append(part)
             case Operation():
                 raise UnsupportedError(f"{part.name} outside a function", part.line, part.column)
@@ -96,6 +99,12 @@ def assemble(parts: Iterable[Part]) -> Module:
     return modules[0].module
 
 
+def _is_declaration(name: str) -> bool:
+    """Returns whether an operation is kept that stands beside functions."""
+    definition = find(name)
+    return definition is not None and Trait.DECLARATION in definition.traits
+
+
 def _module(operation: Operation) -> Module:
     operations = [
         inner
@@ -104,7 +113,7 @@ def _module(operation: Operation) -> Module:
         for inner in block.operations
     ]
     for inner in operations:
-        if inner.name == "builtin.module":
+        if inner.name == MODULE:
             raise UnsupportedError("a module inside another", inner.line, inner.column)
     attributes = dict(operation.attributes)
     name = str(attributes.pop("sym_name", ""))
@@ -116,7 +125,7 @@ def _function(operation: Operation) -> Function:
     types = attributes.get("function_type")
     if not isinstance(types, FunctionType):
         raise UnsupportedError(
-            "func.func without a function_type", operation.line, operation.column
+            f"{operation.name} without a function_type", operation.line, operation.column
         )
     if attributes.get("sym_visibility", "public") not in _VISIBILITIES:
         raise TokenError(f"a function is {', '.join(sorted(_VISIBILITIES))}", operation)

@@ -16,10 +16,10 @@ from lark.lexer import PatternStr
 from topos.errors import ParseError, UnsupportedError
 from topos.stablehlo.ir import Module
 from topos.stablehlo.parser import attributes, forms, locations, shardings, statements, typetext
-from topos.stablehlo.parser.spelling import READ
+from topos.stablehlo.parser.spelling import is_read
 from topos.stablehlo.parser.stream import Watch
 from topos.stablehlo.parser.tables import parser_of
-from topos.stablehlo.parser.twins import foreign
+from topos.stablehlo.parser.twins import foreign, twin
 from topos.stablehlo.parser.wording import alternatives
 from topos.stablehlo.token_error import TokenError, line_of, placed
 
@@ -110,7 +110,7 @@ def _foreign(error: UnexpectedInput, text: str) -> UnsupportedError | None:
     if position is None:
         return None
     openings = list(_OPENING.finditer(text, max(0, position - _WINDOW), position))
-    if not openings or openings[-1][1].startswith(READ):
+    if not openings or is_read(twin(openings[-1][1])):
         return None
     name, start = openings[-1][1], openings[-1].start(1)
     line, column = text.count("\n", 0, start) + 1, start - text.rfind("\n", 0, start)

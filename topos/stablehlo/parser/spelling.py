@@ -1,8 +1,7 @@
-"""The parts of a pretty operation, and how it becomes an operation in its generic form."""
+"""The parts of an operation's custom assembly, and how they become its generic form."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any, Final
 
 from lark import Token
@@ -10,38 +9,22 @@ from lark import Token
 from topos.errors import UnsupportedError
 from topos.stablehlo.dialect import find, has
 from topos.stablehlo.ir import Attributes, Dense, Operation, Type
-from topos.stablehlo.parsed import Group, ParsedOperation, Types
-from topos.stablehlo.parser.twins import foreign
+from topos.stablehlo.parsed import Group, ParsedOperation, Said, Types
+from topos.stablehlo.parser.twins import MHLO, foreign, twin
 from topos.stablehlo.token_error import TokenError
 from topos.stablehlo.traits import Trait
 
 __all__ = [
-    "READ",
     "attribute_of",
+    "canonical",
     "demand_read",
+    "is_read",
     "operation_of",
     "parsed_of",
 ]
 
-# What is known of pretty forms: dialects and single operations. All generic forms are kept.
-READ: Final = (
-    *("builtin.", "chlo.", "func.", "sdy.", "stablehlo."),
-    *("arith.constant", "mhlo.return", "tensor.cast"),
-)
-
-
-_CANONICAL: Final[Mapping[str, str]] = {
-    "call": "func.call",
-    "call_indirect": "func.call_indirect",
-    "constant": "func.constant",
-    "mhlo.return": "stablehlo.return",
-    "return": "func.return",
-}
-# As many results as operands, where a form lists types without an arrow; one has any other.
-_PAIRWISE: Final = frozenset({"stablehlo.optimization_barrier"})
-_WITHOUT_RESULT: Final = frozenset(
-    {"func.return", "sdy.return", "sdy.sharding_group", "stablehlo.return"}
-)
+# The dialects whose custom forms are read, each in whole.
+_DIALECTS: Final = ("builtin.", "chlo.", "func.", "sdy.", "stablehlo.")
 
 
 def parsed_of(
@@ -68,9 +51,24 @@ def parsed_of(
     )
 
 
+def canonical(name: Token) -> Token:
+    """Returns the name of an operation in full, and that of StableHLO's equal for MHLO's.
+
+    In the body of a function the names of `func` need no prefix.
+    """
+    if "." not in name:
+        return name.update(value=f"func.{name.value}")
+    return name.update(value=twin(name.value)) if name.startswith(MHLO) else name
+
+
+def is_read(name: str) -> bool:
+    """Returns whether the custom form of an operation is known; all generic forms are kept."""
+    return name.startswith(_DIALECTS) or find(name) is not None
+
+
 def demand_read(name: Token) -> None:
-    """Refuses a pretty form of a dialect that has forms of its own."""
-    if "." in name and not name.startswith(READ):
+    """Refuses the custom form of an operation of another dialect."""
+    if not is_read(name.value):
         reason = foreign(name.value)
         raise UnsupportedError(reason, name.line or 0, name.column or 0)
 
@@ -93,7 +91,7 @@ def attribute_of(name: Token, key: str, value: Any) -> tuple[str, Any]:
 def operation_of(parsed: ParsedOperation, groups: tuple[Group, ...], location: str) -> Operation:
     """Returns the operation in its generic form."""
     token, operands, words, attributes, regions, types, successors = parsed
-    name: str = _CANONICAL.get(token.value, token.value)
+    name: str = token.value
     if words:
         raise _unspelled(parsed)
     stated, produced = types
@@ -145,6 +143,8 @@ def _unspelled(parsed: ParsedOperation) -> TokenError:
             shown = str(word)
         case Dense():
             shown = "dense"
+        case Said():
+            shown = word.shown
         case str():
             shown = f"the name {str(word)!r}"
         case _:
@@ -160,9 +160,9 @@ def _settled(
     Types are those of the results, and the operands keep theirs unsaid. Two types after three
     operands are those of `select`, whose second one the other operands and the result share.
     """
-    if has(name, Trait.WITHOUT_RESULT) or name in _WITHOUT_RESULT:
+    if has(name, Trait.WITHOUT_RESULT):
         return types, ()
-    if has(name, Trait.PAIRWISE) or name in _PAIRWISE:
+    if has(name, Trait.PAIRWISE):
         return types, types
     if len(types) == 2 and operands == 3:
         return (types[0], types[1], types[1]), (types[1],)

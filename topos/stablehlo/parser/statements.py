@@ -8,6 +8,7 @@ from typing import Any, Final
 from lark import Token
 
 from topos.errors import UnsupportedError
+from topos.stablehlo.dialect import find
 from topos.stablehlo.ir import (
     Attributes,
     Block,
@@ -21,9 +22,8 @@ from topos.stablehlo.ir import (
 from topos.stablehlo.parsed import Group, ParsedOperation, Types
 from topos.stablehlo.parser.aliases import Alias
 from topos.stablehlo.parser.forms import headed
-from topos.stablehlo.parser.module import Inner, Section, assemble, whole
-from topos.stablehlo.parser.phrases import phrased
-from topos.stablehlo.parser.spelling import demand_read, operation_of
+from topos.stablehlo.parser.module import MODULE, Inner, Section, assemble, whole
+from topos.stablehlo.parser.spelling import canonical, demand_read, operation_of
 from topos.stablehlo.parser.tokens import integer, symbol
 from topos.stablehlo.token_error import TokenError
 
@@ -40,7 +40,7 @@ def _start(*parts: Any) -> Module:
 def _module(keyword: Token, name: Token | None, attributes: Attributes | None, *rest: Any) -> Inner:
     *parts, _ = rest
     for part in parts:
-        wrapped = isinstance(part, Operation) and part.name == "builtin.module"
+        wrapped = isinstance(part, Operation) and part.name == MODULE
         if wrapped or isinstance(part, Inner):
             raise UnsupportedError("a module inside another", part.line, part.column)
     stated = assemble(parts)._replace(
@@ -113,7 +113,10 @@ def _pretty_statement(
     results: tuple[Group, ...] | None, parsed: ParsedOperation, location: str | None
 ) -> Operation:
     demand_read(parsed.name)
-    return operation_of(phrased(parsed), results or (), location or "")
+    definition = find(parsed.name.value)
+    if definition is not None:
+        parsed = definition.read(parsed)
+    return operation_of(parsed, results or (), location or "")
 
 
 def _generic_statement(
@@ -139,7 +142,7 @@ def _demand_undivided(name: Token) -> None:
 def _return_nothing(
     keyword: Token, attributes: Attributes | None, location: str | None
 ) -> Operation:
-    parsed = ParsedOperation(keyword, attributes=attributes or {}, types=Types((), ()))
+    parsed = ParsedOperation(canonical(keyword), attributes=attributes or {}, types=Types((), ()))
     return operation_of(parsed, (), location or "")
 
 
@@ -152,7 +155,7 @@ def _return_statement(
     location: str | None,
 ) -> Operation:
     attributes = {**(leading or {}), **(trailing or {})}
-    parsed = ParsedOperation(keyword, uses, (), attributes, types=Types(types, ()))
+    parsed = ParsedOperation(canonical(keyword), uses, (), attributes, types=Types(types, ()))
     return operation_of(parsed, (), location or "")
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, Final
 
 from topos.stablehlo.dense import decoded
-from topos.stablehlo.dialect import find
+from topos.stablehlo.dialect import find, has
 from topos.stablehlo.ir import Attributes, Dense, Packed, Tensor
 from topos.stablehlo.traits import Trait
 from topos.stablehlo.typed_attributes import Axes, Truths
@@ -13,15 +13,6 @@ from topos.stablehlo.typed_attributes import Axes, Truths
 __all__ = ["MHLO", "as_arrays", "foreign", "twin"]
 
 MHLO: Final = "mhlo."
-# What MHLO and StableHLO both have.
-_SHARED: Final = frozenset(
-    """
-    after_all all_gather all_reduce all_to_all async_done async_start case collective_broadcast
-    collective_permute collective_reduce composite create_token cross-replica-sum custom_call
-    get_tuple_element if infeed optimization_barrier outfeed recv reduce_scatter return send
-    tuple while
-    """.split()  # noqa: SIM905  # One name a line would fill the file.
-)
 
 
 def twin(name: str) -> str:
@@ -30,10 +21,9 @@ def twin(name: str) -> str:
     if kind == name:
         return name
     for equal in (f"stablehlo.{kind}", f"chlo.{kind}"):
-        definition = find(equal)
-        if definition is not None and Trait.MHLO in definition.traits:
+        if has(equal, Trait.MHLO):
             return equal
-    return f"stablehlo.{kind}" if kind in _SHARED else name
+    return name
 
 
 def foreign(name: str) -> str:

@@ -1,4 +1,4 @@
-"""The printer: a syntax tree in, text out, in the pretty form of every operation that has one."""
+"""The printer: a syntax tree in, text out, in custom assembly where there is one."""
 
 from __future__ import annotations
 

@@ -9,9 +9,8 @@ from topos.stablehlo.attribute_text import (
     produced,
     referred,
 )
-from topos.stablehlo.ir import Function, Module, Operation, Parameter
-from topos.stablehlo.printer.shardings import stated
-from topos.stablehlo.printer.special import FORMS
+from topos.stablehlo.dialect.calling import Func
+from topos.stablehlo.ir import Function, Module, Parameter
 from topos.stablehlo.printer.writer import Writer
 
 __all__ = ["printed"]
@@ -24,7 +23,7 @@ def printed(module: Module, *, generic: bool = False) -> str:
     elsewhere, or everywhere if `generic`. Locations are left out. Raises `UnsupportedError` for
     regions nested so deep that they could not be read back.
     """
-    writer = Writer(FORMS, generic)
+    writer = Writer(generic)
     try:
         _module(writer, module)
     except RecursionError:
@@ -43,26 +42,17 @@ def _module(writer: Writer, module: Module) -> None:
 
 def _statements(writer: Writer, module: Module) -> None:
     for other in module.others:
-        _declaration(writer, other)
+        writer.operation(other)
     for function in module.functions:
         _function(writer, function)
-
-
-def _declaration(writer: Writer, operation: Operation) -> None:
-    rest = dict(operation.attributes)
-    name, mesh = rest.pop("sym_name", None), stated(operation, "mesh")
-    rest.pop("mesh", None)
-    if not isinstance(name, str) or not mesh:
-        writer.operation(operation)
-        return
-    tail = f" {dictionary(rest)}" if rest else ""
-    writer.line(f"{operation.name} {referred(name)} = {mesh}{tail}")
 
 
 def _function(writer: Writer, function: Function) -> None:
     attributes = dict(function.attributes)
     visibility = attributes.pop("sym_visibility", "")
-    words = " ".join(["func.func", *([visibility] if visibility else []), referred(function.name)])
+    words = " ".join(
+        [Func.operation_name, *([visibility] if visibility else []), referred(function.name)]
+    )
     results = f" -> {_results(function.results)}" if function.results else ""
     stated = f" attributes {dictionary(attributes)}" if attributes else ""
     line = f"{words}({parameters(function.arguments)}){results}{stated}"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import ChainMap
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Final
 
@@ -25,10 +25,8 @@ from topos.stablehlo.ir import (
     Region,
     Type,
 )
-from topos.stablehlo.printer.forms import head_of
-from topos.stablehlo.printer.signatures import SIGNATURES
 
-__all__ = ["Form", "Writer"]
+__all__ = ["Writer"]
 
 _INDENT: Final = "  "
 # What a value is taken to be whose definition is missing, where the text leaves its type unsaid.
@@ -36,14 +34,10 @@ _UNKNOWN: Final = OtherType("none")
 
 
 class Writer:
-    """Lines of text and the types of the values that are defined so far.
+    """Lines of text and the types of the values that are defined so far."""
 
-    `forms` are those of the operations that `forms.py` and `signatures.py` do not describe.
-    """
-
-    def __init__(self, forms: Mapping[str, Form], generic: bool = False) -> None:
+    def __init__(self, generic: bool = False) -> None:
         self.lines: list[str] = []
-        self._forms = forms
         self._is_generic = generic
         self._types: ChainMap[str, Type] = ChainMap()
         self._depth = 0
@@ -77,17 +71,11 @@ class Writer:
 
     def operation(self, operation: Operation) -> None:
         """Adds an operation, in its custom form unless that cannot say it."""
-        if self._is_generic or operation.successors or not self._written(operation):
+        definition = None if self._is_generic or operation.successors else find(operation.name)
+        if definition is None or not definition.write(self, operation):
             self._generic(operation)
         for name, type in zip(operation.results, operation.result_types, strict=False):
             self._define(name, type)
-
-    def _written(self, operation: Operation) -> bool:
-        definition = find(operation.name)
-        if definition is not None:
-            return definition.write(self, operation)
-        form = self._forms.get(operation.name, Writer._pretty)
-        return form(self, operation)
 
     def custom(self, definition: type[Definition], operation: Operation) -> bool:
         """Adds an operation as its definition's assembly says, or returns false where it cannot."""
@@ -126,14 +114,6 @@ class Writer:
         directly = len(self._types.maps) == 2
         return operation.name.removeprefix("func.") if directly else operation.name
 
-    def _pretty(self, operation: Operation) -> bool:
-        signature = SIGNATURES.get(operation.name)
-        head = None if signature is None or operation.regions else head_of(operation)
-        if signature is None or head is None:
-            return False
-        self._line(operation, head, signature)
-        return True
-
     def _line(self, operation: Operation, head: Head, signature: Signature) -> None:
         type = self.type(operation)
         alone = operation.operand_types is None and len(type.results) == 1
@@ -161,7 +141,3 @@ class Writer:
         for region in others:
             self.region(region, "}, {")
         self.region(last, f"}}){tail}")
-
-
-# Adds an operation, or returns false where only the generic form can say it.
-Form = Callable[[Writer, Operation], bool]

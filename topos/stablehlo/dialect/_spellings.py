@@ -1,0 +1,182 @@
+"""What Shardy's operations say in forms of their own, and how these are read and written."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar, Final
+
+from topos.stablehlo.assembly import bare
+from topos.stablehlo.definition import Definition
+from topos.stablehlo.dialect._shardings import fault_of, faults_of
+from topos.stablehlo.ir import Opaque, Operation, OtherType, Typed, Word
+from topos.stablehlo.opview import OpView
+from topos.stablehlo.parsed import ParsedOperation, Said
+from topos.stablehlo.token_error import TokenError
+from topos.stablehlo.traits import Trait
+from topos.stablehlo.typed_attributes import Attribute, String
+
+__all__ = ["Direction", "Each", "One", "Spelling", "Stated", "text_of"]
+
+
+class Spelling(Attribute[Any]):
+    """An attribute of Shardy, kept as it is spelled; a custom form leaves its `kind` unsaid."""
+
+    def __init__(self, kind: str, key: str = "", *, optional: bool = False) -> None:
+        super().__init__(key)
+        self.optional = optional
+        match kind:
+            case "mesh" | "sharding":
+                self._around = (f"#sdy.{kind}", "")
+            case "sharding_per_value":
+                self._around = (f"#sdy.{kind}<", ">")
+            case _:
+                self._around = (f"#sdy<{kind}", ">")
+
+    def read(self, view: OpView) -> Any:
+        """Returns the attribute in full, or `None` where it is absent and may be."""
+        value = view.optional(self.key)
+        if value is None and self.optional:
+            return None
+        if not isinstance(view.attribute(self.key), Opaque):
+            view.refuse(f"needs axes as {self.key}, got {value}")
+        return value
+
+    def spelled(self, value: Any) -> Any:
+        """Returns the attribute in full."""
+        before, after = self._around
+        return Opaque(f"{before}{value}{after}") if type(value) is str else None
+
+    def text(self, value: Any) -> str:
+        """Returns what a custom form says of the attribute, `""` where it cannot say it."""
+        before, after = self._around
+        if not isinstance(value, Opaque):
+            return ""
+        whole = value.text.startswith(before) and value.text.endswith(after)
+        return value.text[len(before) : len(value.text) - len(after)] if whole else ""
+
+    def made(self, value: Any) -> Any:
+        """Returns the attribute of a short spelling or a full one."""
+        return Opaque(value) if str(value).startswith("#") else self.spelled(str(value))
+
+
+class One(Spelling):
+    """The sharding of the one operand."""
+
+    def __init__(self, key: str = "", *, optional: bool = False) -> None:
+        super().__init__("sharding", key, optional=optional)
+
+    def read(self, view: OpView) -> Any:
+        """Returns the sharding, which is one of the operand over a mesh of the module."""
+        value = view.optional(self.key) if self.optional else view.attribute(self.key)
+        fault = "" if value is None else fault_of(value, view.operands[0], view.meshes)
+        if fault:
+            view.refuse(fault)
+        return value
+
+
+class Each(Spelling):
+    """The sharding of each of the operands or the results, which `of` names."""
+
+    def __init__(self, of: str, *, optional: bool = False) -> None:
+        super().__init__("sharding_per_value", optional=optional)
+        self._of = of
+
+    def read(self, view: OpView) -> Any:
+        """Returns the shardings, one a value over a mesh of the module."""
+        value = view.optional(self.key) if self.optional else view.attribute(self.key)
+        types = view.operands if self._of == "operands" else view.results
+        fault = "" if value is None else faults_of(value, types, view.meshes)
+        if fault:
+            view.refuse(fault)
+        return value
+
+
+class Direction(Attribute[str]):
+    """A direction that shardings are propagated in, kept as its number."""
+
+    words: Final = ("NONE", "FORWARD", "BACKWARD")
+
+    def read(self, view: OpView) -> str:
+        """Returns the word."""
+        number = view.integer(self.key)
+        if not 0 <= number < len(self.words):
+            view.refuse(f"needs NONE, FORWARD or BACKWARD as {self.key}")
+        return self.words[number]
+
+    def spelled(self, value: Any) -> Any:
+        """Returns the number of a word."""
+        return self.made(value) if isinstance(value, Word) and value in self.words else None
+
+    def text(self, value: Any) -> str:
+        """Returns the word of a number, `""` where there is none."""
+        match value:
+            case Typed(int(number), OtherType("i32")) if 0 <= number < len(self.words):
+                return self.words[number]
+        return ""
+
+    def made(self, value: Any) -> Any:
+        """Returns the number of a word."""
+        return Typed(self.words.index(value), OtherType("i32"))
+
+
+class Stated(Definition):
+    """An operation of Shardy: attributes by their place, or as `key=value`."""
+
+    # What stands before and after the operand without a key.
+    leading: ClassVar[str] = ""
+    following: ClassVar[str] = ""
+    traits = Trait.MOVES
+
+    @classmethod
+    def read(cls, parsed: ParsedOperation) -> ParsedOperation:
+        """Returns what stands around the operands as attributes."""
+        spelled: dict[str, Any] = {}
+        for word in parsed.words:
+            if not isinstance(word, Said):
+                raise TokenError(f"{parsed.name.value} is not written with {word}", parsed.name)
+            attribute = cls._said(word)
+            value = word.value
+            full = value if isinstance(value, Opaque) else attribute and attribute.spelled(value)
+            if attribute is None or full is None:
+                told = word.shown if attribute is None else f"{word.key}={value}"
+                raise TokenError(f"{parsed.name.value} is not written with {told}", parsed.name)
+            spelled[attribute.key] = full
+        return parsed.spelled(spelled)
+
+    @classmethod
+    def _said(cls, said: Said) -> Attribute[Any] | None:
+        """Returns the attribute that is said at its place, if there is one."""
+        key = said.key or (cls.leading if said.leads else cls.following)
+        if said.key:
+            return cls.assigned().get(key)
+        return next((each for each in cls.declared_attributes if each.key == key), None)
+
+    @classmethod
+    def assigned(cls) -> dict[str, Attribute[Any]]:
+        """Returns the attributes that are written as `key=value`, in their order."""
+        placed = (cls.leading, cls.following)
+        return {
+            each.key: each
+            for each in cls.declared_attributes
+            if each.key not in placed and not isinstance(each, String)
+        }
+
+    @classmethod
+    def stated(cls, operation: Operation) -> list[str]:
+        """Returns each `key=value` that is there, `""` where only a dictionary can say it."""
+        given = operation.attributes
+        texts = {
+            key: text_of(each, given[key]) for key, each in cls.assigned().items() if key in given
+        }
+        return [f"{key}={text}" if text else "" for key, text in texts.items()]
+
+    def demand_attributes(self) -> None:
+        """Refuses an attribute that is not what is declared."""
+        for each in self.declared_attributes:
+            getattr(self, each.name)
+
+
+def text_of(attribute: Attribute[Any], value: Any) -> str:
+    """Returns what a form says of an attribute, `""` where it cannot say it."""
+    if isinstance(attribute, Spelling | Direction):
+        return attribute.text(value)
+    return bare(value, attribute.spelled) or ""

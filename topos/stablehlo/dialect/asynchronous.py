@@ -1,0 +1,69 @@
+"""Collectives and slices that are started, and awaited later."""
+
+from __future__ import annotations
+
+import re
+
+from topos.stablehlo.definition import Definition, define
+from topos.stablehlo.dialect import find
+from topos.stablehlo.ir import OtherType, Type
+from topos.stablehlo.shapes import shown
+from topos.stablehlo.traits import Trait
+
+__all__ = ["AsyncDone", "AsyncStart"]
+
+
+@define("stablehlo.async_start")
+class AsyncStart(Definition):
+    """What the one operation of the region will have computed of the operands."""
+
+    traits = Trait.MHLO
+    has_regions = True
+
+    def verify(self) -> None:
+        """Refuses another type than the future of what the region returns."""
+        (inferred,) = self.infer()
+        if self.results != (inferred,):
+            self.refuse(f"results in {inferred}, got {shown(self.results)}")
+
+    def infer(self) -> tuple[Type, ...]:
+        """Returns the future of what the region returns."""
+        regions = self.operation.regions
+        if len(regions) != 1 or len(regions[0].blocks) != 1:
+            self.refuse(f"needs 1 region, got {len(regions)}")
+        operations = regions[0].blocks[0].operations
+        if len(operations) != 2:
+            self.refuse(f"needs a region of one operation and a return, got {len(operations)}")
+        started = find(operations[0].name)
+        if started is None or Trait.ASYNCHRONOUS not in started.traits:
+            got = operations[0].name
+            self.refuse(f"needs a collective or a slice in its region, got {got}")
+        (body,) = self.bodies
+        if body.operands != self.operands:
+            takes, found = shown(self.operands), shown(body.operands)
+            self.refuse(f"needs a region that takes {takes}, got {found}")
+        return (OtherType(f"!stablehlo.future<{', '.join(map(str, body.results))}>"),)
+
+    def block_types(self, count: int) -> tuple[tuple[Type, ...], ...]:
+        """Returns the operands' types for the one region."""
+        return (self.operands,)
+
+
+@define("stablehlo.async_done")
+class AsyncDone(Definition):
+    """What was started, once it is there."""
+
+    traits = Trait.MHLO
+
+    def verify(self) -> None:
+        """Refuses other types than those of the future."""
+        self.infer()
+
+    def infer(self) -> tuple[Type, ...]:
+        """Returns the stated types, which are those of the future."""
+        if len(self.operands) != 1 or "future<" not in str(self.operands[0]):
+            self.refuse(f"needs 1 future, got {shown(self.operands)}")
+        awaited = re.sub(r"^!stablehlo\.future<(.*)>$", r"\1", str(self.operands[0]))
+        if shown(self.results) != f"({awaited})":
+            self.refuse(f"results in {awaited}, got {shown(self.results)}")
+        return self.results

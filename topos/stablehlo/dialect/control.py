@@ -1,0 +1,198 @@
+"""Control flow: branches, loops, the barrier, and the end of their regions."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, ClassVar
+
+from topos.stablehlo.attribute_text import dictionary, results_of
+from topos.stablehlo.definition import Definition, define
+from topos.stablehlo.dialect._ends import End
+from topos.stablehlo.elements import ANY, demand_element
+from topos.stablehlo.ir import Block, Operation, Region, Tensor, TupleType, Type, Unranked
+from topos.stablehlo.shapes import agree, common, ranked, scalar, shown
+from topos.stablehlo.traits import Trait
+from topos.stablehlo.types import TOKEN
+
+if TYPE_CHECKING:
+    from topos.stablehlo.printer.writer import Writer
+
+__all__ = ["Case", "If", "OptimizationBarrier", "Return", "While"]
+
+Types = tuple[Type, ...]
+
+
+@define("stablehlo.return")
+class Return(End):
+    """The end of a region, which returns the operands."""
+
+    traits = End.traits | Trait.MHLO
+
+
+class _Branches(Definition):
+    """What one of several regions returns; the operand chooses it."""
+
+    traits = Trait.CARRIES | Trait.MHLO
+    has_regions = True
+    # The element of the operand.
+    choice: ClassVar[str] = ""
+
+    def verify(self) -> None:
+        """Refuses branches that return other types than the results'."""
+        self.infer()
+        for body in self.bodies:
+            self.demand_results(body.results)
+
+    def infer(self) -> Types:
+        """Returns the types that hold what any branch returns."""
+        _demand_regions(self, self._count())
+        if len(self.operands) != 1:
+            self.refuse(f"needs 1 operand, got {len(self.operands)}")
+        choice = scalar(self, self.operands[0], "operand")
+        if choice.element != self.choice:
+            self.refuse(f"needs a scalar {self.choice}, got {choice}")
+        returned = self.bodies[0].results
+        for body in self.bodies:
+            if body.operands:
+                self.refuse(f"needs branches without arguments, got {shown(body.operands)}")
+            if not _all_agree(returned, body.results):
+                got = f"{shown(returned)} and {shown(body.results)}"
+                self.refuse(f"needs branches that return the same types, got {got}")
+            returned = tuple(map(common, returned, body.results))
+        return returned
+
+    def block_types(self, count: int) -> tuple[Types, ...]:
+        """Returns no arguments for any branch."""
+        return ((),) * self._count()
+
+    def _count(self) -> int:
+        raise NotImplementedError
+
+
+@define("stablehlo.if")
+class If(_Branches):
+    """What the first region returns where the operand is true, and else what the second does."""
+
+    choice = "i1"
+
+    def _count(self) -> int:
+        return 2
+
+
+@define("stablehlo.case")
+class Case(_Branches):
+    """What the region of the operand's number returns, the last one for any other number."""
+
+    choice = "i32"
+
+    def block_types(self, count: int) -> tuple[Types, ...]:
+        """Returns no arguments for any branch."""
+        return ((),) * max(count, 1)
+
+    def _count(self) -> int:
+        return max(len(self.bodies), 1)
+
+
+@define("stablehlo.while")
+class While(Definition):
+    """What the second region makes of the operands, again while the first one returns true."""
+
+    traits = Trait.CARRIES | Trait.MHLO
+    has_regions = True
+
+    def verify(self) -> None:
+        """Refuses regions that do not take and return what is carried."""
+        self.infer()
+        self.demand_results(self.operands)
+
+    def infer(self) -> Types:
+        """Returns the types that hold the operands and what the body makes of them."""
+        _demand_regions(self, 2)
+        condition, body = self.bodies
+        carried = self.operands
+        for type in carried:
+            if isinstance(type, (TupleType, Unranked)):
+                self.refuse(f"carries ranked tensors and tokens, got {type}")
+        if not _all_agree(condition.operands, carried):
+            got = shown(condition.operands)
+            self.refuse(f"needs a condition that takes {shown(carried)}, got {got}")
+        if not (_all_agree(body.operands, carried) and _all_agree(body.results, carried)):
+            self.refuse(f"needs a body from {shown(carried)} to the same, got {body}")
+        if condition.results != (Tensor((), "i1"),):
+            got = shown(condition.results)
+            self.refuse(f"needs a condition that returns tensor<i1>, got {got}")
+        return tuple(map(common, carried, body.results))
+
+    def block_types(self, count: int) -> tuple[Types, ...]:
+        """Returns what is carried, for the condition and the body."""
+        return (self.operands, self.operands)
+
+    @classmethod
+    def write(cls, writer: Writer, operation: Operation) -> bool:
+        """Writes the condition and the body, where both call what is carried the same."""
+        type = writer.type(operation)
+        arguments = [_entry(region).arguments for region in operation.regions]
+        names = [[argument.name for argument in each] for each in arguments]
+        if len(names) != 2 or type.operands != type.results or names[0] != names[1]:
+            return False
+        for each in arguments:
+            types = tuple([argument.type for argument in each])
+            if types != type.operands or any(argument.attributes for argument in each):
+                return False
+        pairs = zip(names[0], operation.operands, strict=True)
+        carried = ", ".join(f"{name} = {operand}" for name, operand in pairs)
+        stated = f" : {', '.join(map(str, type.results))}" if type.results else ""
+        rest = f" attributes {dictionary(operation.attributes)}" if operation.attributes else ""
+        writer.line(f"{results_of(operation)}{operation.name}({carried}){stated}{rest}")
+        condition, body = operation.regions
+        writer.line("cond {")
+        writer.region(condition, "} do {", labelled=False)
+        writer.region(body, "}", labelled=False)
+        return True
+
+
+@define("stablehlo.optimization_barrier")
+class OptimizationBarrier(Definition):
+    """The operands, all computed before any of the results is used."""
+
+    traits = Trait.MOVES | Trait.CARRIES | Trait.PAIRWISE | Trait.MHLO
+
+    def verify(self) -> None:
+        """Refuses results of other types than the operands'."""
+        if self.results != self.infer():
+            self.refuse(f"results in {shown(self.operands)}, got {shown(self.results)}")
+
+    def infer(self) -> Types:
+        """Returns the operands' types."""
+        for type in self.operands:
+            if type != TOKEN:
+                demand_element(self, ranked(self, type, "operand"), ANY)
+        return self.operands
+
+    @classmethod
+    def write(cls, writer: Writer, operation: Operation) -> bool:
+        """Writes the attributes, the operands and their types."""
+        type = writer.type(operation)
+        if type.operands != type.results or operation.regions:
+            return False
+        rest = f" {dictionary(operation.attributes)}" if operation.attributes else ""
+        start = f"{results_of(operation)}{operation.name}{rest}"
+        if not operation.operands:
+            writer.line(f"{start} ()")
+            return True
+        types = ", ".join(map(str, type.operands))
+        writer.line(f"{start} {', '.join(operation.operands)} : {types}")
+        return True
+
+
+def _demand_regions(view: Definition, count: int) -> None:
+    got = sum(len(region.blocks) == 1 for region in view.operation.regions)
+    if got != count or len(view.bodies) != count:
+        view.refuse(f"needs {count} regions, got {got}")
+
+
+def _all_agree(ones: Types, others: Types) -> bool:
+    return len(ones) == len(others) and all(map(agree, ones, others))
+
+
+def _entry(region: Region) -> Block:
+    return region.blocks[0] if region.blocks else Block((), ())

@@ -1,0 +1,120 @@
+"""Data that moves into and out of a program while it runs."""
+
+from __future__ import annotations
+
+from topos.stablehlo.definition import Definition, define
+from topos.stablehlo.dialect._attributes import demand_channel
+from topos.stablehlo.elements import ANY, demand_element
+from topos.stablehlo.ir import Type
+from topos.stablehlo.opview import OpView
+from topos.stablehlo.shapes import ranked
+from topos.stablehlo.traits import Trait
+from topos.stablehlo.typed_attributes import Fields, String, Truth
+from topos.stablehlo.types import TOKEN
+
+__all__ = ["Infeed", "Outfeed", "Recv", "Send"]
+
+_HANDLE = "#stablehlo.channel_handle<"
+
+
+class _Received(Definition):
+    """Tensors from outside the program, then a token that waits for them."""
+
+    traits = Trait.MHLO
+
+    def verify(self) -> None:
+        """Refuses operands and results of other kinds."""
+        self.infer()
+
+    def infer(self) -> tuple[Type, ...]:
+        """Returns the stated types: static tensors, then a token."""
+        if self.operands != (TOKEN,):
+            self.refuse(f"needs a token as its operand, got {len(self.operands)} operands")
+        _demand_ordered(self, self.results, "result")
+        for type in self.results[:-1]:
+            if None in ranked(self, type, "result").shape:
+                self.refuse(f"needs a static result, got {type}")
+        return self.results
+
+
+class _Sent(Definition):
+    """A token that waits until the operands have left the program."""
+
+    traits = Trait.MHLO
+
+    def verify(self) -> None:
+        """Refuses operands and results of other kinds."""
+        self.takes(len(self.operands))
+        self.demand_results(self.infer())
+
+    def infer(self) -> tuple[Type, ...]:
+        """Returns the type of a token."""
+        _demand_ordered(self, self.operands, "operand")
+        return (TOKEN,)
+
+
+@define("stablehlo.infeed")
+class Infeed(_Received):
+    """Tensors that the host feeds, then a token."""
+
+    infeed_config = String(default="")
+
+    def verify(self) -> None:
+        """Refuses a layout that is not a list of integers for each tensor."""
+        super().verify()
+        _ = self.infeed_config
+        layout = self.optional("layout")
+        if layout is None:
+            return
+        if not isinstance(layout, tuple) or len(layout) != len(self.results) - 1:
+            self.refuse(f"needs a layout of {len(self.results) - 1} parts, got {layout}")
+        for part in layout:
+            if not isinstance(part, tuple) or any(type(number) is not int for number in part):
+                self.refuse(f"needs lists of integers as layout, got {part}")
+
+
+@define("stablehlo.outfeed")
+class Outfeed(_Sent):
+    """Tensors for the host to take, and a token."""
+
+    outfeed_config = String(default="")
+
+    def verify(self) -> None:
+        """Refuses a configuration that is no string."""
+        super().verify()
+        _ = self.outfeed_config
+
+
+@define("stablehlo.send")
+class Send(_Sent):
+    """Tensors for another device, or the host, and a token."""
+
+    channel_handle = Fields(_HANDLE)
+    is_host_transfer = Truth()
+
+    def verify(self) -> None:
+        """Refuses a channel of another direction."""
+        super().verify()
+        demand_channel(self, "DEVICE_TO_HOST")
+
+
+@define("stablehlo.recv")
+class Recv(_Received):
+    """Tensors of another device, or of the host, then a token."""
+
+    channel_handle = Fields(_HANDLE)
+    is_host_transfer = Truth()
+
+    def verify(self) -> None:
+        """Refuses a channel of another direction."""
+        super().verify()
+        demand_channel(self, "HOST_TO_DEVICE")
+
+
+def _demand_ordered(view: OpView, types: tuple[Type, ...], what: str) -> None:
+    """Refuses unless `types` are tensors, then one token."""
+    if not types or types[-1] != TOKEN:
+        got = types[-1] if types else "nothing"
+        view.refuse(f"needs a token as its last {what}, got {got}")
+    for type in types[:-1]:
+        demand_element(view, ranked(view, type, what), ANY)

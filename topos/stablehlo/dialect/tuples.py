@@ -1,0 +1,113 @@
+"""Tuples, and tokens, which carry an order and no data."""
+
+from __future__ import annotations
+
+from topos.stablehlo.assembly import Head
+from topos.stablehlo.attribute_text import function_type
+from topos.stablehlo.definition import Definition, define
+from topos.stablehlo.ir import FunctionType, Operation, OtherType, TupleType, Type, Typed
+from topos.stablehlo.parsed import ParsedOperation
+from topos.stablehlo.traits import Trait
+from topos.stablehlo.typed_attributes import Integer
+from topos.stablehlo.types import TOKEN
+
+__all__ = ["AfterAll", "CreateToken", "GetTupleElement", "Tuple"]
+
+
+@define("stablehlo.tuple")
+class Tuple(Definition):
+    """The operands as one value."""
+
+    assembly = "$operands"
+    traits = Trait.MOVES | Trait.MHLO
+
+    def verify(self) -> None:
+        """Refuses another type than that of exactly the operands; nothing of them is forgotten."""
+        self.takes(len(self.operands))
+        (inferred,) = self.infer()
+        if self.results[0] != inferred:
+            self.refuse(f"results in {inferred}, got {self.results[0]}")
+
+    def infer(self) -> tuple[Type, ...]:
+        """Returns the tuple of the operands' types."""
+        return (TupleType(self.operands),)
+
+    @staticmethod
+    def signature(type: FunctionType) -> str:
+        """Returns the tuple's type where its parts are the operands'."""
+        match type.results:
+            case (TupleType(parts) as whole,) if parts == type.operands:
+                return str(whole)
+        return function_type(type)
+
+
+@define("stablehlo.get_tuple_element")
+class GetTupleElement(Definition):
+    """The part `index` of a tuple."""
+
+    index = Integer(width="i32", least=0)
+    assembly = "$operand[$index] : functional-type"
+    traits = Trait.MOVES | Trait.MHLO
+
+    def verify(self) -> None:
+        """Refuses another type than that of the part."""
+        self.takes(1)
+        self.demand_results(self.infer())
+
+    def infer(self) -> tuple[Type, ...]:
+        """Returns the type of the part."""
+        operand = self.operands[0]
+        if not isinstance(operand, TupleType):
+            self.refuse(f"needs a tuple, got {operand}")
+        if self.index >= len(operand.parts):
+            self.refuse(f"needs an index below {len(operand.parts)}, got {self.index}")
+        return (operand.parts[self.index],)
+
+    @staticmethod
+    def read(parsed: ParsedOperation) -> ParsedOperation:
+        """Returns the number in brackets as the index."""
+        match parsed.words:
+            case (((int() as index,),),):
+                return parsed.spelled({"index": Typed(index, OtherType("i32"))})
+        raise parsed.misread("[index]")
+
+    @classmethod
+    def head(cls, operation: Operation) -> Head | None:
+        """Returns the operand with the index in brackets."""
+        rest = dict(operation.attributes)
+        match rest.pop("index", None), operation.operands:
+            case Typed(int() as index, OtherType("i32")), (operand,):
+                return Head(f"{operand}[{index}]", rest)
+        return None
+
+
+@define("stablehlo.create_token")
+class CreateToken(Definition):
+    """A token that waits for nothing."""
+
+    assembly = " : result-types"
+    traits = Trait.MHLO
+
+    def infer(self) -> tuple[Type, ...]:
+        """Returns the type of a token."""
+        return (TOKEN,)
+
+
+@define("stablehlo.after_all")
+class AfterAll(Definition):
+    """A token that waits for all the operands."""
+
+    assembly = "$operands : same-type"
+    traits = Trait.MHLO
+
+    def verify(self) -> None:
+        """Refuses any but tokens."""
+        self.takes(len(self.operands))
+        self.demand_results(self.infer())
+
+    def infer(self) -> tuple[Type, ...]:
+        """Returns the type of a token."""
+        for type in self.operands:
+            if type != TOKEN:
+                self.refuse(f"needs tokens, got {type}")
+        return (TOKEN,)
