@@ -86,14 +86,14 @@ class Axes(Attribute[tuple[int, ...]]):
 
     def read(self, view: OpView) -> tuple[int, ...]:
         """Returns the integers."""
-        if not self._strict:
-            return view.integers(self.key, self._default)
         value = view.operation.attributes.get(self.key)
+        if isinstance(value, Packed) and value.element == "i64":
+            return tuple(value)
         if value is None and self._default is not None:
             return self._default
-        if not isinstance(value, Packed) or value.element != "i64":
+        if self._strict:
             view.refuse(f"needs an array<i64: ...> as {self.key}, got {view.optional(self.key)}")
-        return tuple(value)
+        return view.integers(self.key)
 
     def spelled(self, value: Any) -> Any:
         """Returns an array of the integers of a list."""
