@@ -47,11 +47,13 @@ def command(example: str, folder: Path, *arguments: str, absent: Sequence[str] =
 
 
 def run(example: str, folder: Path, *arguments: str, absent: Sequence[str] = ()) -> Done:
-    """Returns what an example did in this process, which has loaded what it imports.
+    """Returns what an example did in this process, which cannot import the packages `absent`."""
+    return ran(EXAMPLES / example, folder, *arguments, absent=absent)
 
-    The packages `absent` cannot be imported meanwhile.
-    """
-    path, status = str(EXAMPLES / example), 0
+
+def ran(file: Path, folder: Path, *arguments: str, absent: Sequence[str] = ()) -> Done:
+    """Returns what a command's file did in this process, which has loaded what it imports."""
+    path, status = str(file), 0
     told, failed = (TextIOWrapper(BytesIO(), encoding="utf-8") for _ in range(2))
     with (
         _standing(folder, [path, *arguments], absent),
@@ -72,10 +74,10 @@ def run(example: str, folder: Path, *arguments: str, absent: Sequence[str] = ())
 @contextmanager
 def _standing(folder: Path, words: list[str], absent: Sequence[str]) -> Iterator[None]:
     """Lets this process pass for that of a command without some packages."""
-    known = set(sys.modules)
+    known, home = set(sys.modules), os.path.dirname(words[0])
     with pytest.MonkeyPatch.context() as patch, chdir(folder):
         patch.setattr(sys, "argv", words)
-        patch.setattr(sys, "path", [str(EXAMPLES), *sys.path])
+        patch.setattr(sys, "path", [home, *sys.path])
         for name, value in PLAIN.items():
             patch.setenv(name, value)
         for package in absent:
@@ -86,5 +88,5 @@ def _standing(folder: Path, words: list[str], absent: Sequence[str]) -> Iterator
             yield
         finally:
             for name in set(sys.modules) - known:
-                if Path(getattr(sys.modules[name], "__file__", None) or "").parent == EXAMPLES:
+                if os.path.dirname(getattr(sys.modules[name], "__file__", None) or "") == home:
                     del sys.modules[name]

@@ -25,7 +25,6 @@ from topos import (
     mean,
     stack,
 )
-from topos.payload.element import element_of
 
 SEALED = "the tape is sealed: its values are dead, symbols name what they were"
 ELEMENTS = "there are f64, f32, f16, bf16, i64, i32, bool"
@@ -293,12 +292,3 @@ def test_a_shape_of_a_composite_is_told_at_its_call() -> None:
         mean(empty)
     assert str(caught.value) == "mean needs one term or more, got (0, 2) over axes None"
     assert Path(innermost_of_the_user(caught.value).f_code.co_filename) == Path(__file__)
-
-
-def test_an_element_without_a_name_is_refused() -> None:
-    with pytest.raises(errors.ElementError) as caught:
-        element_of(object)
-    assert str(caught.value) == f"no element is stored as {object}; {ELEMENTS}"
-    with pytest.raises(errors.ElementError) as caught:
-        bool(Tensor([1.0, 2.0]))
-    assert str(caught.value) == "only a tensor of size one is true or false, got f32[2]"

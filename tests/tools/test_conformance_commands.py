@@ -8,10 +8,19 @@ from pathlib import Path
 
 import pytest
 
+from tests.examples.commands import ran
 from tests.project.paths import ROOT
 
 
 def run(command: str, *arguments: str | Path) -> subprocess.CompletedProcess[str]:
+    """Returns what a command did in this process."""
+    done = ran(ROOT / "tools" / command, ROOT, *map(str, arguments))
+    assert done.returncode == 0, done.stderr
+    return done
+
+
+def process(command: str, *arguments: str | Path) -> subprocess.CompletedProcess[str]:
+    """Returns the finished process of a command."""
     return subprocess.run(
         [sys.executable, str(ROOT / "tools" / command), *arguments],
         capture_output=True,
@@ -36,7 +45,7 @@ def test_a_range_is_compared_and_reported(name: str, start: int, stop: int, tmp_
 
 def test_two_processes_compare_as_one_does_and_say_where_to_go_on(tmp_path: Path) -> None:
     limits = ("--start", "0x3f000000", "--stop", "0x3f880000", "--report", tmp_path / "rows")
-    one, two = (run("exhaustive.py", "rsqrt", *limits, "--processes", n) for n in "12")
+    one, two = (process("exhaustive.py", "rsqrt", *limits, "--processes", n) for n in "12")
     assert one.stdout.rsplit("|", 2)[0] == two.stdout.rsplit("|", 2)[0]
     assert one.stderr == two.stderr
     assert one.stderr.splitlines() == [

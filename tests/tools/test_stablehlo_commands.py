@@ -14,6 +14,8 @@ import ml_dtypes
 import numpy as np
 import pytest
 
+from tests.examples.commands import ran
+
 pytest.importorskip("jax")
 
 TOOLS = Path(__file__).resolve().parents[2] / "tools"
@@ -34,6 +36,12 @@ NUMBER = np.array(0.1)
 
 
 def command(name: str, *arguments: object) -> subprocess.CompletedProcess[str]:
+    """Returns what a command did in this process."""
+    return ran(TOOLS / f"{name}.py", Path.cwd(), *map(str, arguments))
+
+
+def process(name: str, *arguments: object) -> subprocess.CompletedProcess[str]:
+    """Returns the finished process of a command."""
     program = [sys.executable, "-W", "error", str(TOOLS / f"{name}.py"), *map(str, arguments)]
     return subprocess.run(program, capture_output=True, text=True, check=False, timeout=60)
 
@@ -73,7 +81,7 @@ def test_validation_tells_each_file_and_points_at_the_fault(module: Path, bad: P
 
 
 def test_validation_of_valid_files_succeeds(module: Path) -> None:
-    done = command("validate_stablehlo", module)
+    done = process("validate_stablehlo", module)
     assert (done.returncode, done.stdout, done.stderr) == (0, f"{module}: valid\n", "")
 
 
@@ -133,7 +141,7 @@ def test_evaluation_goes_on_after_a_module_that_fails(
 def test_arguments_that_do_not_fit_fail_the_run(module: Path, tmp_path: Path) -> None:
     arguments, results = tmp_path / "arguments.npz", tmp_path / "results.npz"
     np.savez(arguments, arg0=HALVES.view(np.uint16), arg1=np.float32(1))
-    done = command("eval_stablehlo", module, arguments, results)
+    done = process("eval_stablehlo", module, arguments, results)
     assert done.returncode == 1
     assert done.stderr == f"{module}: argument 1 must be float64[], got float32[]\n"
     assert not results.exists()
@@ -153,7 +161,7 @@ def test_an_unknown_runtime_is_wrong_usage(module: Path, arguments: Path) -> Non
 
 @pytest.mark.parametrize("name", ["validate_stablehlo", "run_stablehlo", "eval_stablehlo"])
 def test_help_explains_the_exit_status(name: str) -> None:
-    done = command(name, "--help")
+    done = process(name, "--help")
     assert done.returncode == 0
     assert "exit status: 0" in done.stdout
 
