@@ -19,13 +19,12 @@ from topos.runtimes import load as load_runtime
 from topos.runtimes._archive import Array, load, save
 from topos.runtimes._runtime import ModuleSignature, Runtime, isolating
 from topos.runtimes.interpreter.budget import StepsError
+from topos.stablehlo.forms import text_of
 
-__all__ = ["DONE", "FAILED", "UNUSABLE", "Job", "complain", "describe", "run", "told", "untextual"]
+__all__ = ["DONE", "FAILED", "UNUSABLE", "Job", "complain", "describe", "run", "text_in", "told"]
 
 # The exit statuses of the commands.
 DONE, FAILED, UNUSABLE = 0, 1, 2
-# How MLIR's bytecode begins: https://mlir.llvm.org/docs/BytecodeFormat.
-BYTECODE = b"ML\xefR"
 # What a shell reports of a process that died of the signal that Ctrl-C sends.
 INTERRUPTED = 128 + signal.SIGINT
 
@@ -60,16 +59,18 @@ def describe(path: str, error: ToposError) -> str:
     return f"{path}:{error.line}:{error.column}: {error.reason}{error.excerpt()}"
 
 
-def untextual(path: str, error: UnicodeDecodeError) -> str:
-    """Returns why a file is no text of a module, told of `path`."""
-    if not error.object.startswith(BYTECODE):
-        return f"{path}: a module needs UTF-8 text: {error}"
-    text = _text_of(Path(path))
-    beside = "" if text is None else f"; its text is {text}"
-    return f"{path}: a module needs StableHLO text, got MLIR bytecode, a portable artifact{beside}"
+def text_in(path: str, data: bytes) -> str:
+    """Returns the text of the module that a file holds, in whatever form it holds it."""
+    try:
+        return text_of(data)
+    # A binary form without jaxlib: the text that a bundle has beside it needs none.
+    except UnavailableError as error:
+        text = _text_beside(Path(path))
+        beside = "" if text is None else f"; its text is {text}"
+        raise UnavailableError(f"{path}: {error}{beside}") from error
 
 
-def _text_of(artifact: Path) -> Path | None:
+def _text_beside(artifact: Path) -> Path | None:
     """Returns the text of an artifact that a bundle's manifest pairs with it, if one does."""
     try:
         manifest = json.loads((artifact.parent / "manifest.json").read_bytes())
@@ -146,7 +147,7 @@ def _discard_output() -> None:
 
 def _attempt(job: Job, runtime: Runtime, numerics: Numerics, options: Mapping[str, Any]) -> int:
     try:
-        text = Path(job.module).read_text(encoding="utf-8-sig")
+        text = text_in(job.module, Path(job.module).read_bytes())
         executable = runtime.compile(text, numerics=numerics, options=options)
         arguments = _arguments(job.arguments, executable.signature)
         save(job.results, executable(*arguments), "result")
@@ -154,8 +155,6 @@ def _attempt(job: Job, runtime: Runtime, numerics: Numerics, options: Mapping[st
         return _fail(str(error), UNUSABLE)
     except ToposError as error:
         return _fail(describe(job.module, error), FAILED)
-    except UnicodeDecodeError as error:
-        return _fail(untextual(job.module, error), FAILED)
     except OSError as error:
         return _fail(str(error), UNUSABLE)
     return DONE

@@ -36,6 +36,7 @@ from topos.runtimes._runtime import (
     seconds_of,
 )
 from topos.runtimes._timing import Timing
+from topos.stablehlo.forms import ModuleLike, text_of
 
 __all__ = ["IsolatedExecutable", "IsolatedRuntime"]
 
@@ -79,14 +80,14 @@ class IsolatedRuntime(Runtime):
 
     def compile(
         self,
-        text: str,
+        module: ModuleLike,
         *,
         numerics: Numerics | str = Numerics.FAST,
         options: Mapping[str, Any] | None = None,
         cache: Path | None = None,
     ) -> IsolatedExecutable:
-        """Returns `text` compiled by the worker; raises what the runtime raises there."""
-        chosen = requested(text, options)
+        """Returns `module` compiled by the worker; raises what the runtime raises there."""
+        text, chosen = text_of(module), requested(options)
         kept = cache_at(cache)
         posture, seconds = Numerics.of(numerics), self._seconds(chosen)
         if self._slack is not None:
@@ -105,7 +106,7 @@ class IsolatedRuntime(Runtime):
 
     def place(self, array: npt.ArrayLike, *, options: Mapping[str, Any] | None = None) -> Placed:
         """Returns `array` held by the worker."""
-        chosen = requested("", options)
+        chosen = requested(options)
         seconds = self._seconds(chosen)
         self._demand_ready()
         held = placed_on_host(array)
@@ -120,7 +121,7 @@ class IsolatedRuntime(Runtime):
         """Returns what `serialize` gave, loaded by the worker."""
         if not isinstance(data, bytes | bytearray | memoryview):
             raise ArgumentError(f"deserialize needs bytes, got {type(data).__name__}")
-        chosen = requested("", options)
+        chosen = requested(options)
         terms = _Terms("a compiled module", self._seconds(chosen), dict(chosen))
         request = {"do": "deserialize", "options": chosen}
         return self._made(request, [_bytes(bytes(data))], terms, "loaded a compiled module")

@@ -13,6 +13,7 @@ from topos.runtimes._packages import imported, installed
 from topos.runtimes._packing import packed, unpacked
 from topos.runtimes._placed import Placed
 from topos.runtimes._runtime import Executable, Runtime, Status, requested
+from topos.stablehlo.forms import ModuleLike, text_of
 
 __all__ = ["NAME", "RUNTIME", "ReferenceExecutable", "ReferenceInside"]
 
@@ -30,16 +31,17 @@ class ReferenceInside(Runtime):
 
     def compile(
         self,
-        text: str,
+        module: ModuleLike,
         *,
         numerics: Numerics | str = Numerics.FAST,
         options: Mapping[str, Any] | None = None,
         cache: Path | None = None,
     ) -> ReferenceExecutable:
-        """Returns `text` checked and decomposed."""
+        """Returns `module` checked and decomposed."""
         self._demand_no_options(options)
         with imported(self.status()):
             from topos.runtimes._reference_module import ReferenceModule
+        text = text_of(module)
         return ReferenceExecutable(ReferenceModule(text), text)
 
     def place(self, array: Any, *, options: Mapping[str, Any] | None = None) -> Placed:
@@ -66,7 +68,7 @@ class ReferenceInside(Runtime):
         return self.compile(text, options=options)
 
     def _demand_no_options(self, options: Mapping[str, Any] | None) -> None:
-        unknown = requested("", options)
+        unknown = requested(options)
         if unknown:
             raise CompileError(
                 f"the reference runtime has the option timeout, got {min(unknown)!r}"

@@ -1,4 +1,4 @@
-"""What a runtime is: text in, an executable out."""
+"""What a runtime is: a module in, an executable out."""
 
 from __future__ import annotations
 
@@ -23,6 +23,7 @@ from topos.runtimes._signature import (
     require_results,
 )
 from topos.runtimes._timing import Timing, together
+from topos.stablehlo.forms import ModuleLike
 
 if TYPE_CHECKING:
     from topos.runtimes._isolated import IsolatedRuntime
@@ -174,7 +175,7 @@ class BoundExecutable(Executable):
 
 
 class Runtime(ABC):
-    """An adapter that compiles StableHLO text; `name` is its file's name.
+    """An adapter that compiles StableHLO; `name` is its file's name.
 
     `worker` is the same runtime in a worker process, or None for one that no module can end.
     """
@@ -189,13 +190,13 @@ class Runtime(ABC):
     @abstractmethod
     def compile(
         self,
-        text: str,
+        module: ModuleLike,
         *,
         numerics: Numerics | str = Numerics.FAST,
         options: Mapping[str, Any] | None = None,
         cache: Path | None = None,
     ) -> Executable:
-        """Returns `text` compiled.
+        """Returns `module` compiled, in any form that `topos.stablehlo.text_of` takes.
 
         `cache` is a folder that keeps compiled modules between processes, by default the one that
         TOPOS_COMPILE_CACHE names, if it does; a runtime with nothing to keep leaves it alone.
@@ -211,7 +212,7 @@ class Runtime(ABC):
         neither it nor an array that it views is writable; `topos.runtimes.aligned` makes such
         arrays. `options` are those of `compile` that say where; any other is a `CompileError`.
         """
-        chosen = requested("", options)
+        chosen = requested(options)
         isolated(chosen)
         if chosen:
             raise CompileError(f"the {self.name} runtime places without options, got {options!r}")
@@ -231,13 +232,11 @@ class Runtime(ABC):
         raise UnsupportedError(f"the {self.name} runtime has no compiled form to load")
 
 
-def requested(text: str, options: Mapping[str, Any] | None) -> dict[str, Any]:
+def requested(options: Mapping[str, Any] | None) -> dict[str, Any]:
     """Returns `options` as a dictionary of their own.
 
-    Raises `ArgumentError` where `text` is no string, or `options` no mapping of names to values.
+    Raises `ArgumentError` where they are no mapping of names to values.
     """
-    if not isinstance(text, str):
-        raise ArgumentError(f"a module needs its text as a str, got {type(text).__name__}")
     if options is None:
         return {}
     if not isinstance(options, Mapping) or not all(isinstance(name, str) for name in options):

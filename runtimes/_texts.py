@@ -1,10 +1,10 @@
-"""What can be done with StableHLO text without running it; needs only the base installation."""
+"""What can be done with a module without running it; needs only the base installation."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from topos.runtimes._runtime import requested
+from topos.stablehlo.forms import ModuleLike, text_of
 
 if TYPE_CHECKING:
     from topos.stablehlo.cost import Census
@@ -14,38 +14,36 @@ __all__ = ["census", "printed", "verify"]
 # The parser is loaded by the first text, not by the import of the adapters.
 
 
-def verify(text: str) -> None:
-    """Parses StableHLO text and holds every operation of it to its rule.
+def verify(module: ModuleLike) -> None:
+    """Parses a module in any form and holds every operation of it to its rule.
 
     Raises `ParseError`, `VerifyError` or `UnsupportedError` with line, column and a caret;
-    `ArgumentError` where `text` is no string.
+    what is no module raises as `topos.stablehlo.text_of` does.
     """
-    requested(text, None)
     from topos.stablehlo.read import read
 
-    read(text)
+    read(text_of(module))
 
 
-def printed(text: str) -> str:
-    """Returns StableHLO text, pretty or generic, as pretty text that reads back as the same.
+def printed(module: ModuleLike) -> str:
+    """Returns a module in any form as pretty text that reads back as the same.
 
     Locations are left out. The module need not pass verification. Raises as `verify` does.
     """
-    requested(text, None)
     from topos.stablehlo import printer as printing
     from topos.stablehlo.read import parsed
 
-    return printing.printed(parsed(text))
+    return printing.printed(parsed(text_of(module)))
 
 
-def census(text: str) -> Census:
+def census(module: ModuleLike) -> Census:
     """Returns the operations that a run of `@main` executes, with their elements and flops.
 
     A loop's body counts once. Raises as `verify` does, also where there is no `@main`.
     """
-    requested(text, None)
     from topos.stablehlo import cost as counting
     from topos.stablehlo.read import read, told_of
 
+    text = text_of(module)
     with told_of(text):
         return counting.census(read(text))

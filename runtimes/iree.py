@@ -28,6 +28,7 @@ from topos.runtimes._packages import imported, installed
 from topos.runtimes._placed import Placed, placed_on_host
 from topos.runtimes._plain_constants import plain_constants
 from topos.runtimes._runtime import Executable, Runtime, Status, isolated, requested, seconds_of
+from topos.stablehlo.forms import ModuleLike, text_of
 
 __all__ = ["RUNTIME", "Iree"]
 
@@ -67,13 +68,13 @@ class Iree(Runtime):
 
     def compile(
         self,
-        text: str,
+        module: ModuleLike,
         *,
         numerics: Numerics | str = Numerics.FAST,
         options: Mapping[str, Any] | None = None,
         cache: Path | None = None,
     ) -> Executable:
-        """Returns `text` compiled; `options` are flags of iree-compile, named without dashes.
+        """Returns `module` compiled; `options` are flags of iree-compile, named without dashes.
 
         Three options are no flags. `device` is `local-sync`, which runs a call in the calling
         thread and is the default, or `local-task`, which runs it on a thread a core. `timeout` is
@@ -84,7 +85,7 @@ class Iree(Runtime):
         Raises `ParseError`, `VerifyError` or `CompileError` with the diagnostic, and
         `UnsupportedError` for a dialect, such as `sdy`, or an operation that IREE does not take.
         """
-        chosen = requested(text, options)
+        text, chosen = text_of(module), requested(options)
         if isolated(chosen):
             return self.worker.compile(text, numerics=numerics, options=chosen, cache=cache)
         device_name = _device_name(chosen.pop(DEVICE, None))
@@ -105,7 +106,7 @@ class Iree(Runtime):
 
     def place(self, array: npt.ArrayLike, *, options: Mapping[str, Any] | None = None) -> Placed:
         """Returns `array` held by the device of the option `device`, as `Runtime` says."""
-        chosen = requested("", options)
+        chosen = requested(options)
         if isolated(chosen):
             return self.worker.place(array, options=chosen)
         device_name = _only_device(chosen)
@@ -116,7 +117,7 @@ class Iree(Runtime):
         self, data: bytes | bytearray | memoryview, *, options: Mapping[str, Any] | None = None
     ) -> Executable:
         """Returns what `IreeExecutable.serialize` gave, on the device of the option `device`."""
-        chosen = requested("", options)
+        chosen = requested(options)
         if isolated(chosen):
             return self.worker.deserialize(data, options=chosen)
         device_name = _only_device(chosen)

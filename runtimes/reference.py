@@ -18,6 +18,7 @@ from topos.runtimes import _reference_executable
 from topos.runtimes._isolated import IsolatedExecutable, IsolatedRuntime
 from topos.runtimes._placed import Placed
 from topos.runtimes._runtime import ISOLATED, Runtime, Status, isolated, requested
+from topos.stablehlo.forms import ModuleLike
 
 __all__ = ["RUNTIME", "Reference"]
 
@@ -44,13 +45,13 @@ class Reference(Runtime):
 
     def compile(
         self,
-        text: str,
+        module: ModuleLike,
         *,
         numerics: Numerics | str = Numerics.FAST,
         options: Mapping[str, Any] | None = None,
         cache: Path | None = None,
     ) -> IsolatedExecutable:
-        """Returns `text` checked and held ready by the worker.
+        """Returns `module` checked and held ready by the worker.
 
         The option `timeout` is the seconds that one call may take before it is stopped with
         `CrashError`; it is 60 where absent. The option `isolated` may be given, and is True. CHLO
@@ -58,18 +59,18 @@ class Reference(Runtime):
         compiled form beside the text. Raises `ParseError` or `VerifyError`, and
         `UnsupportedError` with the first operation that the interpreter lacks.
         """
-        chosen = _isolated(requested(text, options))
-        return self.worker.compile(text, numerics=numerics, options=chosen)
+        chosen = _isolated(requested(options))
+        return self.worker.compile(module, numerics=numerics, options=chosen)
 
     def place(self, array: npt.ArrayLike, *, options: Mapping[str, Any] | None = None) -> Placed:
         """Returns `array` held by the worker; there are no options but those of `compile`."""
-        return self.worker.place(array, options=_isolated(requested("", options)))
+        return self.worker.place(array, options=_isolated(requested(options)))
 
     def deserialize(
         self, data: bytes | bytearray | memoryview, *, options: Mapping[str, Any] | None = None
     ) -> IsolatedExecutable:
         """Returns what `serialize` gave, loaded again; `options` are those of `compile`."""
-        return self.worker.deserialize(data, options=_isolated(requested("", options)))
+        return self.worker.deserialize(data, options=_isolated(requested(options)))
 
 
 def _isolated(chosen: dict[str, Any]) -> dict[str, Any]:

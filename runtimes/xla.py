@@ -27,6 +27,7 @@ from topos.runtimes._xla_build import NAME, Recipe, built, restored
 from topos.runtimes._xla_device import DEVICE, device_of
 from topos.runtimes._xla_executable import XlaExecutable, placed_on
 from topos.runtimes._xla_module import bindings, flags_of
+from topos.stablehlo.forms import ModuleLike, text_of
 
 __all__ = ["RUNTIME", "Xla"]
 
@@ -55,13 +56,13 @@ class Xla(Runtime):
 
     def compile(
         self,
-        text: str,
+        module: ModuleLike,
         *,
         numerics: Numerics | str = Numerics.FAST,
         options: Mapping[str, Any] | None = None,
         cache: Path | None = None,
     ) -> Executable:
-        """Returns `text` compiled; `options` are XLA's compiler options by name, and `device`.
+        """Returns `module` compiled; `options` are XLA's compiler options by name, and `device`.
 
         With `isolated` the module runs in a worker process, and `timeout` is the seconds that
         compiling or a call may take there, 600 where absent.
@@ -71,7 +72,7 @@ class Xla(Runtime):
         `CompileError`, a device that is not here an `UnavailableError`, and so is a fork of a
         process that started XLA here, where only what is compiled already is called.
         """
-        chosen = requested(text, options)
+        text, chosen = text_of(module), requested(options)
         if isolated(chosen):
             return self.worker.compile(text, numerics=numerics, options=chosen, cache=cache)
         if TIMEOUT in chosen:
@@ -85,7 +86,7 @@ class Xla(Runtime):
 
     def place(self, array: npt.ArrayLike, *, options: Mapping[str, Any] | None = None) -> Placed:
         """Returns `array` held by the device of the option `device`, as `Runtime` says."""
-        chosen = requested("", options)
+        chosen = requested(options)
         if isolated(chosen):
             return self.worker.place(array, options=chosen)
         device = self._device(_only_device(chosen))
@@ -95,7 +96,7 @@ class Xla(Runtime):
         self, data: bytes | bytearray | memoryview, *, options: Mapping[str, Any] | None = None
     ) -> Executable:
         """Returns what `XlaExecutable.serialize` gave, on the device of the option `device`."""
-        chosen = requested("", options)
+        chosen = requested(options)
         if isolated(chosen):
             return self.worker.deserialize(data, options=chosen)
         device = self._device(_only_device(chosen))

@@ -76,7 +76,7 @@ def grade(
     `options` are those of compiling. A foreign runtime runs in its worker, unless they say
     `isolated: False`. Raises what compiling and running raise.
     """
-    chosen = isolating(load(runtime)) | requested("", options)
+    chosen = isolating(load(runtime)) | requested(options)
     compiled = plan.compile(runtime, numerics=numerics, options=chosen)
     run = compiled.forward(parameters, feeds)
     entry = plan.network.entry(plan.results)

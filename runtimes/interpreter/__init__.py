@@ -15,6 +15,7 @@ from topos.runtimes._packages import imported, missing
 from topos.runtimes._packing import packed, unpacked
 from topos.runtimes._runtime import Executable, Runtime, Status, isolated, requested
 from topos.runtimes.interpreter.custom_calls import CustomCall, register_custom_call
+from topos.stablehlo.forms import ModuleLike, text_of
 
 __all__ = [
     "RUNTIME",
@@ -42,13 +43,13 @@ class Interpreter(Runtime):
 
     def compile(
         self,
-        text: str,
+        module: ModuleLike,
         *,
         numerics: Numerics | str = Numerics.FAST,
         options: Mapping[str, Any] | None = None,
         cache: Path | None = None,
     ) -> InterpreterExecutable:
-        """Returns `text` parsed, verified and built into a list of kernels.
+        """Returns `module` parsed, verified and built into a list of kernels.
 
         With the option `max_steps`, a run that takes more steps than that, each the turn of a
         loop or the call of a function, raises `ExecutionError`. The option `isolated` may be given
@@ -57,7 +58,7 @@ class Interpreter(Runtime):
         `CompileError` for any other option, or `UnsupportedError` for what is known by name only.
         """
         chosen = Numerics.of(numerics)
-        max_steps = _max_steps(requested(text, options))
+        text, max_steps = text_of(module), _max_steps(requested(options))
         # The parser is loaded by the first text, not by the import of an adapter.
         with imported(self.status()):
             from topos.runtimes.interpreter.run import compiled
@@ -69,7 +70,7 @@ class Interpreter(Runtime):
         self, data: bytes | bytearray | memoryview, *, options: Mapping[str, Any] | None = None
     ) -> InterpreterExecutable:
         """Returns what `InterpreterExecutable.serialize` gave, compiled as it was; no options."""
-        chosen = requested("", options)
+        chosen = requested(options)
         isolated(chosen)
         if chosen:
             raise CompileError(f"the interpreter has no options here, got {options!r}")

@@ -12,9 +12,11 @@ from topos import Tape, runtimes
 from topos.bundle import Bundle, artifact, check, demand_runnable
 from topos.bundle.judgement import State
 from topos.bundle.manifest import Manifest
-from topos.bundle.portable import printed, serialized
+from topos.bundle.portable import serialized
 from topos.bundle.trial import trials
 from topos.errors import BundleError
+from topos.stablehlo import binary
+from topos.stablehlo.binary import printed
 
 CALLED = """\
 func.func @main(%x: tensor<3xf32>) -> tensor<3xf32> {
@@ -151,10 +153,11 @@ def test_a_reader_that_is_killed_is_told(
 ) -> None:
     (tmp_path / "killed_reader.py").write_text("import os; os.kill(os.getpid(), 11)")
     monkeypatch.syspath_prepend(tmp_path)
-    monkeypatch.setattr(artifact, "WORKER", "killed_reader")
+    monkeypatch.setattr(binary, "WORKER", "killed_reader")
     (folder / "main.mlirbc").write_bytes(b"ML\xefR nothing")
     rewritten(folder)
     found = check(folder, "interpreter")
     (told,) = [each for each in found.verdicts if each.judge == "artifact"]
     assert told.state is State.FAILED
-    assert told.reason == "the artifact cannot be read: its reader died of SIGSEGV"
+    died = "the MLIR bytecode is damaged: jaxlib's reader died of SIGSEGV"
+    assert told.reason == f"the artifact cannot be read: {died}"

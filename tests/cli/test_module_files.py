@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.stablehlo.binary_forms import artifact_of, bytecode_of
 from topos.cli import main
 
 Captured = pytest.CaptureFixture[str]
@@ -21,24 +22,48 @@ def module(tmp_path: Path) -> str:
     return str(path)
 
 
-def test_a_portable_artifact_is_told_with_its_text_where_a_manifest_pairs_them(
-    module: str, tmp_path: Path, capsys: Captured
+def test_an_artifact_without_jaxlib_is_told_with_its_text_where_a_manifest_pairs_them(
+    module: str, tmp_path: Path, capsys: Captured, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setitem(sys.modules, "jaxlib", None)
     (tmp_path / "rows1.mlirbc").write_bytes(b"ML\xefR\x01StableHLO")
     (tmp_path / "m.mlirbc").write_bytes(b"ML\xefR\x01StableHLO")
     program = {"artifact": {"name": "rows1.mlirbc"}, "module": {"name": "m.mlir"}}
     (tmp_path / "manifest.json").write_text(json.dumps({"programs": [program]}))
-    (tmp_path / "other").write_bytes(b"\xef nothing")
-    needs = "a module needs StableHLO text, got MLIR bytecode, a portable artifact"
+    needs = "MLIR bytecode needs jaxlib: pip install 'topos-compiler[xla]'"
     for name, told in (
         ("rows1.mlirbc", f"{needs}; its text is {module}\n"),
         # A text of the same name beside it may be another module's.
         ("m.mlirbc", f"{needs}\n"),
-        ("other", "a module needs UTF-8 text: 'utf-8' codec can't decode byte 0xef"),
     ):
         path = tmp_path / name
-        assert main(["validate", str(path)]) == 1
-        assert capsys.readouterr().err.startswith(f"{path}: {told}")
+        assert main(["validate", str(path)]) == 2
+        assert capsys.readouterr().err == f"{path}: {told}"
+
+
+def test_binary_forms_are_read_from_files_and_from_standard_input(
+    tmp_path: Path, capsys: Captured, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pytest.importorskip("jaxlib")
+    text = "func.func @main(%arg0: tensor<2xf32>) {\n  return\n}\n"
+    for path, data in (
+        ("a.mlir", text.encode()),
+        ("b", artifact_of(text)),
+        ("c", bytecode_of(text)),
+    ):
+        (tmp_path / path).write_bytes(data)
+
+    def said(*words: str) -> str:
+        assert main([*words]) == 0
+        return capsys.readouterr().out
+
+    a, b, c = (str(tmp_path / name) for name in ("a.mlir", "b", "c"))
+    assert said("validate", a, b) == f"{a}: valid\n{b}: valid\n"
+    assert said("print", c) == said("print", a)
+    for command in (["run", "--random", "1"], ["ops"]):
+        stdin = io.TextIOWrapper(io.BytesIO((tmp_path / "b").read_bytes()), "utf-8")
+        monkeypatch.setattr(sys, "stdin", stdin)
+        assert said(*command, "-") == said(*command, a)
 
 
 def test_a_folder_for_a_module_is_told_with_what_could_be_meant(
@@ -62,11 +87,8 @@ def test_a_folder_for_a_module_is_told_with_what_could_be_meant(
 @pytest.mark.parametrize(
     ("given", "told"),
     [
-        (
-            b"ML\xefR\x01StableHLO",
-            "-: a module needs StableHLO text, got MLIR bytecode, a portable",
-        ),
-        (b"\x7fELF\x02\x01\xff", "-: a module needs UTF-8 text: 'utf-8' codec can't decode byte"),
+        (b"GGUF\x03", "-: a module needs StableHLO, got a GGUF file: it holds weights alone"),
+        (b"\x7f\x02\xff", "-: a module needs UTF-8 text or MLIR bytecode: 'utf-8' codec can't"),
         (b"\x1b[31m\x00\x07", "-:1:1: "),
     ],
 )

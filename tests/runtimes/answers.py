@@ -11,6 +11,7 @@ import numpy.typing as npt
 
 from topos.engine import Numerics
 from topos.runtimes import ArrayType, Executable, ModuleSignature, Runtime, Status
+from topos.stablehlo import ModuleLike, text_of
 
 THREE = np.ones(3, np.float32)
 
@@ -41,10 +42,10 @@ class Told(Runtime):
 
     def compile(
         self,
-        text: str,
+        module: ModuleLike,
         *,
         numerics: Numerics | str = Numerics.FAST,
         options: Mapping[str, Any] | None = None,
         cache: Path | None = None,
     ) -> Executable:
-        return self.make(text)
+        return self.make(text_of(module))

@@ -9,7 +9,7 @@ from topos.errors import ArgumentError, BundleError, UnavailableError
 from topos.runtimes._mlir import parse
 from topos.runtimes._packages import imported, installed
 
-__all__ = ["PERIODS", "demand_valid", "is_ready", "printed", "serialized", "version_of"]
+__all__ = ["PERIODS", "demand_valid", "is_ready", "serialized", "version_of"]
 
 # How long ago a reader may have been built, by the names that StableHLO has for the promise:
 # https://github.com/openxla/stablehlo/blob/main/docs/compatibility.md.
@@ -83,22 +83,6 @@ def demand_valid(text: str) -> None:
 
     with make_ir_context():
         parse(ir, text)
-
-
-def printed(artifact: bytes) -> str:
-    """Returns the module of an artifact as text, without places.
-
-    The reader is native and trusts its bytes: foreign ones can kill the process. Raises
-    `BundleError` where it refuses them.
-    """
-    from jax.interpreters.mlir import make_ir_context
-
-    with make_ir_context() as context:
-        try:
-            module: Any = _binding().deserialize_portable_artifact(context, artifact)
-        except Exception as error:
-            raise BundleError(f"the artifact cannot be read: {error}") from error
-        return str(module.operation.get_asm(enable_debug_info=False))
 
 
 def _numbers(version: str) -> tuple[int, ...]:

@@ -9,16 +9,15 @@ from argparse import ArgumentParser
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Final
 
 from topos import runtimes
 from topos.engine import Numerics
 from topos.errors import ArgumentError, ToposError, UnavailableError
-from topos.runtimes._command import DONE, FAILED, UNUSABLE, complain, describe, untextual
+from topos.runtimes._command import DONE, FAILED, UNUSABLE, complain, describe, text_in
+from topos.stablehlo.mistakes import folder_mistake
 
 __all__ = ["EXIT", "add_bundle_arguments", "naming", "of_file", "table"]
 
-SHOWN: Final = 4
 EXIT = """\
 exit status: 0 done; 1 the module is refused or its run failed; 2 wrong usage, an unreadable file,
 or something that this installation lacks; 130 interrupted.
@@ -26,10 +25,10 @@ or something that this installation lacks; 130 interrupted.
 
 
 def of_file(path: str, action: Callable[[str], None]) -> int:
-    """Runs `action` on the text of a file and returns the exit status.
+    """Runs `action` on the text of a file's module and returns the exit status.
 
-    `-` is standard input. A fault is told on standard error as `FILE:LINE:COLUMN: reason`,
-    followed by the line and a caret.
+    The file may hold any form of a module; `-` is standard input. A fault is told on standard error
+    as `FILE:LINE:COLUMN: reason`, followed by the line and a caret.
     """
     try:
         action(_text(path))
@@ -37,31 +36,26 @@ def of_file(path: str, action: Callable[[str], None]) -> int:
         return _fail(str(error), UNUSABLE)
     except ToposError as error:
         return _fail(describe(path, error), FAILED)
-    except UnicodeDecodeError as error:
-        return _fail(untextual(path, error), FAILED)
     return DONE
 
 
 def _text(path: str) -> str:
     # What the system has against a path is told below, where it is opened.
     if path != "-" and os.path.isdir(path):
-        raise UnavailableError(f"{path}: a module is a file, and this is a folder{_held(path)}")
+        raise UnavailableError(f"{path}: {folder_mistake(Path(path))}")
     with naming(path):
-        if path != "-":
-            return Path(path).read_text(encoding="utf-8-sig")
-        # What was closed before the start is None.
-        if sys.stdin is None:
-            raise OSError(errno.EBADF, "standard input is closed")
-        # As a file is read: a locale may take any bytes for text, and would print them as they are.
-        text = sys.stdin.buffer.read().decode("utf-8-sig")
-        return text.replace("\r\n", "\n").replace("\r", "\n")
+        data = _content(path)
+    return text_in(path, data)
 
 
-def _held(folder: str) -> str:
-    """Returns the modules that could be meant in a folder, such as that of a bundle."""
-    found = sorted(map(str, Path(folder).glob("*.mlir")))
-    shown = ", ".join(found[:SHOWN]) + (", ..." if len(found) > SHOWN else "")
-    return f" that holds {shown}" if found else ""
+def _content(path: str) -> bytes:
+    if path != "-":
+        return Path(path).read_bytes()
+    # What was closed before the start is None.
+    if sys.stdin is None:
+        raise OSError(errno.EBADF, "standard input is closed")
+    # A locale may take any bytes for text.
+    return sys.stdin.buffer.read()
 
 
 @contextmanager

@@ -21,7 +21,7 @@ reduction takes in.
 
 def add_arguments(parser: ArgumentParser) -> None:
     """Adds what the command line takes."""
-    parser.add_argument("file", metavar="FILE", help="StableHLO text with @main, - for stdin")
+    parser.add_argument("file", metavar="FILE", help="a module with @main, - for stdin")
 
 
 def run(chosen: Namespace) -> int:

@@ -19,7 +19,7 @@ module need not pass verification.
 
 def add_arguments(parser: ArgumentParser) -> None:
     """Adds what the command line takes."""
-    parser.add_argument("file", metavar="FILE", help="StableHLO text, - for stdin")
+    parser.add_argument("file", metavar="FILE", help="a module, - for stdin")
 
 
 def run(chosen: Namespace) -> int:

@@ -33,7 +33,7 @@ worker process: a module that ends it is told with the signal.
 
 def add_arguments(parser: ArgumentParser) -> None:
     """Adds what the command line takes."""
-    parser.add_argument("file", metavar="FILE", help="StableHLO text with @main, - for stdin")
+    parser.add_argument("file", metavar="FILE", help="a module with @main, - for stdin")
     source = parser.add_mutually_exclusive_group()
     source.add_argument("--args", metavar="A.npz", help="the arguments")
     source.add_argument(

@@ -20,7 +20,7 @@ FILE:LINE:COLUMN: REASON, followed by the line and a caret. Only the base instal
 
 def add_arguments(parser: ArgumentParser) -> None:
     """Adds what the command line takes."""
-    parser.add_argument("files", metavar="FILE", nargs="+", help="StableHLO text, - for stdin")
+    parser.add_argument("files", metavar="FILE", nargs="+", help="a module, - for stdin")
 
 
 def run(chosen: Namespace) -> int:

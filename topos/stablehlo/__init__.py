@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 if TYPE_CHECKING:
     from topos.stablehlo.builder import Builder, Value
     from topos.stablehlo.cost import Census, Count
+    from topos.stablehlo.forms import ModuleLike, text_of
     from topos.stablehlo.ir import (
         Block,
         Dense,
@@ -31,6 +32,7 @@ __all__ = [
     "Function",
     "FunctionType",
     "Module",
+    "ModuleLike",
     "Operation",
     "Parameter",
     "Region",
@@ -39,6 +41,7 @@ __all__ = [
     "Type",
     "Value",
     "parse",
+    "text_of",
 ]
 
 _FILES: Final = {
@@ -50,6 +53,7 @@ _FILES: Final = {
     "Function": "ir",
     "FunctionType": "ir",
     "Module": "module",
+    "ModuleLike": "forms",
     "Operation": "ir",
     "Parameter": "ir",
     "Region": "ir",
@@ -58,6 +62,7 @@ _FILES: Final = {
     "Type": "ir",
     "Value": "builder",
     "parse": "module",
+    "text_of": "forms",
 }
 
 

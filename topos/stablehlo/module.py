@@ -9,6 +9,7 @@ from topos.errors import ArgumentError, SymbolError
 from topos.stablehlo.calls import called_first
 from topos.stablehlo.captures import captured
 from topos.stablehlo.cost import Census, census
+from topos.stablehlo.forms import ModuleLike, text_of
 from topos.stablehlo.ir import (
     Block,
     Function,
@@ -126,12 +127,13 @@ class Module(Tree):
         return self._replace(functions=(main, *called))
 
 
-def parse(text: str) -> Module:
-    """Returns the module that `text` spells, not verified yet.
+def parse(module: ModuleLike) -> Module:
+    """Returns a module in any form that `text_of` takes as a tree, not verified yet.
 
-    Raises `ParseError` with the line, the column and a caret where it is no module.
+    Raises `ParseError` with the line, the column and a caret where its text is no module, and what
+    `text_of` raises; the text of a binary form is the one that jaxlib prints.
     """
-    return Module(*parsed(text))
+    return Module(*(module if isinstance(module, Tree) else parsed(text_of(module))))
 
 
 def _walked(region: Region) -> Iterator[Operation]:

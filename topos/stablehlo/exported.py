@@ -1,0 +1,37 @@
+"""The bytes of `jax.export.Exported.serialize()`: a flatbuffer that holds a portable artifact."""
+
+from __future__ import annotations
+
+import struct
+from typing import Final
+
+__all__ = ["MAGIC", "artifact_in"]
+
+# How MLIR's bytecode begins: https://mlir.llvm.org/docs/BytecodeFormat.
+MAGIC: Final = b"ML\xefR"
+# The place of `mlir_module_serialized` among the fields of jax's table; a schema only appends.
+SLOT: Final = 13
+
+
+def artifact_in(data: bytes) -> bytes | None:
+    """Returns the portable artifact of a serialized `Exported`, or None where there is none.
+
+    jax itself needs the package flatbuffers to read these bytes, and they have no identifier: they
+    are known by the artifact that stands where the schema puts it.
+    """
+    try:
+        (root,) = struct.unpack_from("<I", data)
+        (back,) = struct.unpack_from("<i", data, root)
+        table = root - back
+        size, slot = *struct.unpack_from("<H", data, table), 4 + 2 * SLOT
+        if size < slot + 2:
+            return None
+        (field,) = struct.unpack_from("<H", data, table + slot)
+        at = root + field
+        at += struct.unpack_from("<I", data, at)[0]
+        (length,) = struct.unpack_from("<I", data, at)
+    # An offset that leads out of the bytes, behind their end or before their start.
+    except struct.error:
+        return None
+    artifact = data[at + 4 : at + 4 + length]
+    return artifact if field and artifact.startswith(MAGIC) else None

@@ -1,0 +1,101 @@
+"""Models in protobuf, known by their outermost fields: ONNX, XLA's HLO, TensorFlow, Core ML."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from topos.stablehlo.protobuf import BYTES, VARINT, Field, fields
+
+__all__ = ["SAVED_MODEL", "model_in"]
+
+ONNX: Final = (
+    "an ONNX model",
+    "export the network that it was written from with jax.export or torch_xla, or convert the file "
+    "with onnx-mlir --EmitONNXIR and onnx-mlir-opt --convert-onnx-to-stablehlo",
+)
+HLO: Final = (
+    "an HloModuleProto, HLO in binary form",
+    "jax.extend.mlir.hlo_to_stablehlo turns its bytes into MLIR bytecode",
+)
+HLO_PROTO: Final = (
+    "an HloProto, HLO as XLA dumps it",
+    "jax.extend.mlir.hlo_to_stablehlo turns the bytes of its hlo_module into MLIR bytecode",
+)
+TENSORFLOW: Final = (
+    "a graph of TensorFlow",
+    "its operations are those of TensorFlow; jax.export writes StableHLO, also of what tf2jax "
+    "converts",
+)
+SAVED_MODEL: Final = ("a TensorFlow SavedModel", TENSORFLOW[1])
+CORE_ML: Final = (
+    "a Core ML model",
+    "export the model that it was converted from, with jax.export or torch_xla",
+)
+
+# The fields of onnx.ModelProto by number: https://github.com/onnx/onnx/blob/main/onnx/onnx.proto.
+ONNX_FIELDS: Final = {
+    **dict.fromkeys((1, 5), VARINT),
+    **dict.fromkeys((2, 3, 4, 6, 7, 8, 14, 20, 25, 26), BYTES),
+}
+ONNX_GRAPH: Final = 7
+FIRST_CORE_ML_MODEL: Final = 200
+
+
+def model_in(data: bytes) -> tuple[str, str] | None:
+    """Returns what model the bytes are and what to do with it, or None where they are none."""
+    found = fields(data)
+    if not found:
+        return None
+    numbers = {each.number for each in found}
+    if _is_hlo(found):
+        return HLO
+    if _is_hlo(_inner(found, 1)):
+        return HLO_PROTO
+    if ONNX_GRAPH in numbers and _fits_onnx(found):
+        return ONNX
+    if found[0].kind == VARINT and found[0].number == 1:
+        # The version of a schema, and graphs with their tags; or what describes a Core ML model.
+        if numbers == {1, 2} and numbers >= {each.number for each in _inner(found, 2)}:
+            return SAVED_MODEL
+        if max(numbers) >= FIRST_CORE_ML_MODEL and numbers - {1, 2, 10} == {max(numbers)}:
+            return CORE_ML
+    return TENSORFLOW if _is_node(_inner(found, 1)) and numbers <= {1, 2, 3, 4, 5} else None
+
+
+def _fits_onnx(found: list[Field]) -> bool:
+    return all(ONNX_FIELDS.get(each.number) == each.kind for each in found)
+
+
+def _is_hlo(found: list[Field]) -> bool:
+    """Returns whether the fields are those of an HloModuleProto: names, then computations."""
+    kinds = {each.number: each.kind for each in found}
+    if any(kinds.get(number) != BYTES for number in (1, 2, 3)):
+        return False
+    computation = _inner(found, 3)
+    return _name(found, 1) and _name(found, 2) and _name(computation, 1) and _has(computation, 2)
+
+
+def _is_node(found: list[Field]) -> bool:
+    """Returns whether the fields are those of a node of TensorFlow: its name and operation."""
+    return _name(found, 1) and _name(found, 2)
+
+
+def _has(found: list[Field], number: int) -> bool:
+    return any(each.number == number for each in found)
+
+
+def _inner(found: list[Field], number: int) -> list[Field]:
+    """Returns the fields of the first field of that number; none where it is no message."""
+    for each in found:
+        if each.number == number and isinstance(each.value, memoryview):
+            return fields(each.value)
+    return []
+
+
+def _name(found: list[Field], number: int) -> bool:
+    """Returns whether the first field of that number is a name that can be printed."""
+    for each in found:
+        if each.number == number and isinstance(each.value, memoryview):
+            text = bytes(each.value).decode("utf-8", errors="replace")
+            return bool(text) and text.isprintable() and "\ufffd" not in text
+    return False
