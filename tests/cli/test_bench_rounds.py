@@ -22,6 +22,7 @@ from topos.engine import Numerics
 from topos.errors import ExecutionError
 from topos.runtimes import Executable, ModuleSignature, Runtime, Status
 from topos.runtimes.interpreter import RUNTIME
+from topos.stablehlo import ModuleLike
 
 Array = npt.NDArray[Any]
 
@@ -41,8 +42,8 @@ class Sleeping(Runtime):
     def status(self) -> Status:
         return Status(True, "")
 
-    def compile(self, text: str, **options: Any) -> Executable:
-        return Asleep(RUNTIME.compile(text).signature, self)
+    def compile(self, module: ModuleLike, **options: Any) -> Executable:
+        return Asleep(RUNTIME.compile(module).signature, self)
 
     def place(self, array: npt.ArrayLike, **options: Any) -> Any:
         self.placed += 1
@@ -155,9 +156,9 @@ def test_the_numerics_are_those_asked_for(bundle: Bundle) -> None:
     asked = []
 
     class Asking(Sleeping):
-        def compile(self, text: str, **options: Any) -> Executable:
+        def compile(self, module: ModuleLike, **options: Any) -> Executable:
             asked.append(options["numerics"])
-            return super().compile(text)
+            return super().compile(module)
 
     (trial,) = trials(bundle, [Asking("a", 0.0, [])], bundle.programs, Numerics.EXACT)
     trial.prepare()

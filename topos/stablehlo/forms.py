@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import os
+import re
 from pathlib import Path
-from typing import Any, Protocol, runtime_checkable
+from typing import Any, Final, Protocol, runtime_checkable
 
 from topos.errors import ArgumentError, ParseError
-from topos.stablehlo.binary import bytecode_text
-from topos.stablehlo.exported import MAGIC, artifact_in
 from topos.stablehlo.ir import Module
-from topos.stablehlo.mistakes import demand_no_mistake, folder_mistake, mistake_in
+from topos.stablehlo.mistakes import demand_no_mistake, folder_mistake
 
 __all__ = ["ModuleLike", "text_of"]
+
+# How text begins: every binary form has a control character among its first bytes.
+PLAIN: Final = re.compile(rb"[\t-\r\x20-\x7e\x80-\xff]*")
+SAMPLE: Final = 64
 
 
 @runtime_checkable
@@ -100,16 +103,28 @@ def _content(path: Path) -> bytes:
 
 def _decoded(data: bytes) -> str:
     """Returns the text that bytes hold, in whatever form they hold it."""
-    if data.startswith(MAGIC):
-        return bytecode_text(data)
-    artifact = artifact_in(data)
-    if artifact is not None:
-        return bytecode_text(artifact)
-    mistake = mistake_in(data)
-    if mistake is not None:
-        raise mistake.error()
+    if not PLAIN.fullmatch(data[:SAMPLE]):
+        binary = _binary_text(data)
+        if binary is not None:
+            return binary
     try:
         text = data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         raise ParseError(f"a module needs UTF-8 text or MLIR bytecode: {error}") from None
     return text.replace("\r\n", "\n").replace("\r", "\n")
+
+
+def _binary_text(data: bytes) -> str | None:
+    """Returns the text of a binary form, or None for bytes that are none that is known."""
+    # A command that is given text loads none of this.
+    from topos.stablehlo.binary import bytecode_text
+    from topos.stablehlo.binary_mistakes import mistake_in
+    from topos.stablehlo.exported import MAGIC, artifact_in
+
+    artifact = data if data.startswith(MAGIC) else artifact_in(data)
+    if artifact is not None:
+        return bytecode_text(artifact)
+    mistake = mistake_in(data)
+    if mistake is not None:
+        raise mistake.error()
+    return None

@@ -4,30 +4,26 @@ from __future__ import annotations
 
 from typing import Final
 
+from topos.stablehlo.mistakes import SAVED_MODEL, TENSORFLOW, Mistake
 from topos.stablehlo.protobuf import BYTES, VARINT, Field, fields
 
-__all__ = ["SAVED_MODEL", "model_in"]
+__all__ = ["model_in"]
 
-ONNX: Final = (
+ONNX: Final = Mistake(
     "an ONNX model",
     "export the network that it was written from with jax.export or torch_xla, or convert the file "
     "with onnx-mlir --EmitONNXIR and onnx-mlir-opt --convert-onnx-to-stablehlo",
 )
-HLO: Final = (
+HLO: Final = Mistake(
     "an HloModuleProto, HLO in binary form",
     "jax.extend.mlir.hlo_to_stablehlo turns its bytes into MLIR bytecode",
 )
-HLO_PROTO: Final = (
+HLO_PROTO: Final = Mistake(
     "an HloProto, HLO as XLA dumps it",
     "jax.extend.mlir.hlo_to_stablehlo turns the bytes of its hlo_module into MLIR bytecode",
 )
-TENSORFLOW: Final = (
-    "a graph of TensorFlow",
-    "its operations are those of TensorFlow; jax.export writes StableHLO, also of what tf2jax "
-    "converts",
-)
-SAVED_MODEL: Final = ("a TensorFlow SavedModel", TENSORFLOW[1])
-CORE_ML: Final = (
+GRAPH: Final = Mistake("a graph of TensorFlow", TENSORFLOW)
+CORE_ML: Final = Mistake(
     "a Core ML model",
     "export the model that it was converted from, with jax.export or torch_xla",
 )
@@ -41,7 +37,7 @@ ONNX_GRAPH: Final = 7
 FIRST_CORE_ML_MODEL: Final = 200
 
 
-def model_in(data: bytes) -> tuple[str, str] | None:
+def model_in(data: bytes) -> Mistake | None:
     """Returns what model the bytes are and what to do with it, or None where they are none."""
     found = fields(data)
     if not found:
@@ -59,7 +55,7 @@ def model_in(data: bytes) -> tuple[str, str] | None:
             return SAVED_MODEL
         if max(numbers) >= FIRST_CORE_ML_MODEL and numbers - {1, 2, 10} == {max(numbers)}:
             return CORE_ML
-    return TENSORFLOW if _is_node(_inner(found, 1)) and numbers <= {1, 2, 3, 4, 5} else None
+    return GRAPH if _is_node(_inner(found, 1)) and numbers <= {1, 2, 3, 4, 5} else None
 
 
 def _fits_onnx(found: list[Field]) -> bool:
