@@ -40,6 +40,14 @@ class _Value:
         self._name = name
         self.what = self.what or name
 
+    def _stated(self, view: Definition) -> Type:
+        try:
+            return view.operands[self.index]
+        except IndexError:
+            # Only a builder infers before the operands are counted.
+            needs = f"needs {len(view.declared_operands)} operands"
+            view.refuse(f"{needs}, got {len(view.operands)}")
+
     def _held(self, view: OpView, type: Tensor) -> Tensor:
         if type.element not in self.elements:
             view.refuse(f"takes no elements of {type.element} as {self.what}")
@@ -61,7 +69,7 @@ class Operand(_Value):
         if view is None:
             return self
         take = scalar if self.is_scalar else ranked
-        return self._held(view, take(view, view.operands[self.index], self.what))
+        return self._held(view, take(view, self._stated(view), self.what))
 
 
 class OperandOfAnyRank(_Value):
@@ -74,7 +82,7 @@ class OperandOfAnyRank(_Value):
     def __get__(self, view: Definition | None, owner: type) -> Self | TensorType:
         if view is None:
             return self
-        taken = tensor(view, view.operands[self.index], self.what)
+        taken = tensor(view, self._stated(view), self.what)
         if taken.element not in self.elements:
             view.refuse(f"takes no elements of {taken.element} as {self.what}")
         return taken

@@ -159,3 +159,18 @@ def test_a_builder_writes_a_scan() -> None:
     assert (str(stacked.type), str(last.type)) == ("tensor<7x2xf32>", "tensor<2xf32>")
     builder.returns(stacked, last)
     assert "chlo.scan(%arg0) inits (%arg1) dimension = 0" in builder.module().text()
+
+
+@pytest.mark.parametrize(
+    ("name", "attributes", "reason"),
+    [
+        ("dot", {}, "needs 2 operands, got 1"),
+        ("einsum", {"einsum_config": "ij,jk->ik"}, "needs 2 operands, got 1"),
+        ("dynamic_reshape", {}, "needs output_shape as an operand, got 1 operands"),
+    ],
+)
+def test_operands_that_are_missing_are_refused_before_anything_is_inferred(
+    name: str, attributes: dict[str, Any], reason: str
+) -> None:
+    with pytest.raises(VerifyError, match=reason):
+        inferred(name, M, **attributes)

@@ -44,6 +44,8 @@ def sized(view: OpView, index: int, element: str, what: str) -> Tensor:
 
 def static_sizes(claim: OpView, index: int, what: str) -> int:
     """Returns how many sizes the operand at `index` holds: one dimension of a known extent."""
+    if index >= len(claim.operands):
+        claim.refuse(f"needs {what} as an operand, got {len(claim.operands)} operands")
     type = ranked(claim, claim.operands[index], what)
     if len(type.shape) != 1 or type.element not in SIZES:
         claim.refuse(f"needs {what} as integers of one dimension, got {type}")

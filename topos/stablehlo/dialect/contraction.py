@@ -8,7 +8,6 @@ from typing import Any, Final, NamedTuple
 from topos.stablehlo.assembly import Head, bare
 from topos.stablehlo.attribute_text import listed
 from topos.stablehlo.definition import Definition, Operand, Result, define, extents_of
-from topos.stablehlo.dialect._tensors import holding
 from topos.stablehlo.dimension_numbers import DOT, DotNumbers, Numbers
 from topos.stablehlo.elements import ANY
 from topos.stablehlo.ir import Crossed, Operation, Record, Tensor, Type
@@ -232,7 +231,7 @@ class _Einsum(Definition):
 
         With an ellipsis it returns the stated type.
         """
-        tensors = [holding(self, type, "operand") for type in self.operands]
+        tensors: list[Tensor] = [getattr(self, name) for name in self.declared_operands]
         config, written = self.config(), self.einsum_config
         if "..." in written:
             return (self.result,)

@@ -35,7 +35,7 @@ class Fft(Definition):
         if not 1 <= len(lengths) <= 3:
             self.refuse(f"needs 1 to 3 numbers as fft_length, got {len(lengths)}")
         elements = _REAL if kind == "RFFT" else COMPLEX
-        operand = holding(self, self.operands[0], "operand", elements)
+        operand = holding(self, self.operand, "operand", elements)
         if len(operand.shape) < len(lengths):
             self.refuse(f"needs an operand of rank {len(lengths)} or more, got {operand}")
         if kind == "RFFT":
