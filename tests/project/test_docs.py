@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import doctest
 import re
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
+from tests.examples.commands import ran
 from tests.project.paths import ROOT, relative
 
 OPTIONS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
@@ -75,9 +74,8 @@ def test_the_commands_that_pages_name_are_there() -> None:
 @pytest.mark.parametrize(
     "command", [name for name in NAMED if re.fullmatch(r"tools/\w+\.py", name)]
 )
-def test_a_tool_that_a_page_names_explains_itself(command: str) -> None:
-    program = [sys.executable, "-W", "error", str(ROOT / command), "--help"]
-    done = subprocess.run(program, capture_output=True, text=True, check=False, timeout=60)
+def test_a_tool_that_a_page_names_explains_itself(command: str, tmp_path: Path) -> None:
+    done = ran(ROOT / command, tmp_path, "--help")
     assert (done.returncode, done.stderr) == (0, "")
     # More than the list of options that a parser prints by itself.
     usage, _, rest = done.stdout.partition("\n\n")
