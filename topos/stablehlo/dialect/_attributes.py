@@ -1,38 +1,19 @@
-"""Attributes as several rules read them: numbers that count or name axes, lists of a length."""
+"""Attributes read by key: an axis, a number of a width, the channel of a transfer."""
 
 from __future__ import annotations
 
 from typing import Final
 
-from topos.stablehlo.ir import Symbol, Typed, Word
+from topos.stablehlo.ir import Typed
 from topos.stablehlo.opview import OpView
 
 __all__ = [
     "axis",
     "demand_channel",
     "demand_width",
-    "natural",
-    "text",
 ]
 
 _CHANNELS: Final = {1: "DEVICE_TO_DEVICE", 2: "DEVICE_TO_HOST", 3: "HOST_TO_DEVICE"}
-
-
-def natural(claim: OpView, key: str, width: str = "i64") -> int:
-    """Returns an integer attribute of the type `width` that is not negative."""
-    demand_width(claim, key, width)
-    value = claim.integer(key)
-    if value < 0:
-        claim.refuse(f"needs {key} of 0 or more, got {value}")
-    return value
-
-
-def text(claim: OpView, key: str, default: str | None = None) -> str:
-    """Returns an attribute written in quotes, which must be there unless it has a default."""
-    value = claim.word(key, default)
-    if isinstance(value, (Symbol, Word)):
-        claim.refuse(f"needs a string as {key}, got {value}")
-    return value
 
 
 def demand_width(claim: OpView, key: str, width: str) -> None:
@@ -48,7 +29,10 @@ def demand_width(claim: OpView, key: str, width: str) -> None:
 
 def axis(claim: OpView, key: str, rank: int) -> int:
     """Returns an attribute that names an axis of a value of `rank`."""
-    value = natural(claim, key)
+    demand_width(claim, key, "i64")
+    value = claim.integer(key)
+    if value < 0:
+        claim.refuse(f"needs {key} of 0 or more, got {value}")
     if value >= rank:
         claim.refuse(f"needs {key} below {rank}, got {value}")
     return value

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from topos.stablehlo.dialect._attributes import demand_width
-from topos.stablehlo.ir import UNIT, Packed, Record
+from topos.stablehlo.ir import UNIT, Record
 from topos.stablehlo.opview import OpView, Table
 
 __all__ = [
@@ -19,25 +18,7 @@ __all__ = [
     "integer_field",
     "marked",
     "named_fields",
-    "packed",
-    "positive",
-    "table",
-    "whole",
 ]
-
-
-def whole(claim: OpView, key: str) -> int:
-    """Returns an i64 attribute, which must be there."""
-    demand_width(claim, key, "i64")
-    return claim.integer(key)
-
-
-def positive(claim: OpView, key: str) -> int:
-    """Returns an i64 attribute above zero."""
-    value = whole(claim, key)
-    if value <= 0:
-        claim.refuse(f"needs {key} above 0, got {value}")
-    return value
 
 
 def marked(claim: OpView, key: str) -> bool:
@@ -46,21 +27,6 @@ def marked(claim: OpView, key: str) -> bool:
     if value not in (None, UNIT):
         claim.refuse(f"needs no value for {key}, got {value}")
     return value is not None
-
-
-def packed(claim: OpView, key: str, default: tuple[int, ...] | None = None) -> tuple[int, ...]:
-    """Returns an `array<i64: ...>`, which must be there unless it has a default."""
-    value = claim.operation.attributes.get(key)
-    if value is None and default is not None:
-        return default
-    if not isinstance(value, Packed) or value.element != "i64":
-        claim.refuse(f"needs an array<i64: ...> as {key}, got {claim.optional(key)}")
-    return tuple(value)
-
-
-def table(claim: OpView, key: str) -> Table:
-    """Returns a dense attribute of i64, which must be there."""
-    return claim.table(key)
 
 
 def named_fields(claim: OpView, key: str, opening: str, known: Sequence[str]) -> Mapping[str, Any]:
