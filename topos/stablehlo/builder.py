@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, Final, NamedTuple
 
@@ -32,7 +32,7 @@ from topos.stablehlo.module import Module
 from topos.stablehlo.parser.typetext import tensor_of
 from topos.stablehlo.types import ELEMENTS, TOKEN, element_of
 
-__all__ = ["Builder", "Value", "alone", "called", "type_of"]
+__all__ = ["Body", "Builder", "Value", "alone", "type_of"]
 
 Array = npt.NDArray[Any]
 # Returns what a region returns, given its arguments.
@@ -282,74 +282,9 @@ def type_of(type: Any, element: str = "") -> Type:
     )
 
 
-def called(
-    name: str,
-    *parts: Any,
-    result: Any = None,
-    builder: Builder | None = None,
-    attributes: Attributes | None = None,
-    **given: Any,
-) -> Any:
-    """Adds the operation `name` where its operands stand; what a function of `dialect` does.
-
-    Values, and sequences of them, are the operands in order; functions of values are the regions.
-    Keywords are the attributes by their names in Python. `result` is a type, or a list of them,
-    where nothing else tells it; `attributes` are further ones of the tree.
-    """
-    definition = find(name)
-    assert definition is not None, "a function of dialect is of a defined operation"
-    operands, regions = _parted(name, parts)
-    owner = builder or (operands[0].builder if operands else None)
-    if owner is None:
-        raise ArgumentError(f"{name} has no operand that tells where it stands: pass builder=...")
-    stated = {**_made(definition, given), **(attributes or {})}
-    results = [] if result is None else result if isinstance(result, list) else [result]
-    return alone(owner.add(name, *operands, regions=regions, attributes=stated, results=results))
-
-
 def alone(values: tuple[Value, ...]) -> Value | tuple[Value, ...]:
     """Returns the value where there is one, and else all of them."""
     return values[0] if len(values) == 1 else values
-
-
-def _parted(name: str, parts: Sequence[Any]) -> tuple[list[Value], list[Body]]:
-    operands: list[Value] = []
-    regions: list[Body] = []
-    for part in parts:
-        if isinstance(part, Value):
-            operands.append(part)
-        elif isinstance(part, (tuple, list)):
-            operands.extend(part)
-        elif callable(part):
-            regions.append(part)
-        else:
-            raise ArgumentError(
-                f"{name} takes values, and functions as regions; {part!r} is neither: "
-                "constant(...) of the builder makes a value of a number"
-            )
-    return operands, regions
-
-
-def _made(definition: type[Definition], given: Mapping[str, Any]) -> dict[str, Any]:
-    """Returns the attributes of the tree that Python's keywords stand for."""
-    known = {each.name: each for each in definition.declared_attributes}
-    made: dict[str, Any] = {}
-    for name, value in given.items():
-        attribute = known.get(name)
-        if attribute is None:
-            listed = ", ".join(known) or "none"
-            called = definition.operation_name
-            raise ArgumentError(f"{called} has no attribute {name}; its attributes: {listed}")
-        if value is None:
-            continue
-        try:
-            part = attribute.made(value)
-        except (TypeError, ValueError) as error:
-            called = definition.operation_name
-            raise ArgumentError(f"{called} cannot take {value!r} as {name}: {error}") from None
-        if part is not None:
-            made[attribute.key] = part
-    return made
 
 
 def _finished(function: _Function, results: tuple[Parameter, ...]) -> Function:

@@ -94,7 +94,7 @@ def with_trait(trait: Trait) -> tuple[str, ...]:
 def __getattr__(name: str) -> Any:
     """Returns the function that writes `stablehlo.name`, or the namespace of another dialect.
 
-    `dialect.add(x, y)` adds an operation where its operands stand, as `builder.called` says; a
+    `dialect.add(x, y)` adds an operation where its operands stand, as `writing.called` says; a
     name that Python keeps for itself takes an underscore: `dialect.while_`.
     """
     if not name.startswith("_"):
@@ -114,7 +114,7 @@ def __dir__() -> list[str]:
 @cache
 def _functions() -> Mapping[str, Mapping[str, Any]]:
     """Returns the functions that write operations, by dialect and by name."""
-    called = import_module("topos.stablehlo.builder").called
+    called = import_module("topos.stablehlo.writing").called
     functions: dict[str, dict[str, Any]] = {}
     for name in names():
         dialect, _, kind = name.partition(".")
