@@ -25,6 +25,7 @@ RUNNING = [
             "transformers",
             "coming_from",
             "stablehlo",
+            "stablehlo_library",
             "runtimes",
             "export",
             "serving",

@@ -1,0 +1,200 @@
+"""The builder: types inferred, mistakes refused at the call, regions and functions."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import ml_dtypes
+import numpy as np
+import pytest
+
+from topos import runtimes
+from topos.errors import ArgumentError, ElementError, VerifyError
+from topos.stablehlo import Builder, Module, Value, dialect, parse
+
+INTERPRETER = runtimes.load("interpreter")
+
+
+def run(module: Module, *arguments: object) -> list[np.ndarray]:
+    return list(INTERPRETER.compile(str(module))(*arguments))
+
+
+def softmax(b: Builder) -> None:
+    x = b.argument((2, 5), "f32", name="x")
+    shape = {"broadcast_dimensions": (0,), "result": "tensor<2x5xf32>"}
+    least = b.constant(-np.inf, "f32")
+    peak = dialect.reduce(x, least, dialect.maximum, dimensions=(1,))
+    raised = dialect.exponential(dialect.subtract(x, dialect.broadcast_in_dim(peak, **shape)))
+    total = dialect.reduce(raised, b.constant(0, "f32"), dialect.add, dimensions=(1,))
+    b.returns(dialect.divide(raised, dialect.broadcast_in_dim(total, **shape)))
+
+
+def sorted_pairs(b: Builder) -> None:
+    keys, values = b.argument((6,), "f32"), b.argument((6,), "i32")
+
+    def less(a: Value, c: Value, _: Value, __: Value) -> Value:
+        return dialect.compare(a, c, comparison_direction="LT")
+
+    b.returns(*dialect.sort(keys, values, less, dimension=0, is_stable=True))
+
+
+def branches(b: Builder) -> None:
+    x = b.argument((3,), "f32")
+    zero = b.constant(0.0, "f32")
+    total = dialect.reduce(x, zero, dialect.add, dimensions=(0,))
+    test = dialect.compare(total, zero, comparison_direction="GT")
+    b.returns(dialect.if_(test, lambda: x, lambda: dialect.negate(x)))
+
+
+def pooled(b: Builder) -> None:
+    x = b.argument((1, 4, 4, 1), "f32")
+    least = b.constant(-np.inf, "f32")
+    b.returns(
+        dialect.reduce_window(
+            x, least, dialect.maximum, window_dimensions=(1, 2, 2, 1), window_strides=(1, 2, 2, 1)
+        )
+    )
+
+
+def gathered(b: Builder) -> None:
+    x, at = b.argument((5, 3), "f32"), b.argument((2, 1), "i32")
+    numbers = {"offset_dims": (1,), "collapsed_slice_dims": (0,), "start_index_map": (0,)}
+    numbers |= {"index_vector_dim": 1}
+    b.returns(dialect.gather(x, at, dimension_numbers=numbers, slice_sizes=(1, 3)))
+
+
+def product(b: Builder) -> None:
+    x, y = b.argument((2, 4, 3), "f32"), b.argument((2, 3, 5), "f32")
+    numbers = {
+        "lhs_batching_dimensions": (0,),
+        "rhs_batching_dimensions": (0,),
+        "lhs_contracting_dimensions": (2,),
+        "rhs_contracting_dimensions": (1,),
+    }
+    b.returns(dialect.dot_general(x, y, dot_dimension_numbers=numbers))
+
+
+G = np.random.default_rng(0)
+X5, X3, X4 = (G.normal(size=s).astype(np.float32) for s in ((2, 5), (3,), (1, 4, 4, 1)))
+KEYS, VALUES = G.normal(size=6).astype(np.float32), np.arange(6, dtype=np.int32)
+L, R = G.normal(size=(2, 4, 3)).astype(np.float32), G.normal(size=(2, 3, 5)).astype(np.float32)
+AT, T = np.array([[3], [1]], np.int32), G.normal(size=(5, 3)).astype(np.float32)
+
+
+def by_hand_softmax(x: np.ndarray) -> np.ndarray:
+    raised = np.exp(x - x.max(axis=1, keepdims=True))
+    return np.asarray(raised / raised.sum(axis=1, keepdims=True))
+
+
+CASES = [
+    (softmax, (X5,), [by_hand_softmax(X5)]),
+    (sorted_pairs, (KEYS, VALUES), [np.sort(KEYS), VALUES[np.argsort(KEYS, kind="stable")]]),
+    (branches, (X3,), [X3 if X3.sum() > 0 else -X3]),
+    (pooled, (X4,), [X4.reshape(1, 2, 2, 2, 2, 1).max(axis=(2, 4))]),
+    (gathered, (T, AT), [T[AT[:, 0]]]),
+    (product, (L, R), [L @ R]),
+]
+
+
+@pytest.mark.parametrize(("write", "arguments", "wanted"), CASES, ids=lambda each: "")
+def test_what_is_built_runs_as_by_hand(
+    write: Callable[[Builder], None], arguments: tuple[np.ndarray, ...], wanted: list[np.ndarray]
+) -> None:
+    b = Builder("built")
+    write(b)
+    module = b.module()
+    assert parse(str(module)) == parse(module.text(generic=True))
+    for got, want in zip(run(module, *arguments), wanted, strict=True):
+        np.testing.assert_allclose(got, want, rtol=1e-6)
+    if runtimes.load("xla").status().ready:
+        for got, want in zip(
+            runtimes.load("xla").compile(str(module))(*arguments), wanted, strict=True
+        ):
+            np.testing.assert_allclose(np.asarray(got), want, rtol=1e-5)
+
+
+@pytest.mark.parametrize(
+    "array",
+    [
+        np.array([np.nan, -np.inf, -0.0, 1e-45, 0.1], np.float32),
+        np.full((3, 2), 7, np.uint8),
+        np.arange(100, dtype=np.float64).reshape(4, 25) / 7,
+        np.array([True, False]),
+        np.array([1.5 - 2j, np.inf + 0j], np.complex64),
+        np.array([1.5, -2.25], ml_dtypes.bfloat16),
+        np.arange(200).astype(np.int64),
+        np.zeros((0, 3), np.float32),
+    ],
+    ids=lambda array: f"{array.dtype}-{array.size}",
+)
+def test_a_constant_keeps_the_bits_of_its_array(array: np.ndarray) -> None:
+    b = Builder()
+    b.returns(b.constant(array))
+    (result,) = run(b.module())
+    assert (result.dtype, result.shape) == (array.dtype, array.shape)
+    assert result.tobytes() == array.tobytes()
+
+
+REFUSED: list[tuple[Callable[[Builder, Value, Value], object], type[Exception], str]] = [
+    (lambda b, x, y: dialect.add(x, y), VerifyError, "stablehlo.add needs operands of one shape"),
+    (lambda b, x, y: dialect.add(x, 1.0), ArgumentError, "1.0 is neither: constant"),
+    (lambda b, x, y: dialect.add(x), VerifyError, "stablehlo.add needs 2 operands, got 1"),
+    (
+        lambda b, x, y: dialect.transpose(x, dims=(1, 0)),
+        ArgumentError,
+        "stablehlo.transpose has no attribute dims; its attributes: permutation",
+    ),
+    (lambda b, x, y: dialect.transpose(x), VerifyError, "needs the attribute permutation"),
+    (lambda b, x, y: dialect.reshape(x), VerifyError, "needs the type of its result"),
+    (lambda b, x, y: dialect.no_such(x), AttributeError, "no operation is called stablehlo"),
+    (lambda b, x, y: b.argument("f99"), ArgumentError, "a type is spelled as in 'tensor<2x3xf32>'"),
+    (lambda b, x, y: b.constant(np.array("text")), ElementError, "no tensor has elements of"),
+    (lambda b, x, y: b.call("missing", x), ArgumentError, "no function called 'missing'"),
+    (lambda b, x, y: b.module(), ArgumentError, "@main needs its results"),
+    (
+        lambda b, x, y: dialect.iota(iota_dimension=0, result="tensor<3xi32>"),
+        ArgumentError,
+        "no operand that tells where it stands: pass builder=",
+    ),
+    (
+        lambda b, x, y: dialect.add(x, Builder().argument((2, 3), "f32")),
+        ArgumentError,
+        "is a value of another builder",
+    ),
+]
+
+
+@pytest.mark.parametrize(("call", "error", "told"), REFUSED, ids=[told for *_, told in REFUSED])
+def test_a_mistake_is_refused_at_the_call(
+    call: Callable[[Builder, Value, Value], object], error: type[Exception], told: str
+) -> None:
+    b = Builder()
+    x, y = b.argument((2, 3), "f32"), b.argument((3, 2), "f32")
+    with pytest.raises(error) as caught:
+        call(b, x, y)
+    assert told in str(caught.value)
+
+
+def test_a_value_of_a_region_that_has_ended_is_refused() -> None:
+    b = Builder()
+    x = b.argument((3,), "f32")
+    kept: list[Value] = []
+
+    def body(left: Value, right: Value) -> Value:
+        kept.append(dialect.add(left, right))
+        return kept[0]
+
+    dialect.reduce(x, b.constant(0, "f32"), body, dimensions=(0,))
+    with pytest.raises(ArgumentError, match="was made in a region or function that has ended"):
+        dialect.negate(kept[0])
+
+
+def test_an_operation_without_operands_takes_the_builder() -> None:
+    b = Builder()
+    b.returns(dialect.iota(iota_dimension=0, result="tensor<3xi32>", builder=b))
+    assert run(b.module())[0].tolist() == [0, 1, 2]
+
+
+def test_no_file_of_the_dialects_hides_a_function_of_an_operation() -> None:
+    families = {dialect.family_of(name) for name in dialect.names()}
+    assert not families & set(dir(dialect))
