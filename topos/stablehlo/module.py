@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Self
 
 from topos.errors import ArgumentError, SymbolError
@@ -112,10 +112,12 @@ class Module(Tree):
             if name not in types:
                 raise SymbolError(f"@{function} defines no value {name} outside of regions")
         kept, taken = _needed(block, results, inputs)
-        arguments = tuple([Parameter(name, types[name], {}) for name in taken])
+        names = _argument_names(taken, types)
+        arguments = tuple([Parameter(names.get(name, name), types[name], {}) for name in taken])
         kinds = tuple([types[name] for name in results])
         end = Operation("func.return", (), tuple(results), {}, (), kinds, (), 0, 0)
-        body = Region((Block(arguments, (*kept, end)),))
+        operations = tuple([_renamed(each, names) for each in (*kept, end)])
+        body = Region((Block(arguments, operations),))
         outcomes = tuple([Parameter("", kind, {}) for kind in kinds])
         main = Function("main", arguments, outcomes, {}, body, source.line, source.column)
         # No function is called by the empty name, under which the slice stands for this search.
@@ -181,6 +183,42 @@ def _defined(operations: Sequence[Operation]) -> Iterator[tuple[str, Type]]:
             yield name, type
             if name.endswith("#0"):
                 yield name[:-2], type
+
+
+def _argument_names(taken: Sequence[str], types: Mapping[str, Type]) -> dict[str, str]:
+    """Returns what to call the arguments that were one of several results, such as `%1#0`."""
+    names: dict[str, str] = {}
+    for name in taken:
+        base, mark, index = name.partition("#")
+        if not mark:
+            continue
+        fresh = f"{base}_{index}"
+        while fresh in types or fresh in names.values():
+            fresh = f"{fresh}_"
+        names[name] = fresh
+        if index == "0":
+            # The first of several results also goes by the name that they share.
+            names[base] = fresh
+    return names
+
+
+def _renamed(operation: Operation, names: Mapping[str, str]) -> Operation:
+    """Returns an operation that uses other names for some values, in its regions too."""
+    if not names:
+        return operation
+    regions = [
+        Region(
+            tuple(
+                [
+                    block._replace(operations=tuple([_renamed(each, names) for each in block[1]]))
+                    for block in region.blocks
+                ]
+            )
+        )
+        for region in operation.regions
+    ]
+    operands = tuple([names.get(name, name) for name in operation.operands])
+    return operation._replace(operands=operands, regions=tuple(regions))
 
 
 def _needed(
