@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import ml_dtypes
 import numpy as np
@@ -15,7 +16,7 @@ from topos.stablehlo import Builder, Module, Value, dialect, parse
 INTERPRETER = runtimes.load("interpreter")
 
 
-def run(module: Module, *arguments: object) -> list[np.ndarray]:
+def run(module: Module, *arguments: Any) -> list[np.ndarray]:
     return list(INTERPRETER.compile(str(module))(*arguments))
 
 
@@ -32,7 +33,7 @@ def softmax(b: Builder) -> None:
 def sorted_pairs(b: Builder) -> None:
     keys, values = b.argument((6,), "f32"), b.argument((6,), "i32")
 
-    def less(a: Value, c: Value, _: Value, __: Value) -> Value:
+    def less(a: Value, c: Value, *_: Value) -> Any:
         return dialect.compare(a, c, comparison_direction="LT")
 
     b.returns(*dialect.sort(keys, values, less, dimension=0, is_stable=True))
@@ -58,8 +59,8 @@ def pooled(b: Builder) -> None:
 
 def gathered(b: Builder) -> None:
     x, at = b.argument((5, 3), "f32"), b.argument((2, 1), "i32")
-    numbers = {"offset_dims": (1,), "collapsed_slice_dims": (0,), "start_index_map": (0,)}
-    numbers |= {"index_vector_dim": 1}
+    numbers: dict[str, Any] = {"offset_dims": (1,), "collapsed_slice_dims": (0,)}
+    numbers |= {"start_index_map": (0,), "index_vector_dim": 1}
     b.returns(dialect.gather(x, at, dimension_numbers=numbers, slice_sizes=(1, 3)))
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -39,7 +41,7 @@ module @steps {
 X, N = np.arange(4, dtype=np.float32), np.int32(1)
 
 
-def run(module: Module, *arguments: object) -> list[np.ndarray]:
+def run(module: Module, *arguments: Any) -> list[np.ndarray]:
     return list(runtimes.load("interpreter").compile(str(module))(*arguments))
 
 
