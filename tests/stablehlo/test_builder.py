@@ -148,6 +148,18 @@ REFUSED: list[tuple[Callable[[Builder, Value, Value], object], type[Exception], 
     (lambda b, x, y: dialect.transpose(x), VerifyError, "needs the attribute permutation"),
     (lambda b, x, y: dialect.reshape(x), VerifyError, "needs the type of its result"),
     (lambda b, x, y: dialect.no_such(x), AttributeError, "no operation is called stablehlo"),
+    (lambda b, x, y: dialect.negte(x), AttributeError, "did you mean negate?"),
+    (lambda b, x, y: dialect.return_(x), ArgumentError, "is not written by a call"),
+    (lambda b, x, y: dialect.transpose(x, permutation=(1.5, 0)), ArgumentError, "cannot take (1.5"),
+    (lambda b, x, y: dialect.add(x, x, result="tensor<3xf32>"), VerifyError, "got tensor<3xf32>"),
+    (lambda b, x, y: b.argument((-1,), "f32"), ArgumentError, "an extent is an integer of 0"),
+    (lambda b, x, y: b.argument((1,), "f32", name="arg0"), ArgumentError, "a name of its own"),
+    (lambda b, x, y: b.constant(300, "i8"), ElementError, "i8 holds not every element of 300"),
+    (
+        lambda b, x, y: dialect.reduce(x, b.constant(0, "f32"), lambda a: a, dimensions=(0,)),
+        ArgumentError,
+        "a region's function takes 2 values",
+    ),
     (lambda b, x, y: b.argument("f99"), ArgumentError, "a type is spelled as in 'tensor<2x3xf32>'"),
     (lambda b, x, y: b.constant(np.array("text")), ElementError, "no tensor has elements of"),
     (lambda b, x, y: b.call("missing", x), ArgumentError, "no function called 'missing'"),
@@ -188,6 +200,15 @@ def test_a_value_of_a_region_that_has_ended_is_refused() -> None:
     dialect.reduce(x, b.constant(0, "f32"), body, dimensions=(0,))
     with pytest.raises(ArgumentError, match="was made in a region or function that has ended"):
         dialect.negate(kept[0])
+
+
+def test_a_region_that_raises_leaves_no_trace() -> None:
+    b = Builder()
+    x = b.argument((3,), "f32")
+    with pytest.raises(ZeroDivisionError):
+        dialect.reduce(x, b.constant(0, "f32"), lambda left, right: 1 / 0, dimensions=(0,))
+    b.returns(dialect.negate(x))
+    assert [each.name for each in b.module().walk()][-2:] == ["stablehlo.negate", "func.return"]
 
 
 def test_an_operation_without_operands_takes_the_builder() -> None:

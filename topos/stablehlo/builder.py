@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import inspect
+import re
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from operator import index
 from typing import Any, Final, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from topos.errors import ArgumentError
+from topos.errors import ArgumentError, ElementError
 from topos.stablehlo.definition import Definition
 from topos.stablehlo.dense import dense_of
 from topos.stablehlo.dialect import find
@@ -30,11 +33,15 @@ from topos.stablehlo.ir import (
 )
 from topos.stablehlo.module import Module
 from topos.stablehlo.parser.typetext import tensor_of
+from topos.stablehlo.traits import Trait
 from topos.stablehlo.types import ELEMENTS, TOKEN, element_of
 
 __all__ = ["Body", "Builder", "Value", "alone", "type_of"]
 
 Array = npt.NDArray[Any]
+# A number alone is the name of a result.
+_NAME: Final = re.compile(r"[A-Za-z_][\w.\-]*", re.ASCII)
+
 # Returns what a region returns, given its arguments.
 Body = Callable[..., "Value | Sequence[Value]"]
 
@@ -106,8 +113,13 @@ class Builder:
 
         `type` is a type, its text, a shape with the element beside it, or an array like it.
         """
+        if not self._open:
+            raise ArgumentError("every function has returned: none is open to take an argument")
         function, stated = self._open[-1], type_of(type, element)
-        value = self._argument(stated, name or f"arg{len(function.arguments)}")
+        name = name or f"arg{len(function.arguments)}"
+        if not _NAME.fullmatch(name) or any(f"%{name}" == each.name for each in function.arguments):
+            raise ArgumentError(f"an argument needs a name of its own such as x, got {name!r}")
+        value = self._argument(stated, name)
         function.arguments.append(Parameter(value.name, stated, attributes or {}))
         return value
 
@@ -118,7 +130,7 @@ class Builder:
         are i64, its floating-point numbers f64.
         """
         array = np.asarray(value)
-        dense = dense_of(array, element or element_of(array.dtype))
+        dense = dense_of(array, _element(element or array.dtype))
         (made,) = self.add("stablehlo.constant", attributes={"value": dense}, results=[dense.type])
         if array.size <= _READ and array.dtype.kind in "iu":
             made.array = array
@@ -130,7 +142,9 @@ class Builder:
             raise ArgumentError("every function has returned")
         function = self._open[-1]
         if self._blocks[-1] is not function.block:
-            raise ArgumentError("a region returns what its function returns in Python")
+            raise ArgumentError(
+                "returns(...) stands in no region: that returns what its function does"
+            )
         kinds, end = self._ending("func.return", values)
         function.block.operations.append(end)
         self._open.pop()
@@ -182,6 +196,8 @@ class Builder:
         definition = find(name)
         if definition is None:
             raise ArgumentError(f"no operation is called {name!r}")
+        if definition.traits & (Trait.TERMINATOR | Trait.UNSUPPORTED):
+            raise ArgumentError(f"{name} is not written by a call: a function or region returns")
         if not self._blocks:
             raise ArgumentError(f"{name} stands in no function: every one has returned")
         for operand in operands:
@@ -199,6 +215,8 @@ class Builder:
         signatures = tuple([signature for _, signature in bodies])
         view = self._view(definition, operation, operands, stated, signatures)
         inferred = stated if name == "func.call" else tuple(view.infer())
+        if stated and len(stated) == len(inferred):
+            inferred = stated
         names = self._names(len(inferred))
         operation = operation._replace(results=names, result_types=inferred)
         self._view(definition, operation, operands, inferred, signatures).verify()
@@ -222,12 +240,15 @@ class Builder:
         """Returns the region that `body` writes, and the types that it takes and returns."""
         block = _Block()
         self._blocks.append(block)
-        arguments = [self._argument(type, "") for type in types]
-        returned = body(*arguments)
-        values = [returned] if isinstance(returned, Value) else [*returned]
-        kinds, end = self._ending("stablehlo.return", values)
-        self._blocks.pop()
-        block.open = False
+        try:
+            arguments = [self._argument(type, "") for type in types]
+            _demand_callable(body, len(arguments))
+            returned = body(*arguments)
+            values: list[Any] = [*returned] if isinstance(returned, (list, tuple)) else [returned]
+            kinds, end = self._ending("stablehlo.return", values)
+        finally:
+            self._blocks.remove(block)
+            block.open = False
         parameters = tuple([Parameter(each.name, each.type, {}) for each in arguments])
         return Region((Block(parameters, (*block.operations, end)),)), FunctionType(types, kinds)
 
@@ -273,13 +294,48 @@ def type_of(type: Any, element: str = "") -> Type:
         case str() if type in ELEMENTS:
             return Tensor((), type)
         case tuple() | list() if element:
-            return Tensor(tuple([None if each is None else int(each) for each in type]), element)
+            return Tensor(tuple(map(_extent, type)), _element(element))
         case _ if hasattr(type, "shape") and hasattr(type, "dtype"):
-            return Tensor(tuple(map(int, type.shape)), element or element_of(np.dtype(type.dtype)))
+            return Tensor(tuple(map(int, type.shape)), _element(element or type.dtype))
     raise ArgumentError(
         "a type is spelled as in 'tensor<2x3xf32>', or is a shape with its element beside it, "
         f"such as (2, 3), 'f32'; got {type!r}"
     )
+
+
+def _element(element: Any) -> str:
+    """Returns the name of the elements that `element` is, or is the dtype of."""
+    if isinstance(element, str) and element in ELEMENTS:
+        return element
+    try:
+        return element_of(np.dtype(element))
+    except TypeError:
+        raise ElementError(f"no tensor has elements of {element!r}") from None
+
+
+def _extent(value: Any) -> int | None:
+    """Returns an extent; `None` is a dynamic one."""
+    if value is None:
+        return None
+    try:
+        extent = index(value)
+    except TypeError:
+        extent = -1
+    if extent < 0:
+        raise ArgumentError(f"an extent is an integer of 0 or more, or None, got {value!r}")
+    return extent
+
+
+def _demand_callable(body: Body, count: int) -> None:
+    try:
+        inspect.signature(body).bind(*range(count))
+    except TypeError:
+        raise ArgumentError(
+            f"a region's function takes {count} values: {body!r} does not"
+        ) from None
+    except ValueError:
+        # Functions of C tell no signature.
+        return
 
 
 def alone(values: tuple[Value, ...]) -> Value | tuple[Value, ...]:
@@ -298,5 +354,9 @@ def _block_types(view: Definition, count: int) -> Sequence[tuple[Type, ...]]:
     """Returns what each of `count` regions takes."""
     types = view.block_types(count)
     if len(types) != count:
-        raise ArgumentError(f"{view.name} needs {len(types)} functions as regions, got {count}")
+        raise ArgumentError(f"{view.name} needs {_counted(len(types))} as its regions, got {count}")
     return types
+
+
+def _counted(count: int) -> str:
+    return "1 function" if count == 1 else f"{count} functions"

@@ -9,7 +9,7 @@ from typing import Any, Final
 import numpy as np
 import numpy.typing as npt
 
-from topos.errors import UnsupportedError
+from topos.errors import ElementError, UnsupportedError
 from topos.payload.kernels.conversion import convert
 from topos.stablehlo.attribute_text import digits
 from topos.stablehlo.ir import Dense, Tensor
@@ -75,10 +75,15 @@ def decoded(constant: Dense) -> Array:
 def dense_of(value: npt.ArrayLike, element: str) -> Dense:
     """Returns the constant of an array's elements, converted to `element`, that reads back as it.
 
-    Equal elements are written once, many as the digits of their bytes.
+    Equal elements are written once, many as the digits of their bytes. Raises `ElementError` where
+    integers or truth values cannot hold the array.
     """
     dtype = ELEMENTS[element]
-    array = np.asarray(value).astype(dtype)
+    given = np.asarray(value)
+    with np.errstate(all="ignore"):
+        array = given.astype(dtype)
+    if dtype.kind in "biu" and not np.array_equal(array, given):
+        raise ElementError(f"{element} holds not every element of {_short(given)}")
     type = Tensor(array.shape, element)
     flat = np.ascontiguousarray(array).reshape(-1)
     if flat.size > 1 and flat.tobytes() == flat[:1].tobytes() * flat.size:
@@ -88,6 +93,11 @@ def dense_of(value: npt.ArrayLike, element: str) -> Dense:
         raw = flat.astype(dtype.newbyteorder("<")).tobytes()
         return Dense(f'"0x{raw.hex().upper()}"', type, 0, 0)
     return Dense(_nested(array, element), type, 0, 0)
+
+
+def _short(array: Array) -> str:
+    text = str(array).replace("\n", "")
+    return text if len(text) <= 60 else f"{text[:57]}..."
 
 
 def _nested(array: Array, element: str) -> str:

@@ -5,6 +5,7 @@ They are decoded once, into tuples of named fields that verification and kernels
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar
 
@@ -162,7 +163,13 @@ class Numbers(Attribute[N]):
 
     def made(self, value: Any) -> Record:
         """Returns all the fields, of a `kind` or of a mapping that has some of them."""
-        numbers = self._kind(**value) if isinstance(value, Mapping) else value
+        if not isinstance(value, Mapping | self._kind):
+            raise TypeError(f"needs named fields such as {self._kind._fields[0]}")
+        fields = value if isinstance(value, Mapping) else value._asdict()
+        strange = [name for name in fields if name not in self._kind._fields]
+        if strange:
+            raise TypeError(f"has no {strange[0]}, but {', '.join(self._kind._fields)}")
+        numbers = self._kind(**fields)
         return Record(
             {
                 name: part if isinstance(part, int) else tuple(map(int, part))
@@ -191,6 +198,10 @@ _VALUES: Final = (
 )
 
 
+_ROW: Final = re.compile(r"\[([^\[\]]*)\]")
+_LETTER: Final = re.compile(r"[a-z?]|\d+")
+
+
 class Layout(Attribute[ConvolutionNumbers]):
     """The dimension numbers of a convolution: `[b, 0, f]x[0, i, o]->[b, 0, f]`, or fields."""
 
@@ -207,7 +218,9 @@ class Layout(Attribute[ConvolutionNumbers]):
         return ConvolutionNumbers(**fields)
 
     def made(self, value: Any) -> Any:
-        """Returns the lists of `value`, numbers or three sequences of letters and numbers."""
+        """Returns the lists of `value`: numbers, their text, or three sequences of letters."""
+        if isinstance(value, str):
+            value = [[*_LETTER.findall(row)] for row in _ROW.findall(value)]
         if isinstance(value, ConvolutionNumbers):
             sides = (value.input, value.kernel, value.output)
             value = [_row(axes, *named) for axes, (_, named) in zip(sides, _VALUES, strict=True)]
@@ -241,7 +254,7 @@ def _row(axes: Axes, first: str, second: str) -> tuple[str | int, ...]:
 
 
 def _part(part: Any) -> int | Word:
-    return part if type(part) is int else Word(str(part))
+    return int(part) if str(part).isdecimal() else Word(str(part))
 
 
 def layout(name: Token, lists: Crossed) -> Crossed:

@@ -7,6 +7,7 @@ it is the decoded value, checked on first use; its key is the name that it is as
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
+from operator import index
 from typing import Any, Final, Generic, Self, TypeVar, overload
 
 from topos.stablehlo.ir import Dense, Packed, Record, Symbol, Tensor, Typed, Word
@@ -103,7 +104,7 @@ class Axes(Attribute[tuple[int, ...]]):
 
     def made(self, value: Any) -> Any:
         """Returns an array of any integers."""
-        return Packed(int(part) for part in value)
+        return Packed(index(part) for part in value)
 
 
 class Truths(Attribute[tuple[bool, ...] | None]):
@@ -155,7 +156,7 @@ class Integer(Attribute[int]):
 
     def made(self, value: Any) -> Any:
         """Returns an integer, of its width."""
-        return int(value) if self._width == "i64" else Typed(int(value), Scalar(self._width))
+        return index(value) if self._width == "i64" else Typed(index(value), Scalar(self._width))
 
 
 class Truth(Attribute[bool]):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from topos.errors import ArgumentError
@@ -11,7 +11,25 @@ from topos.stablehlo.definition import Definition
 from topos.stablehlo.dialect import find
 from topos.stablehlo.ir import Attributes
 
-__all__ = ["called"]
+__all__ = ["called", "function_of"]
+
+
+def function_of(name: str) -> Callable[..., Any]:
+    """Returns the function that writes the operation `name`, with its own help."""
+    definition = find(name)
+    assert definition is not None, "a function of dialect is of a defined operation"
+
+    def written(*parts: Any, **given: Any) -> Any:
+        return called(name, *parts, **given)
+
+    operands = ", ".join(definition.declared_operands) or "operands"
+    attributes = ", ".join(each.name for each in definition.declared_attributes) or "none"
+    written.__name__ = name
+    written.__doc__ = (
+        f"Adds `{name}`: {definition.__doc__}\n\n"
+        f"Takes {operands}; attributes: {attributes}.\n\n{called.__doc__}"
+    )
+    return written
 
 
 def called(
@@ -71,7 +89,7 @@ def _made(definition: type[Definition], given: Mapping[str, Any]) -> dict[str, A
             continue
         try:
             part = attribute.made(value)
-        except (TypeError, ValueError) as error:
+        except (AttributeError, TypeError, ValueError) as error:
             called = definition.operation_name
             raise ArgumentError(f"{called} cannot take {value!r} as {name}: {error}") from None
         if part is not None:

@@ -7,17 +7,18 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from functools import cache, lru_cache, partial
+from difflib import get_close_matches
+from functools import cache, lru_cache
 from importlib import import_module
 from importlib.resources import files
 from keyword import iskeyword
-from types import MappingProxyType, SimpleNamespace
+from types import MappingProxyType
 from typing import Any, Final
 
 from topos.stablehlo.definition import Definition
 from topos.stablehlo.traits import Trait
 
-__all__ = ["definitions", "family_of", "find", "has", "names", "with_trait"]
+__all__ = ["Dialect", "definitions", "family_of", "find", "has", "names", "with_trait"]
 
 _DEFINED: Final = re.compile(r'^@define\("([^"]+)"\)', re.MULTILINE)
 # More names than there are definitions, so that a text of strange names forgets no real one often.
@@ -91,34 +92,53 @@ def with_trait(trait: Trait) -> tuple[str, ...]:
     return tuple([name for name, each in definitions().items() if each.traits & trait])
 
 
-def __getattr__(name: str) -> Any:
-    """Returns the function that writes `stablehlo.name`, or the namespace of another dialect.
+class Dialect:
+    """The functions that write the operations of one dialect: `dialect.chlo.erf(x)`.
 
-    `dialect.add(x, y)` adds an operation where its operands stand, as `writing.called` says; a
-    name that Python keeps for itself takes an underscore: `dialect.while_`.
+    A name that Python keeps for itself takes an underscore: `dialect.while_`.
     """
-    if not name.startswith("_"):
-        functions = _functions()
-        if name in functions["stablehlo"]:
-            return functions["stablehlo"][name]
-        if name in functions:
-            return SimpleNamespace(**functions[name])
-    raise AttributeError(f"no operation is called stablehlo.{name.rstrip('_')}")
+
+    def __init__(self, prefix: str) -> None:
+        self._prefix = prefix
+
+    def __getattr__(self, name: str) -> Any:
+        operation = _spelled(self._prefix).get(name)
+        if operation is None:
+            near = get_close_matches(name, dir(self), n=1)
+            hint = f"; did you mean {near[0]}?" if near else ""
+            raise AttributeError(f"no operation is called {self._prefix}.{name.rstrip('_')}{hint}")
+        return _written(operation)
+
+    def __dir__(self) -> list[str]:
+        return sorted(_spelled(self._prefix))
+
+
+def __getattr__(name: str) -> Any:
+    # `dialect.add` is `dialect.stablehlo.add`; every other dialect has its prefix.
+    if name.startswith("__"):
+        raise AttributeError(f"{__name__} has no attribute {name!r}")
+    if _spelled(name):
+        return Dialect(name)
+    return getattr(Dialect("stablehlo"), name)
 
 
 def __dir__() -> list[str]:
-    functions = _functions()
-    return sorted([*__all__, *functions, *functions["stablehlo"]])
+    prefixes = {name.partition(".")[0] for name in names()}
+    return sorted([*__all__, *prefixes, *dir(Dialect("stablehlo"))])
 
 
 @cache
-def _functions() -> Mapping[str, Mapping[str, Any]]:
-    """Returns the functions that write operations, by dialect and by name."""
-    called = import_module("topos.stablehlo.writing").called
-    functions: dict[str, dict[str, Any]] = {}
+def _spelled(prefix: str) -> Mapping[str, str]:
+    """Returns the operations of a dialect by the names of their functions."""
+    found: dict[str, str] = {}
     for name in names():
         dialect, _, kind = name.partition(".")
-        spelled = kind.replace("-", "_")
-        written = f"{spelled}_" if iskeyword(spelled) else spelled
-        functions.setdefault(dialect, {})[written] = partial(called, name)
-    return functions
+        if dialect == prefix:
+            spelled = kind.replace("-", "_")
+            found[f"{spelled}_" if iskeyword(spelled) else spelled] = name
+    return MappingProxyType(found)
+
+
+@cache
+def _written(operation: str) -> Any:
+    return import_module("topos.stablehlo.writing").function_of(operation)
