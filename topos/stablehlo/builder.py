@@ -6,35 +6,29 @@ import inspect
 import re
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from operator import index
 from typing import Any, Final, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from topos.errors import ArgumentError, ElementError
+from topos.errors import ArgumentError
 from topos.stablehlo.definition import Definition
 from topos.stablehlo.dense import dense_of
 from topos.stablehlo.dialect import find
+from topos.stablehlo.given_types import element_name, type_of
 from topos.stablehlo.ir import (
     Attributes,
     Block,
     Function,
     FunctionType,
     Operation,
-    OtherType,
     Parameter,
     Region,
     Symbol,
-    Tensor,
-    TupleType,
     Type,
-    Unranked,
 )
 from topos.stablehlo.module import Module
-from topos.stablehlo.parser.typetext import tensor_of
 from topos.stablehlo.traits import Trait
-from topos.stablehlo.types import ELEMENTS, TOKEN, element_of
 
 __all__ = ["Body", "Builder", "Value", "alone", "type_of"]
 
@@ -130,7 +124,7 @@ class Builder:
         are i64, its floating-point numbers f64.
         """
         array = np.asarray(value)
-        dense = dense_of(array, _element(element or array.dtype))
+        dense = dense_of(array, element_name(element or array.dtype))
         (made,) = self.add("stablehlo.constant", attributes={"value": dense}, results=[dense.type])
         if array.size <= _READ and array.dtype.kind in "iu":
             made.array = array
@@ -280,50 +274,6 @@ class Builder:
         kinds = tuple([value.type for value in values])
         uses = tuple([value.name for value in values])
         return kinds, Operation(name, (), uses, {}, (), kinds, (), 0, 0)
-
-
-def type_of(type: Any, element: str = "") -> Type:
-    """Returns the type that `type` is, spells, or has as an array; a shape needs its `element`."""
-    match type:
-        case Tensor() | Unranked() | TupleType() | OtherType():
-            return type
-        case str() if type.startswith("tensor<"):
-            return tensor_of(type)
-        case str() if type == "token":
-            return TOKEN
-        case str() if type in ELEMENTS:
-            return Tensor((), type)
-        case tuple() | list() if element:
-            return Tensor(tuple(map(_extent, type)), _element(element))
-        case _ if hasattr(type, "shape") and hasattr(type, "dtype"):
-            return Tensor(tuple(map(int, type.shape)), _element(element or type.dtype))
-    raise ArgumentError(
-        "a type is spelled as in 'tensor<2x3xf32>', or is a shape with its element beside it, "
-        f"such as (2, 3), 'f32'; got {type!r}"
-    )
-
-
-def _element(element: Any) -> str:
-    """Returns the name of the elements that `element` is, or is the dtype of."""
-    if isinstance(element, str) and element in ELEMENTS:
-        return element
-    try:
-        return element_of(np.dtype(element))
-    except TypeError:
-        raise ElementError(f"no tensor has elements of {element!r}") from None
-
-
-def _extent(value: Any) -> int | None:
-    """Returns an extent; `None` is a dynamic one."""
-    if value is None:
-        return None
-    try:
-        extent = index(value)
-    except TypeError:
-        extent = -1
-    if extent < 0:
-        raise ArgumentError(f"an extent is an integer of 0 or more, or None, got {value!r}")
-    return extent
 
 
 def _demand_callable(body: Body, count: int) -> None:

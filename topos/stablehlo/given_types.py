@@ -1,0 +1,59 @@
+"""Types as people give them: by their text, as a shape with an element, or as an array has them."""
+
+from __future__ import annotations
+
+from operator import index
+from typing import Any
+
+import numpy as np
+
+from topos.errors import ArgumentError, ElementError
+from topos.stablehlo.ir import OtherType, Tensor, TupleType, Type, Unranked
+from topos.stablehlo.parser.typetext import tensor_of
+from topos.stablehlo.types import ELEMENTS, TOKEN, element_of
+
+__all__ = ["element_name", "type_of"]
+
+
+def type_of(type: Any, element: str = "") -> Type:
+    """Returns the type that `type` is, spells, or has as an array; a shape needs its `element`."""
+    match type:
+        case Tensor() | Unranked() | TupleType() | OtherType():
+            return type
+        case str() if type.startswith("tensor<"):
+            return tensor_of(type)
+        case str() if type == "token":
+            return TOKEN
+        case str() if type in ELEMENTS:
+            return Tensor((), type)
+        case tuple() | list() if element:
+            return Tensor(tuple(map(_extent, type)), element_name(element))
+        case _ if hasattr(type, "shape") and hasattr(type, "dtype"):
+            return Tensor(tuple(map(int, type.shape)), element_name(element or type.dtype))
+    raise ArgumentError(
+        "a type is spelled as in 'tensor<2x3xf32>', or is a shape with its element beside it, "
+        f"such as (2, 3), 'f32'; got {type!r}"
+    )
+
+
+def element_name(element: Any) -> str:
+    """Returns the name of the elements that `element` is, or is the dtype of."""
+    if isinstance(element, str) and element in ELEMENTS:
+        return element
+    try:
+        return element_of(np.dtype(element))
+    except TypeError:
+        raise ElementError(f"no tensor has elements of {element!r}") from None
+
+
+def _extent(value: Any) -> int | None:
+    """Returns an extent; `None` is a dynamic one."""
+    if value is None:
+        return None
+    try:
+        extent = index(value)
+    except TypeError:
+        extent = -1
+    if extent < 0:
+        raise ArgumentError(f"an extent is an integer of 0 or more, or None, got {value!r}")
+    return extent
