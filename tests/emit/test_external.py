@@ -58,15 +58,31 @@ def command(variable: str) -> list[str]:
     return words
 
 
-def test_validator_accepts_every_emitted_module(tmp_path: Path) -> None:
-    validator = command("TOPOS_STABLEHLO_VALIDATOR")
-    paths = [str(module.path) for module in modules(tmp_path)]
+@pytest.fixture(scope="module")
+def validator() -> list[str]:
+    return command("TOPOS_STABLEHLO_VALIDATOR")
+
+
+@pytest.fixture(scope="module")
+def evaluator() -> list[str]:
+    return command("TOPOS_STABLEHLO_EVALUATOR")
+
+
+@pytest.fixture(scope="module")
+def emitted(tmp_path_factory: pytest.TempPathFactory) -> list[Module]:
+    """Every module; tests ask for their command first, and skip before this is made."""
+    return list(modules(tmp_path_factory.mktemp("modules")))
+
+
+def test_validator_accepts_every_emitted_module(
+    validator: list[str], emitted: list[Module]
+) -> None:
+    paths = [str(module.path) for module in emitted]
     done = subprocess.run([*validator, *paths], capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
 
 
-def test_validator_refuses_a_broken_module(tmp_path: Path) -> None:
-    validator = command("TOPOS_STABLEHLO_VALIDATOR")
+def test_validator_refuses_a_broken_module(validator: list[str], tmp_path: Path) -> None:
     broken = tmp_path / "broken.mlir"
     text = PROGRAMS["line"]().emit_stablehlo()
     broken.write_text(text.replace("stablehlo.multiply", "stablehlo.multiple", 1))
@@ -75,11 +91,11 @@ def test_validator_refuses_a_broken_module(tmp_path: Path) -> None:
     assert "stablehlo.multiple" in done.stderr
 
 
-def test_evaluator_agrees_on_every_emitted_module(tmp_path: Path) -> None:
-    evaluator = command("TOPOS_STABLEHLO_EVALUATOR")
-    written_modules = list(modules(tmp_path))
+def test_evaluator_agrees_on_every_emitted_module(
+    evaluator: list[str], emitted: list[Module]
+) -> None:
     words = []
-    for module in written_modules:
+    for module in emitted:
         archives = [module.path.with_suffix(suffix) for suffix in (".args.npz", ".results.npz")]
         ports = module.plan.signature().arguments
         order = [port.symbol.position for port in ports]
@@ -88,7 +104,7 @@ def test_evaluator_agrees_on_every_emitted_module(tmp_path: Path) -> None:
         words += [str(module.path), *map(str, archives)]
     done = subprocess.run([*evaluator, *words], capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
-    for module in written_modules:
+    for module in emitted:
         check(module)
 
 
