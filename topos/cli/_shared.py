@@ -5,7 +5,7 @@ from __future__ import annotations
 import errno
 import os
 import sys
-from argparse import ArgumentParser
+from argparse import ArgumentParser, ArgumentTypeError
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -16,7 +16,7 @@ from topos.errors import ArgumentError, ToposError, UnavailableError
 from topos.runtimes._command import DONE, FAILED, UNUSABLE, complain, describe, text_in
 from topos.stablehlo.mistakes import folder_mistake
 
-__all__ = ["EXIT", "add_bundle_arguments", "naming", "of_file", "table"]
+__all__ = ["EXIT", "add_bundle_arguments", "naming", "of_file", "table", "whole"]
 
 EXIT = """\
 exit status: 0 done; 1 the module is refused or its run failed; 2 wrong usage, an unreadable file,
@@ -75,9 +75,11 @@ def _fail(message: str, status: int) -> int:
     return status
 
 
-def add_bundle_arguments(parser: ArgumentParser) -> None:
+def add_bundle_arguments(
+    parser: ArgumentParser, what: str = "the folder of an exported model"
+) -> None:
     """Adds the bundle of a command, the runtimes that it goes to, and their numerics."""
-    parser.add_argument("bundle", metavar="BUNDLE", help="the folder of an exported model")
+    parser.add_argument("bundle", metavar="BUNDLE", help=what)
     parser.add_argument(
         "--runtime",
         metavar="NAME",
@@ -92,6 +94,13 @@ def add_bundle_arguments(parser: ArgumentParser) -> None:
         default=Numerics.FAST.value,
         help="default: %(default)s",
     )
+
+
+def whole(text: str) -> int:
+    """Returns a number from 0 on; argparse tells of any other as a wrong usage."""
+    if not (text.isascii() and text.isdigit()):
+        raise ArgumentTypeError(f"needs a whole number from 0 on, got {text!r}")
+    return int(text)
 
 
 def table(rows: Iterable[Sequence[str]], right: frozenset[int] = frozenset()) -> str:

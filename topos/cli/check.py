@@ -1,18 +1,20 @@
-"""`topos check`: verifies a bundle and runs its sample."""
+"""`topos check`: verifies a bundle or a module and runs it on runtimes."""
 
 from __future__ import annotations
 
 import json
+import os
 from argparse import ArgumentParser, Namespace
 
 from topos import bundle
-from topos.cli._shared import add_bundle_arguments
+from topos.cli._module_check import check_module
+from topos.cli._shared import add_bundle_arguments, whole
 from topos.errors import ArgumentError, ToposError, UnavailableError
 from topos.runtimes._command import DONE, FAILED, UNUSABLE, complain
 
 __all__ = ["EPILOG", "HELP", "add_arguments", "run"]
 
-HELP = "verify a bundle and run its sample on runtimes"
+HELP = "verify a bundle, or a module, and run it on runtimes"
 EPILOG = """\
 Holds every file against its digest and every module against its signature, reads the portable
 artifact, and runs the sample that the oracle answered. A deviation and its envelope are shares of
@@ -21,19 +23,38 @@ that a module ends has FAILED. In anyone's CI:
 
     topos check BUNDLE --runtime xla
 
-exit status: 0 all holds; 1 the bundle is refused, a result is outside its envelope, or a runtime
-failed; 2 wrong usage, or a runtime that is named and not ready here; 130 interrupted.
+A file, or - for stdin, is a module: it is verified, and run on every runtime with arguments drawn
+from a seed. A deviation is then a share of the largest magnitude of the interpreter's exact result,
+and --within bounds it.
+
+exit status: 0 all holds; 1 the bundle or module is refused, a result is outside its envelope, or a
+runtime failed; 2 wrong usage, or a runtime that is named and not ready here; 130 interrupted.
 """
 
 
 def add_arguments(parser: ArgumentParser) -> None:
     """Adds what the command line takes."""
-    add_bundle_arguments(parser)
+    add_bundle_arguments(parser, "the folder of an exported model, or a module in a file or stdin")
+    parser.add_argument(
+        "--random",
+        metavar="SEED",
+        type=whole,
+        default=0,
+        help="of a module: draw its arguments from this seed (default: %(default)s)",
+    )
+    parser.add_argument(
+        "--within",
+        metavar="SHARE",
+        type=float,
+        help="of a module: fail where a result deviates by more than this",
+    )
     parser.add_argument("--json", action="store_true", help="print JSON instead of a table")
 
 
 def run(chosen: Namespace) -> int:
     """Runs the command and returns the exit status."""
+    if chosen.bundle == "-" or os.path.isfile(chosen.bundle):
+        return check_module(chosen)
     try:
         found = bundle.check(chosen.bundle, chosen.runtime, numerics=chosen.numerics, isolated=True)
     except (ArgumentError, UnavailableError) as error:

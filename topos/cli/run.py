@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from argparse import ArgumentParser, ArgumentTypeError, Namespace
+from argparse import ArgumentParser, Namespace
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from topos import runtimes
-from topos.cli._shared import EXIT, naming, of_file
+from topos.cli._shared import EXIT, naming, of_file, whole
 from topos.engine import Numerics
 from topos.errors import ArgumentError
 from topos.runtimes._archive import load, save
@@ -37,7 +37,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     source = parser.add_mutually_exclusive_group()
     source.add_argument("--args", metavar="A.npz", help="the arguments")
     source.add_argument(
-        "--random", metavar="SEED", type=_whole, help="arguments drawn from this seed instead"
+        "--random", metavar="SEED", type=whole, help="arguments drawn from this seed instead"
     )
     parser.add_argument("--out", metavar="R.npz", help="where the results go")
     parser.add_argument(
@@ -53,16 +53,9 @@ def add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument(
         "--max-steps",
         metavar="N",
-        type=_whole,
+        type=whole,
         help="stop the interpreter after N turns of loops and calls",
     )
-
-
-def _whole(text: str) -> int:
-    """Returns a number from 0 on; argparse tells of any other as a wrong usage."""
-    if not (text.isascii() and text.isdigit()):
-        raise ArgumentTypeError(f"needs a whole number from 0 on, got {text!r}")
-    return int(text)
 
 
 def run(chosen: Namespace) -> int:

@@ -1,0 +1,130 @@
+"""A module on every runtime: its results held against those of the interpreter when exact."""
+
+from __future__ import annotations
+
+import json
+import math
+from argparse import Namespace
+from collections.abc import Iterator
+from typing import Any, Final, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from topos import runtimes
+from topos.cli._shared import of_file, table
+from topos.engine import Numerics
+from topos.errors import ToposError, UnavailableError, UnsupportedError
+from topos.runtimes import Runtime
+from topos.runtimes._command import DONE, FAILED
+from topos.runtimes._drawn import drawn
+from topos.runtimes._runtime import isolating
+from topos.runtimes.grade.distance import relative_difference, same_bits
+
+__all__ = ["check_module"]
+
+Array = npt.NDArray[Any]
+
+HEADINGS: Final = ("runtime", "result", "deviation", "verdict")
+# The reference interpreter does 1.5 million operations a second, and nobody waits for minutes.
+PATIENCE: Final = 15_000_000
+
+
+class Verdict(NamedTuple):
+    """One result of a runtime, or why there is none.
+
+    `deviation` is a share of the largest magnitude of the interpreter's result.
+    """
+
+    runtime: str
+    result: str
+    deviation: float | None
+    verdict: str
+    passed: bool = True
+
+
+def check_module(chosen: Namespace) -> int:
+    """Verifies a module, runs it on runtimes, prints the verdicts, and returns the exit status."""
+    verdicts: list[Verdict] = []
+    status = of_file(chosen.bundle, lambda text: verdicts.extend(_verdicts(chosen, text)))
+    if status != DONE:
+        return status
+    print(_document(verdicts) if chosen.json else table([HEADINGS, *map(_cells, verdicts)]))
+    return DONE if all(each.passed for each in verdicts) else FAILED
+
+
+def _verdicts(chosen: Namespace, text: str) -> Iterator[Verdict]:
+    named = chosen.runtime is not None
+    judges = _judges(chosen.runtime)
+    exact = runtimes.load("interpreter").compile(text, numerics=Numerics.EXACT)
+    generator = np.random.default_rng(chosen.random)
+    arguments = [drawn(generator, type) for type in exact.signature.arguments]
+    expected = exact(*arguments)
+    for runtime in judges:
+        if runtime.name == "reference" and not named and _is_slow(text):
+            yield Verdict(runtime.name, "", None, "skipped: name it with --runtime to run it")
+            continue
+        try:
+            options = isolating(runtime)
+            compiled = runtime.compile(text, numerics=chosen.numerics, options=options)
+            results = compiled(*arguments)
+        except UnsupportedError as error:
+            yield Verdict(runtime.name, "", None, f"lacking: {_brief(error)}", not named)
+        except ToposError as error:
+            yield Verdict(runtime.name, "", None, f"FAILED: {_brief(error)}", False)
+        else:
+            for place, (ours, theirs) in enumerate(zip(expected, results, strict=True)):
+                yield _compared(runtime.name, f"result{place}", ours, theirs, chosen.within)
+
+
+def _judges(names: list[str] | None) -> list[Runtime]:
+    """Returns the runtimes of those names, or all that are ready."""
+    found = [runtimes.load(name) for name in dict.fromkeys(names or runtimes.names())]
+    for runtime in found:
+        status = runtime.status()
+        if names is not None and not status.ready:
+            raise UnavailableError(status.detail)
+    return [runtime for runtime in found if runtime.status().ready]
+
+
+def _compared(
+    runtime: str, result: str, ours: Array, theirs: Array, within: float | None
+) -> Verdict:
+    if same_bits(ours, theirs):
+        return Verdict(runtime, result, 0.0, "bits equal")
+    share = relative_difference(_real(ours), _real(theirs))
+    if within is None:
+        return Verdict(runtime, result, share, "differs")
+    passed = share <= within
+    return Verdict(runtime, result, share, "inside" if passed else "OUTSIDE", passed)
+
+
+def _real(array: Array) -> Array:
+    """Returns the parts of complex numbers as numbers of their own."""
+    return np.stack([array.real, array.imag]) if array.dtype.kind == "c" else array
+
+
+def _is_slow(text: str) -> bool:
+    try:
+        return runtimes.census(text).total.flops > PATIENCE
+    except UnsupportedError:
+        return False
+
+
+def _brief(error: ToposError) -> str:
+    return (str(error).strip().splitlines() or [type(error).__name__])[0]
+
+
+def _cells(verdict: Verdict) -> tuple[str, ...]:
+    number = "" if verdict.deviation is None else f"{verdict.deviation:.1e}"
+    return (verdict.runtime, verdict.result, number, verdict.verdict)
+
+
+def _document(verdicts: list[Verdict]) -> str:
+    """Returns the verdicts as JSON, where an infinite deviation is null."""
+    entries = [each._asdict() for each in verdicts]
+    for entry in entries:
+        if entry["deviation"] is not None and not math.isfinite(entry["deviation"]):
+            entry["deviation"] = None
+    passed = all(each.passed for each in verdicts)
+    return json.dumps({"passed": passed, "verdicts": entries}, indent=2)
