@@ -28,7 +28,6 @@ from topos.stablehlo.ir import (
     Type,
 )
 from topos.stablehlo.module import Module
-from topos.stablehlo.traits import Trait
 
 __all__ = ["Body", "Builder", "Value", "alone", "type_of"]
 
@@ -190,7 +189,7 @@ class Builder:
         definition = find(name)
         if definition is None:
             raise ArgumentError(f"no operation is called {name!r}")
-        if definition.traits & (Trait.TERMINATOR | Trait.UNSUPPORTED):
+        if definition.is_refused:
             raise ArgumentError(f"{name} is not written by a call: a function or region returns")
         if not self._blocks:
             raise ArgumentError(f"{name} stands in no function: every one has returned")

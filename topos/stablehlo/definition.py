@@ -124,6 +124,10 @@ class Definition(OpView):
     declared_operands: ClassVar[tuple[str, ...]] = ()
     declared_attributes: ClassVar[tuple[Attribute[Any], ...]] = ()
     form: ClassVar[Assembly]
+    # Whether the verifier refuses the operation where any may stand, and whether its value is in
+    # the text; `define` sets both from the traits, which take longer to combine than to read.
+    is_refused: ClassVar[bool] = False
+    is_constant: ClassVar[bool] = False
 
     def verify(self) -> None:
         """Refuses the operation unless its parts are as declared and its results as inferred."""
@@ -192,6 +196,8 @@ def define(name: str) -> Callable[[D], D]:
             for index, value in enumerate(values):
                 value.index = index
         definition.operation_name = name
+        definition.is_refused = bool(definition.traits & (Trait.TERMINATOR | Trait.UNSUPPORTED))
+        definition.is_constant = Trait.CONSTANT in definition.traits
         definition.declared_operands = tuple([key for key, _ in operands])
         definition.declared_attributes = tuple(
             [each for each in members.values() if isinstance(each, Attribute)]

@@ -36,14 +36,12 @@ _OURS: Final = ("builtin.", "chlo.", "func.", "stablehlo.")
 _SHARDY: Final = "sdy."
 # The share of a name that is right; every name shares its dialect with many others.
 _NEAR: Final = 0.85
-# What stands nowhere but at the end of a block, or is read alone.
-_REFUSED_TRAITS: Final = Trait.TERMINATOR | Trait.UNSUPPORTED
 _NOTHING: Final = FunctionType((), ())
 
 
 def verified_names() -> frozenset[str]:
     """Returns the name of every operation that a module may hold and pass."""
-    defined = [name for name, each in definitions().items() if not each.traits & _REFUSED_TRAITS]
+    defined = [name for name, each in definitions().items() if not each.is_refused]
     return frozenset(defined)
 
 
@@ -114,7 +112,7 @@ class _Walk:
 
     def _operation(self, operation: Operation, scope: Scope) -> None:
         definition = find(operation.name)
-        if definition is None or definition.traits & _REFUSED_TRAITS:
+        if definition is None or definition.is_refused:
             raise _unknown(operation)
         place = (operation.line, operation.column)
         operands = tuple([scope.type(name, operation) for name in operation.operands])
@@ -141,7 +139,7 @@ class _Walk:
                 raise VerifyError(f"{operation.name} {fault}", *place)
         for name, type in zip(operation.results, results, strict=True):
             scope.define(name, type, place)
-        if Trait.CONSTANT in definition.traits:
+        if definition.is_constant:
             scope.define_constant(operation)
 
     def _inner(
