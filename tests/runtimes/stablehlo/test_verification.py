@@ -20,7 +20,6 @@ def function(line: str) -> str:
 
 
 INVALID = (
-    ("", "line 1: a module needs a function @main"),
     ("module {}", "line 1: a module needs a function @main"),
     ("func.func @f() { return }", "line 1: a module needs a function @main"),
     ("func.func @main() { }", "line 1: a block ends in a return"),
