@@ -14,7 +14,8 @@ import numpy.typing as npt
 from topos.errors import ArgumentError
 from topos.stablehlo.definition import Definition
 from topos.stablehlo.dense import dense_of
-from topos.stablehlo.dialect import find
+from topos.stablehlo.dialect import calling, find
+from topos.stablehlo.dialect.constants import Constant
 from topos.stablehlo.given_types import element_name, type_of
 from topos.stablehlo.ir import (
     Attributes,
@@ -124,7 +125,9 @@ class Builder:
         """
         array = np.asarray(value)
         dense = dense_of(array, element_name(element or array.dtype))
-        (made,) = self.add("stablehlo.constant", attributes={"value": dense}, results=[dense.type])
+        (made,) = self.add(
+            Constant.operation_name, attributes={"value": dense}, results=[dense.type]
+        )
         if array.size <= _READ and array.dtype.kind in "iu":
             made.array = array
         return made
@@ -138,7 +141,7 @@ class Builder:
             raise ArgumentError(
                 "returns(...) stands in no region: that returns what its function does"
             )
-        kinds, end = self._ending("func.return", values)
+        kinds, end = self._ending(calling.Return.operation_name, values)
         function.block.operations.append(end)
         self._open.pop()
         self._blocks.pop().open = False
@@ -163,7 +166,9 @@ class Builder:
             raise ArgumentError(f"no function called {callee!r} has been written")
         attributes = {"callee": Symbol(callee)}
         results = [result.type for result in function.results]
-        return alone(self.add("func.call", *operands, attributes=attributes, results=results))
+        return alone(
+            self.add(calling.Call.operation_name, *operands, attributes=attributes, results=results)
+        )
 
     def module(self) -> Module:
         """Returns the module, verified; every function must have returned."""
@@ -201,13 +206,13 @@ class Builder:
         operation = Operation(name, (), uses, attributes or {}, (), kinds, stated, 0, 0)
         view = self._view(definition, operation, operands, stated, ())
         bodies = [
-            self._region(body, types)
+            self._region(body, types, definition.terminator)
             for body, types in zip(regions, _block_types(view, len(regions)), strict=True)
         ]
         operation = operation._replace(regions=tuple([region for region, _ in bodies]))
         signatures = tuple([signature for _, signature in bodies])
         view = self._view(definition, operation, operands, stated, signatures)
-        inferred = stated if name == "func.call" else tuple(view.infer())
+        inferred = tuple(view.infer())
         if stated and len(stated) == len(inferred):
             inferred = stated
         names = self._names(len(inferred))
@@ -229,7 +234,9 @@ class Builder:
         kinds = tuple([operand.type for operand in operands])
         return definition(operation, kinds, results, known, bodies, self._written)
 
-    def _region(self, body: Body, types: tuple[Type, ...]) -> tuple[Region, FunctionType]:
+    def _region(
+        self, body: Body, types: tuple[Type, ...], terminator: str
+    ) -> tuple[Region, FunctionType]:
         """Returns the region that `body` writes, and the types that it takes and returns."""
         block = _Block()
         self._blocks.append(block)
@@ -238,7 +245,7 @@ class Builder:
             _demand_callable(body, len(arguments))
             returned = body(*arguments)
             values: list[Any] = [*returned] if isinstance(returned, (list, tuple)) else [returned]
-            kinds, end = self._ending("stablehlo.return", values)
+            kinds, end = self._ending(terminator, values)
         finally:
             self._blocks.remove(block)
             block.open = False

@@ -21,7 +21,7 @@ from topos.stablehlo.typed_attributes import Attribute
 
 if TYPE_CHECKING:
     from topos.stablehlo.parsed import ParsedOperation
-    from topos.stablehlo.printer.writer import Writer
+    from topos.stablehlo.printer import Writer
 
 __all__ = ["Definition", "Operand", "OperandOfAnyRank", "Result", "define"]
 
@@ -113,9 +113,10 @@ class Definition(OpView):
     operation_name: ClassVar[str] = ""
     assembly: ClassVar[str] = ""
     traits: ClassVar[Trait] = Trait.NONE
-    # Whether the operation holds regions, and what ends their blocks.
+    # Whether the operation holds regions, and what ends their blocks: the return of its dialect
+    # unless it says another.
     has_regions: ClassVar[bool] = False
-    terminator: ClassVar[str] = "stablehlo.return"
+    terminator: ClassVar[str] = ""
     # The attribute that names the function which the operation runs in its place, if any.
     calls: ClassVar[str] = ""
     # What only its own `read` understands of its custom form: the keys of further clauses.
@@ -198,6 +199,7 @@ def define(name: str) -> Callable[[D], D]:
         definition.operation_name = name
         definition.is_refused = bool(definition.traits & (Trait.TERMINATOR | Trait.UNSUPPORTED))
         definition.is_constant = Trait.CONSTANT in definition.traits
+        definition.terminator = definition.terminator or f"{name.partition('.')[0]}.return"
         definition.declared_operands = tuple([key for key, _ in operands])
         definition.declared_attributes = tuple(
             [each for each in members.values() if isinstance(each, Attribute)]

@@ -9,6 +9,7 @@ from topos.errors import ArgumentError, SymbolError
 from topos.stablehlo.calls import called_first
 from topos.stablehlo.captures import captured
 from topos.stablehlo.cost import Census, census
+from topos.stablehlo.dialect.calling import Return
 from topos.stablehlo.forms import ModuleLike, text_of
 from topos.stablehlo.ir import (
     Block,
@@ -115,7 +116,7 @@ class Module(Tree):
         names = _argument_names(taken, types)
         arguments = tuple([Parameter(names.get(name, name), types[name], {}) for name in taken])
         kinds = tuple([types[name] for name in results])
-        end = Operation("func.return", (), tuple(results), {}, (), kinds, (), 0, 0)
+        end = Operation(Return.operation_name, (), tuple(results), {}, (), kinds, (), 0, 0)
         operations = tuple([_renamed(each, names) for each in (*kept, end)])
         body = Region((Block(arguments, operations),))
         outcomes = tuple([Parameter("", kind, {}) for kind in kinds])

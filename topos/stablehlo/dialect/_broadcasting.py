@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import reduce
 
-from topos.stablehlo.dialect._numbers import axes_below, distinct
+from topos.stablehlo.dialect._demands import axes_below, distinct
 from topos.stablehlo.ir import Tensor, Unranked
 from topos.stablehlo.opview import OpView
 from topos.stablehlo.shapes import TensorType, bounds_of, of_bounds

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from topos.stablehlo.dialect._tensors import holding
+from topos.stablehlo.dialect._demands import holding
 from topos.stablehlo.elements import COMPLEX, FLOATS
 from topos.stablehlo.ir import FunctionType, Tensor, Type
 from topos.stablehlo.opview import OpView

@@ -6,15 +6,9 @@ import re
 from typing import Any, Final
 
 from topos.stablehlo.dense import dense_of
-from topos.stablehlo.dialect._numbers import (
-    Table,
-    integer_field,
-    marked,
-    named_fields,
-)
 from topos.stablehlo.ir import UNIT, Opaque
-from topos.stablehlo.opview import OpView
-from topos.stablehlo.typed_attributes import Attribute
+from topos.stablehlo.opview import OpView, Table
+from topos.stablehlo.typed_attributes import Attribute, Fields
 
 __all__ = ["Groups", "Mark", "demand_channel", "demand_groups"]
 
@@ -45,11 +39,18 @@ class Mark(Attribute[bool]):
 
     def read(self, view: OpView) -> bool:
         """Returns whether it is there."""
-        return marked(view, self.key)
+        value = view.operation.attributes.get(self.key)
+        if value not in (None, UNIT):
+            view.refuse(f"needs no value for {self.key}, got {value}")
+        return value is not None
 
     def made(self, value: Any) -> Any:
         """Returns the attribute where `value` is true, and else nothing."""
         return UNIT if value else None
+
+
+_GLOBAL: Final = Mark("use_global_device_ids")
+_CHANNEL: Final = Fields("#stablehlo.channel_handle<", ("handle", "type"), key="channel_handle")
 
 
 def demand_groups(
@@ -66,7 +67,7 @@ def demand_groups(
     groups = view.table(_KEY)
     if len(groups.shape) != 2:
         view.refuse(f"needs {_KEY} of rank 2, got the shape {list(groups.shape)}")
-    if marked(view, "use_global_device_ids") and not groups.values:
+    if _GLOBAL.read(view) and not groups.values:
         view.refuse(f"needs {_KEY} that are not empty with use_global_device_ids")
     if size is not None and (not groups.shape[0] or groups.shape[1] != size):
         view.refuse(f"needs {_KEY} of {size} devices each, got the shape {list(groups.shape)}")
@@ -101,9 +102,9 @@ def _demand_mesh(view: OpView, text: str) -> None:
 def demand_channel(view: OpView, least: int | None = None) -> None:
     """Refuses a channel that is not one, or below `least` with the devices of all processes."""
     handle = 0
-    if "channel_handle" in view.operation.attributes:
-        known = ("handle", "type")
-        fields = named_fields(view, "channel_handle", "#stablehlo.channel_handle<", known)
-        handle = integer_field(view, fields, "handle")
-    if least is not None and marked(view, "use_global_device_ids") and handle < least:
+    if _CHANNEL.key in view.operation.attributes:
+        handle = _CHANNEL.read(view).get("handle", 0)
+        if type(handle) is not int:
+            view.refuse(f"needs an integer as handle, got {handle}")
+    if least is not None and _GLOBAL.read(view) and handle < least:
         view.refuse(f"needs a channel of {least} or more with global devices, got {handle}")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from topos.stablehlo.assembly import Head, named
 from topos.stablehlo.attribute_text import function_type, referred
 from topos.stablehlo.definition import Definition, define
-from topos.stablehlo.dialect._ends import End
+from topos.stablehlo.dialect.control import End
 from topos.stablehlo.ir import Function, FunctionType, Operation, Symbol, Type
 from topos.stablehlo.opview import OpView
 from topos.stablehlo.parsed import ParsedOperation
@@ -21,7 +21,6 @@ class Func(Definition):
 
     traits = Trait.UNSUPPORTED
     has_regions = True
-    terminator = "func.return"
 
 
 @define("func.return")

@@ -6,7 +6,7 @@ from typing import ClassVar, Final
 
 from topos.stablehlo.definition import Definition, Operand, OperandOfAnyRank, define
 from topos.stablehlo.dialect._broadcasting import broadcast, broadcast_along
-from topos.stablehlo.dialect._tensors import demand_one_element, filled
+from topos.stablehlo.dialect._demands import demand_one_element, filled
 from topos.stablehlo.elements import ANY, FLOATS, INTEGERS, PREDICATE
 from topos.stablehlo.ir import Type
 from topos.stablehlo.shapes import TensorType

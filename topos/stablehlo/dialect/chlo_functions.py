@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import ClassVar, Final
 
 from topos.stablehlo.definition import Definition, Operand, OperandOfAnyRank, define
-from topos.stablehlo.dialect._tensors import demand_one_element, filled, holding
+from topos.stablehlo.dialect._demands import demand_one_element, filled, holding
 from topos.stablehlo.elements import ANY, COMPLEX, FLOATS, INTEGERS
 from topos.stablehlo.ir import Type
 from topos.stablehlo.shapes import merged

@@ -5,10 +5,9 @@ from __future__ import annotations
 from typing import Final
 
 from topos.stablehlo.definition import Definition, Operand, Result, define
-from topos.stablehlo.dialect._attributes import axis
+from topos.stablehlo.dialect._demands import below, holding
 from topos.stablehlo.dialect._reducers import bodies, demand_reducer
 from topos.stablehlo.dialect._replicas import Groups, Mark, demand_channel, demand_groups
-from topos.stablehlo.dialect._tensors import holding
 from topos.stablehlo.ir import FunctionType, Tensor, Type
 from topos.stablehlo.opview import OpView
 from topos.stablehlo.shapes import Shape, bounds_of, of_bounds, shapes_agree
@@ -84,7 +83,7 @@ class AllGather(_Collective):
 
     def _demand_gathered(self, operand: Tensor, stated: Type) -> None:
         result = holding(self, stated, "result")
-        at = axis(self, "all_gather_dim", len(operand.shape))
+        at = below(self, "all_gather_dim", self.all_gather_dim, len(operand.shape))
         if result.element != operand.element:
             self.refuse(f"results in elements of {operand}, got {result}")
         before, after = _changed(self, operand, result, at)
@@ -122,8 +121,8 @@ class AllToAll(_Collective):
         return tuple([self._exchanged(operand, count) for operand in operands])
 
     def _exchanged(self, operand: Tensor, count: int) -> Tensor:
-        split = axis(self, "split_dimension", len(operand.shape))
-        joined = axis(self, "concat_dimension", len(operand.shape))
+        split = below(self, "split_dimension", self.split_dimension, len(operand.shape))
+        joined = below(self, "concat_dimension", self.concat_dimension, len(operand.shape))
         extent = operand.shape[split]
         if extent is not None and extent % count:
             self.refuse(f"needs an axis {split} that {count} divides, got {operand}")
@@ -155,7 +154,7 @@ class ReduceScatter(_Reduction):
         demand_groups(self, uniform=True)
         (body,) = bodies(self)
         element = _reduced(self, body, operand)
-        at = axis(self, "scatter_dimension", len(operand.shape))
+        at = below(self, "scatter_dimension", self.scatter_dimension, len(operand.shape))
         demand_channel(self, 1)
         before, after = _changed(self, operand, result, at)
         if before == 0 or after == 0 or (before and after and before % after):

@@ -10,7 +10,7 @@ from lark import Token
 from topos.stablehlo.assembly import Head
 from topos.stablehlo.attribute_text import function_type
 from topos.stablehlo.definition import Definition, Operand, define
-from topos.stablehlo.dialect._words import Spoken
+from topos.stablehlo.dialect._demands import Spoken
 from topos.stablehlo.elements import ANY, COMPLEX, FLOATS, PREDICATE, SIGNED, UNSIGNED
 from topos.stablehlo.equality import same
 from topos.stablehlo.ir import FunctionType, Operation, Type, Word

@@ -24,7 +24,7 @@ from topos.stablehlo.typed_attributes import Attribute, Integer
 from topos.stablehlo.types import element_of
 
 if TYPE_CHECKING:
-    from topos.stablehlo.printer.writer import Writer
+    from topos.stablehlo.printer import Writer
 
 __all__ = [
     "ArithConstant",

@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, ClassVar
 
 from topos.stablehlo.attribute_text import dictionary, results_of
 from topos.stablehlo.definition import Definition, define
-from topos.stablehlo.dialect._ends import End
 from topos.stablehlo.elements import ANY, demand_element
 from topos.stablehlo.ir import Block, Operation, Region, Tensor, TupleType, Type, Unranked
 from topos.stablehlo.shapes import agree, common, ranked, scalar, shown
@@ -14,11 +13,38 @@ from topos.stablehlo.traits import Trait
 from topos.stablehlo.types import TOKEN
 
 if TYPE_CHECKING:
-    from topos.stablehlo.printer.writer import Writer
+    from topos.stablehlo.printer import Writer
 
-__all__ = ["Case", "If", "OptimizationBarrier", "Return", "While"]
+__all__ = ["Case", "End", "If", "OptimizationBarrier", "Return", "While"]
 
 Types = tuple[Type, ...]
+
+
+class End(Definition):
+    """The end of a block, whose operands are what the block returns."""
+
+    traits = Trait.TERMINATOR | Trait.WITHOUT_RESULT
+    # Whether its attributes stand before its operands.
+    attributes_lead: ClassVar[bool] = False
+
+    def infer(self) -> tuple[Type, ...]:
+        """Returns nothing: an end has no results."""
+        return ()
+
+    @classmethod
+    def write(cls, writer: Writer, operation: Operation) -> bool:
+        """Writes the operands with their types, or the name alone."""
+        if operation.regions or operation.results:
+            return False
+        rest = [dictionary(operation.attributes)] if operation.attributes else []
+        name, uses = writer.name(operation), [", ".join(operation.operands)]
+        if not operation.operands:
+            writer.line(" ".join([name, *rest]))
+            return True
+        parts = [*rest, *uses] if cls.attributes_lead else [*uses, *rest]
+        types = ", ".join(map(str, writer.type(operation).operands))
+        writer.line(f"{' '.join([name, *parts])} : {types}")
+        return True
 
 
 @define("stablehlo.return")

@@ -8,7 +8,6 @@ from typing import Any, Final
 from topos.stablehlo.assembly import Head, named
 from topos.stablehlo.attribute_text import quoted
 from topos.stablehlo.definition import Definition, define
-from topos.stablehlo.dialect._attributes import demand_width
 from topos.stablehlo.dialect.calling import demand_signature, function_of
 from topos.stablehlo.elements import ANY
 from topos.stablehlo.ir import Dense, Operation, Symbol, Tensor, TupleType, Type, Unranked
@@ -146,7 +145,7 @@ class Composite(Definition):
         attributes = self.optional("composite_attributes")
         if attributes is not None and not isinstance(attributes, dict):
             self.refuse(f"needs named fields as composite_attributes, got {attributes}")
-        demand_width(self, "version", "i32")
+        _ = self.version
         demand_signature(self, self.decomposition)
 
     def infer(self) -> tuple[Type, ...]:

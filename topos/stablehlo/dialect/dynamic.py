@@ -6,7 +6,7 @@ from math import prod
 from typing import Final
 
 from topos.stablehlo.definition import Definition, Operand, Result, define
-from topos.stablehlo.dialect._numbers import below, counted
+from topos.stablehlo.dialect._demands import below, counted
 from topos.stablehlo.dialect._sizes import completed, known, sized, static_sizes
 from topos.stablehlo.elements import COMPLEX, FLOATS, INTEGERS, SIZES
 from topos.stablehlo.ir import Tensor, Type

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from topos.stablehlo.definition import Definition, Operand, define
-from topos.stablehlo.dialect._numbers import ascending, axes_below, distinct
+from topos.stablehlo.dialect._demands import ascending, axes_below, distinct
 from topos.stablehlo.dialect._sizes import completed, known
 from topos.stablehlo.dimension_numbers import GATHER, GatherNumbers, Numbers
 from topos.stablehlo.elements import INTEGERS

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from topos.stablehlo.definition import Definition, Operand, Result, define
-from topos.stablehlo.dialect._numbers import counted
+from topos.stablehlo.dialect._demands import counted
 from topos.stablehlo.elements import ANY, demand_element
 from topos.stablehlo.ir import Tensor, Type
 from topos.stablehlo.opview import OpView

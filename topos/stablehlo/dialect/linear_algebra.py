@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from topos.stablehlo.definition import Definition, Operand, define
-from topos.stablehlo.dialect._tensors import holding
+from topos.stablehlo.dialect._demands import holding
 from topos.stablehlo.elements import COMPLEX, FLOATS
 from topos.stablehlo.ir import Tensor, Type
 from topos.stablehlo.opview import OpView

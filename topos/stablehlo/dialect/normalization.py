@@ -5,8 +5,7 @@ from __future__ import annotations
 from typing import Any, ClassVar, Final
 
 from topos.stablehlo.definition import Definition, define
-from topos.stablehlo.dialect._numbers import below
-from topos.stablehlo.dialect._tensors import holding
+from topos.stablehlo.dialect._demands import below, holding
 from topos.stablehlo.elements import FLOATS
 from topos.stablehlo.ir import OtherType, Tensor, Type, Typed
 from topos.stablehlo.opview import OpView

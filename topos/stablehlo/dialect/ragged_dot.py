@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from topos.stablehlo.definition import Definition, Operand, Result, define
-from topos.stablehlo.dialect._numbers import axes_below, distinct
+from topos.stablehlo.dialect._demands import axes_below, distinct
 from topos.stablehlo.dimension_numbers import RAGGED_DOT, Numbers, RaggedDotNumbers
 from topos.stablehlo.elements import INTEGERS
 from topos.stablehlo.ir import Tensor, Type

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Final
 
 from topos.stablehlo.definition import Definition, Operand, Result, define
+from topos.stablehlo.dialect._demands import Spoken
 from topos.stablehlo.dialect._sizes import known, static_sizes
-from topos.stablehlo.dialect._words import Spoken
 from topos.stablehlo.elements import FLOATS, INTEGERS, PREDICATE, SIZES
 from topos.stablehlo.ir import Tensor, Type
 from topos.stablehlo.traits import Trait

@@ -9,9 +9,9 @@ from lark import Token
 from topos.stablehlo.attribute_text import dictionary, function_type, listed, parameters, results_of
 from topos.stablehlo.definition import Definition, define
 from topos.stablehlo.dialect import has, with_trait
-from topos.stablehlo.dialect._numbers import axes_below, distinct
+from topos.stablehlo.dialect._demands import axes_below, distinct, holding
 from topos.stablehlo.dialect._reducers import bodies, demand_reducer, reduced, reducer_types
-from topos.stablehlo.dialect._tensors import holding
+from topos.stablehlo.dialect.control import Return
 from topos.stablehlo.ir import Block, Operation, Packed, Parameter, Region, Tensor, Type, Unranked
 from topos.stablehlo.parsed import ParsedOperation
 from topos.stablehlo.shapes import bounds_of, merged, of_bounds
@@ -20,7 +20,7 @@ from topos.stablehlo.traits import Trait
 from topos.stablehlo.typed_attributes import Axes
 
 if TYPE_CHECKING:
-    from topos.stablehlo.printer.writer import Writer
+    from topos.stablehlo.printer import Writer
 
 __all__ = ["Map", "Reduce"]
 
@@ -116,7 +116,7 @@ def _applied(parsed: ParsedOperation, applied: Token) -> ParsedOperation:
     line, column = applied.line or 0, applied.column or 0
     taken = ("%left", "%right")
     body = Operation(applied.value, ("%result",), taken, {}, (), None, (element,), line, column)
-    end = Operation("stablehlo.return", (), ("%result",), {}, (), (element,), (), line, column)
+    end = Operation(Return.operation_name, (), ("%result",), {}, (), (element,), (), line, column)
     return parsed._replace(words=(), regions=(Region((Block(arguments, (body, end)),)),))
 
 
@@ -132,7 +132,7 @@ def _name_of(body: Region, taken: Type) -> str:
                 Operation(
                     str(name), ("%result",), ("%left", "%right"), {}, (), _, (result,)
                 ) as step,
-                Operation("stablehlo.return", (), ("%result",), {}, ()) as end,
+                Operation(Return.operation_name, (), ("%result",), {}, ()) as end,
             ),
         ):
             types = (left.type, right.type, result)

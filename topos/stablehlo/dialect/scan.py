@@ -6,14 +6,15 @@ from typing import TYPE_CHECKING
 
 from topos.stablehlo.attribute_text import dictionary, function_type, results_of
 from topos.stablehlo.definition import Definition, define
+from topos.stablehlo.dialect._demands import holding
 from topos.stablehlo.dialect._reducers import bodies
-from topos.stablehlo.dialect._tensors import holding
+from topos.stablehlo.dialect.control import Return
 from topos.stablehlo.ir import Operation, Tensor, Type
 from topos.stablehlo.shapes import agree, extents_agree
 from topos.stablehlo.typed_attributes import Axes, Integer, Truth
 
 if TYPE_CHECKING:
-    from topos.stablehlo.printer.writer import Writer
+    from topos.stablehlo.printer import Writer
 
 __all__ = ["Scan"]
 
@@ -35,6 +36,7 @@ class Scan(Definition):
     # Only `dimension` is read from here; `write` says the rest.
     assembly = "$operands, dimension = $dimension : functional-type"
     has_regions = True
+    terminator = Return.operation_name
 
     def verify(self) -> None:
         """Refuses segments that do not count the results, then what `infer` refuses."""

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from topos.stablehlo.definition import Definition, define
-from topos.stablehlo.dialect._numbers import ascending, axes_below, distinct
+from topos.stablehlo.dialect._demands import ascending, axes_below, distinct, holding
 from topos.stablehlo.dialect._reducers import bodies, demand_reducer, reducer_types
-from topos.stablehlo.dialect._tensors import holding
 from topos.stablehlo.dimension_numbers import SCATTER, Numbers, ScatterNumbers
 from topos.stablehlo.elements import PREDICATE, SIZES
 from topos.stablehlo.ir import Tensor, Type

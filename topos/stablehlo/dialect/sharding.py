@@ -13,8 +13,8 @@ from topos.stablehlo.attribute_text import (
     results_of,
 )
 from topos.stablehlo.definition import Definition, define
-from topos.stablehlo.dialect._ends import End
 from topos.stablehlo.dialect._spellings import Direction, Each, One, Spelling, Stated, text_of
+from topos.stablehlo.dialect.control import End
 from topos.stablehlo.ir import FunctionType, Opaque, Operation, Symbol, Type
 from topos.stablehlo.parsed import ParsedOperation, Said
 from topos.stablehlo.shapes import shown
@@ -22,7 +22,7 @@ from topos.stablehlo.traits import Trait
 from topos.stablehlo.typed_attributes import Integer, String
 
 if TYPE_CHECKING:
-    from topos.stablehlo.printer.writer import Writer
+    from topos.stablehlo.printer import Writer
 
 __all__ = [
     "AllGather",
@@ -249,7 +249,6 @@ class _Computation(Stated):
     """What the region makes of the operands."""
 
     has_regions = True
-    terminator = "sdy.return"
     traits = Trait.NONE
 
     def body(self) -> FunctionType:

@@ -6,7 +6,7 @@ from typing import Any
 
 from topos.stablehlo.assembly import Head
 from topos.stablehlo.definition import Definition, Operand, define
-from topos.stablehlo.dialect._numbers import counted
+from topos.stablehlo.dialect._demands import counted
 from topos.stablehlo.dialect._sizes import completed, demand_indices, known, static_sizes
 from topos.stablehlo.elements import SIZES
 from topos.stablehlo.ir import Operation, Packed, Tensor, Type

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from topos.stablehlo.definition import Definition, OperandOfAnyRank, define
+from topos.stablehlo.dialect._demands import holding
 from topos.stablehlo.dialect._reducers import bodies
-from topos.stablehlo.dialect._tensors import holding
 from topos.stablehlo.elements import PREDICATE
 from topos.stablehlo.ir import FunctionType, Tensor, Type, Unranked
 from topos.stablehlo.shapes import bounds_of, merged, of_bounds

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 from topos.stablehlo.definition import Definition, define
-from topos.stablehlo.dialect._attributes import demand_channel
 from topos.stablehlo.elements import ANY, demand_element
 from topos.stablehlo.ir import Type
 from topos.stablehlo.opview import OpView
@@ -14,7 +15,8 @@ from topos.stablehlo.types import TOKEN
 
 __all__ = ["Infeed", "Outfeed", "Recv", "Send"]
 
-_HANDLE = "#stablehlo.channel_handle<"
+_HANDLE: Final = "#stablehlo.channel_handle<"
+_CHANNELS: Final = {1: "DEVICE_TO_DEVICE", 2: "DEVICE_TO_HOST", 3: "HOST_TO_DEVICE"}
 
 
 class _Received(Definition):
@@ -95,7 +97,7 @@ class Send(_Sent):
     def verify(self) -> None:
         """Refuses a channel of another direction."""
         super().verify()
-        demand_channel(self, "DEVICE_TO_HOST")
+        _demand_channel(self, "DEVICE_TO_HOST")
 
 
 @define("stablehlo.recv")
@@ -108,7 +110,7 @@ class Recv(_Received):
     def verify(self) -> None:
         """Refuses a channel of another direction."""
         super().verify()
-        demand_channel(self, "HOST_TO_DEVICE")
+        _demand_channel(self, "HOST_TO_DEVICE")
 
 
 def _demand_ordered(view: OpView, types: tuple[Type, ...], what: str) -> None:
@@ -118,3 +120,16 @@ def _demand_ordered(view: OpView, types: tuple[Type, ...], what: str) -> None:
         view.refuse(f"needs a token as its last {what}, got {got}")
     for type in types[:-1]:
         demand_element(view, ranked(view, type, what), ANY)
+
+
+def _demand_channel(view: OpView, host: str) -> None:
+    """Refuses a channel that is not the one for the transfer: `host`, or between devices."""
+    fields = view.fields("channel_handle")
+    pairs = view.integers("source_target_pairs", ())
+    if len(pairs) % 2:
+        view.refuse(f"needs pairs as source_target_pairs, got {list(pairs)}")
+    needed = host if view.truth("is_host_transfer", False) else "DEVICE_TO_DEVICE"
+    number = fields.get("type")
+    got = _CHANNELS.get(number, "none") if type(number) is int else "none"
+    if got != needed:
+        view.refuse(f"needs a channel of type {needed}, got {got}")

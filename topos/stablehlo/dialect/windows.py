@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from topos.stablehlo.definition import Definition, Operand, define
+from topos.stablehlo.dialect._demands import holding
 from topos.stablehlo.dialect._reducers import (
     bodies,
     demand_reducer,
@@ -10,7 +11,6 @@ from topos.stablehlo.dialect._reducers import (
     reducer_types,
     same_element,
 )
-from topos.stablehlo.dialect._tensors import holding
 from topos.stablehlo.dialect._windows import Window, slid, steps, windows_of
 from topos.stablehlo.elements import PREDICATE
 from topos.stablehlo.ir import FunctionType, Tensor, Type

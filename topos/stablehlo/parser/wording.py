@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final, NamedTuple
 
+from topos.stablehlo.dialect.calling import Func
+
 __all__ = ["alternatives"]
 
 
@@ -35,7 +37,7 @@ _WORDS: Final = {
     "DENSE": "a constant such as dense<1.0>",
     "DIALECT": "an attribute such as #stablehlo.gather<...>",
     "FLOAT": "a number",
-    "FUNCTION": "func.func",
+    "FUNCTION": Func.operation_name,
     "HEX": "a number",
     "INTEGER": "a number",
     "LISTED": "shardings such as [<@mesh, [{}]>]",

@@ -1,4 +1,4 @@
-"""The writer of operations: lines of text, indented by the regions that they stand in."""
+"""The printer: a syntax tree in, text out, in custom assembly where there is one."""
 
 from __future__ import annotations
 
@@ -7,26 +7,33 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Final
 
+from topos.errors import UnsupportedError
 from topos.stablehlo.assembly import Head, Signature
 from topos.stablehlo.attribute_text import (
     dictionary,
     function_type,
     parameters,
+    produced,
     quoted,
+    referred,
     results_of,
 )
 from topos.stablehlo.definition import Definition
 from topos.stablehlo.dialect import find
+from topos.stablehlo.dialect.calling import Func
 from topos.stablehlo.ir import (
     Block,
+    Function,
     FunctionType,
+    Module,
     Operation,
     OtherType,
+    Parameter,
     Region,
     Type,
 )
 
-__all__ = ["Writer"]
+__all__ = ["Writer", "printed"]
 
 _INDENT: Final = "  "
 # What a value is taken to be whose definition is missing, where the text leaves its type unsaid.
@@ -141,3 +148,56 @@ class Writer:
         for region in others:
             self.region(region, "}, {")
         self.region(last, f"}}){tail}")
+
+
+def printed(module: Module, *, generic: bool = False) -> str:
+    """Returns the text of `module`, which reads back as the same tree.
+
+    Every operation stands in its custom assembly where that can say it, and in its generic form
+    elsewhere, or everywhere if `generic`. Locations are left out. Raises `UnsupportedError` for
+    regions nested so deep that they could not be read back.
+    """
+    writer = Writer(generic)
+    try:
+        _module(writer, module)
+    except RecursionError:
+        raise UnsupportedError("regions, types or attributes nested this deep") from None
+    return "\n".join([*writer.lines, ""])
+
+
+def _module(writer: Writer, module: Module) -> None:
+    name = f" {referred(module.name)}" if module.name else ""
+    attributes = f" attributes {dictionary(module.attributes)}" if module.attributes else ""
+    writer.line(f"module{name}{attributes} {{")
+    with writer.inside():
+        _statements(writer, module)
+    writer.line("}")
+
+
+def _statements(writer: Writer, module: Module) -> None:
+    for other in module.others:
+        writer.operation(other)
+    for function in module.functions:
+        _function(writer, function)
+
+
+def _function(writer: Writer, function: Function) -> None:
+    attributes = dict(function.attributes)
+    visibility = attributes.pop("sym_visibility", "")
+    words = " ".join(
+        [Func.operation_name, *([visibility] if visibility else []), referred(function.name)]
+    )
+    results = f" -> {_results(function.results)}" if function.results else ""
+    stated = f" attributes {dictionary(attributes)}" if attributes else ""
+    line = f"{words}({parameters(function.arguments)}){results}{stated}"
+    if function.body is None:
+        writer.line(line)
+        return
+    writer.line(f"{line} {{")
+    writer.region(function.body, "}", labelled=False)
+
+
+def _results(results: tuple[Parameter, ...]) -> str:
+    if not any(result.attributes for result in results):
+        return produced(tuple(result.type for result in results))
+    return f"({parameters(results)})"
