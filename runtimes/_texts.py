@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 from topos.stablehlo.forms import ModuleLike, text_of
 
 if TYPE_CHECKING:
-    from topos.stablehlo.cost import Census
+    from topos.stablehlo.cost import CostAnalysis
 
-__all__ = ["census", "printed", "verify"]
+__all__ = ["cost_analysis", "printed", "verify"]
 
 # The parser is loaded by the first text, not by the import of the adapters.
 
@@ -26,7 +26,7 @@ def verify(module: ModuleLike) -> None:
 
 
 def printed(module: ModuleLike) -> str:
-    """Returns a module in any form as pretty text that reads back as the same.
+    """Returns a module in any form as custom assembly that reads back as the same.
 
     Locations are left out. The module need not pass verification. Raises as `verify` does.
     """
@@ -36,7 +36,7 @@ def printed(module: ModuleLike) -> str:
     return printing.printed(parsed(text_of(module)))
 
 
-def census(module: ModuleLike) -> Census:
+def cost_analysis(module: ModuleLike) -> CostAnalysis:
     """Returns the operations that a run of `@main` executes, with their elements and flops.
 
     A loop's body counts once. Raises as `verify` does, also where there is no `@main`.
@@ -46,4 +46,4 @@ def census(module: ModuleLike) -> Census:
 
     text = text_of(module)
     with told_of(text):
-        return counting.census(read(text))
+        return counting.cost_analysis(read(text))

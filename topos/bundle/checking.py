@@ -137,6 +137,6 @@ def _is_slow(runtime: Runtime, program: Program) -> bool:
     if runtime.name != "reference":
         return False
     try:
-        return runtimes.census(program.text).total.flops > PATIENCE
+        return runtimes.cost_analysis(program.text).total.flops > PATIENCE
     except UnsupportedError:
         return False

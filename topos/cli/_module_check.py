@@ -106,7 +106,7 @@ def _real(array: Array) -> Array:
 
 def _is_slow(text: str) -> bool:
     try:
-        return runtimes.census(text).total.flops > PATIENCE
+        return runtimes.cost_analysis(text).total.flops > PATIENCE
     except UnsupportedError:
         return False
 

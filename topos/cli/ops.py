@@ -30,7 +30,7 @@ def run(chosen: Namespace) -> int:
 
 
 def _print(text: str) -> None:
-    found = runtimes.census(text)
+    found = runtimes.cost_analysis(text)
     print(f"arguments  {', '.join(found.arguments) or 'none'}")
     print(f"results    {', '.join(found.results) or 'none'}")
     print(f"constants  {found.constant_bytes:,} bytes\n")

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
     from topos.stablehlo.builder import Builder, Value
-    from topos.stablehlo.cost import Census, Count
+    from topos.stablehlo.cost import CostAnalysis, Count
     from topos.stablehlo.forms import ModuleLike, text_of
     from topos.stablehlo.ir import (
         Block,
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 __all__ = [
     "Block",
     "Builder",
-    "Census",
+    "CostAnalysis",
     "Count",
     "Dense",
     "Function",
@@ -47,7 +47,7 @@ __all__ = [
 _FILES: Final = {
     "Block": "ir",
     "Builder": "builder",
-    "Census": "cost",
+    "CostAnalysis": "cost",
     "Count": "cost",
     "Dense": "ir",
     "Function": "ir",

@@ -1,4 +1,4 @@
-"""The census of a module: its operations counted, with their elements and their flops."""
+"""The cost analysis of a module: its operations counted, with their elements and their flops."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from topos.stablehlo.ir import (
 from topos.stablehlo.traits import Trait
 from topos.stablehlo.types import ELEMENTS
 
-__all__ = ["Census", "Count", "census"]
+__all__ = ["CostAnalysis", "Count", "cost_analysis"]
 
 Types = dict[str, Type]
 
@@ -37,7 +37,7 @@ class Count(NamedTuple):
     elements: tuple[str, ...]
 
 
-class Census(NamedTuple):
+class CostAnalysis(NamedTuple):
     """The operations of a run of `@main`, the commonest first, and the sum of them all.
 
     `constant_bytes` is what the constants of the text would take as plain arrays.
@@ -50,7 +50,7 @@ class Census(NamedTuple):
     constant_bytes: int
 
 
-def census(module: Module) -> Census:
+def cost_analysis(module: Module) -> CostAnalysis:
     """Returns what a run of `@main` in a verified module executes, a loop's body counted once.
 
     Raises `VerifyError` where there is no `@main`.
@@ -69,7 +69,7 @@ def census(module: Module) -> Census:
     ]
     elements = sorted({element for each in counts for element in each.elements})
     total = Count("total", tally.counts.total(), tally.flops.total(), tuple(elements))
-    return Census(
+    return CostAnalysis(
         tuple(str(parameter.type) for parameter in main.arguments),
         tuple(str(parameter.type) for parameter in main.results),
         tuple(counts),

@@ -31,7 +31,7 @@ FLOATS: Final = ANY - INTEGERS - COMPLEX - PREDICATE
 SIZES: Final = INTEGERS | {"index"}
 
 
-def demand_element(claim: OpView, type: Tensor, taken: frozenset[str]) -> None:
+def demand_element(view: OpView, type: Tensor, taken: frozenset[str]) -> None:
     """Refuses a tensor whose elements are not among `taken`."""
     if type.element not in taken:
-        claim.refuse(f"takes no elements of {type.element}")
+        view.refuse(f"takes no elements of {type.element}")

@@ -1,4 +1,4 @@
-"""Likeness: whether two trees say the same, wherever in their texts they say it."""
+"""Structural equality: whether two trees say the same, wherever in their texts they say it."""
 
 from __future__ import annotations
 

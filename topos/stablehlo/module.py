@@ -8,7 +8,7 @@ from typing import Self
 from topos.errors import ArgumentError, SymbolError
 from topos.stablehlo.calls import called_first
 from topos.stablehlo.captures import captured
-from topos.stablehlo.cost import Census, census
+from topos.stablehlo.cost import CostAnalysis, cost_analysis
 from topos.stablehlo.dialect.calling import Return
 from topos.stablehlo.forms import ModuleLike, text_of
 from topos.stablehlo.ir import (
@@ -59,12 +59,12 @@ class Module(Tree):
             verify(self)
         return self
 
-    def cost(self) -> Census:
+    def cost(self) -> CostAnalysis:
         """Returns what a run of `@main` executes: operations, flops, elements, a loop counted once.
 
         Raises `VerifyError` where there is no `@main`.
         """
-        return census(self)
+        return cost_analysis(self)
 
     def function(self, name: str = "main") -> Function:
         """Returns a function; raises `SymbolError` where there is none of that name."""

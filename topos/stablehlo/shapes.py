@@ -42,24 +42,24 @@ def shown(types: Iterable[Type]) -> str:
     return f"({', '.join(map(str, types))})"
 
 
-def tensor(claim: OpView, type: Type, what: str) -> TensorType:
+def tensor(view: OpView, type: Type, what: str) -> TensorType:
     """Returns `type` where it is a tensor, ranked or not; `what` names it in the refusal."""
     if not isinstance(type, (Tensor, Unranked)):
-        claim.refuse(f"needs a tensor as {what}, got {type}")
+        view.refuse(f"needs a tensor as {what}, got {type}")
     return type
 
 
-def ranked(claim: OpView, type: Type, what: str) -> Tensor:
+def ranked(view: OpView, type: Type, what: str) -> Tensor:
     """Returns `type` where it is a tensor whose rank is known, as StableHLO asks everywhere."""
     if not isinstance(type, Tensor):
-        claim.refuse(f"needs a ranked tensor as {what}, got {type}")
+        view.refuse(f"needs a ranked tensor as {what}, got {type}")
     return type
 
 
-def scalar(claim: OpView, type: Type, what: str) -> Tensor:
+def scalar(view: OpView, type: Type, what: str) -> Tensor:
     """Returns `type` where it is a tensor of no dimensions."""
     if not isinstance(type, Tensor) or type.shape:
-        claim.refuse(f"needs a scalar as {what}, got {type}")
+        view.refuse(f"needs a scalar as {what}, got {type}")
     return type
 
 
@@ -149,7 +149,7 @@ def _limits(type: Tensor) -> Shape:
     return tuple([bound if extent is None else extent for extent, bound in pairs])
 
 
-def merged(claim: OpView, types: Iterable[TensorType], what: str) -> TensorType:
+def merged(view: OpView, types: Iterable[TensorType], what: str) -> TensorType:
     """Returns the type that knows what any of `types` knows, which must agree in their shapes.
 
     The element is the first one's. `what` names the values in the refusal.
@@ -160,7 +160,7 @@ def merged(claim: OpView, types: Iterable[TensorType], what: str) -> TensorType:
         if type == taken:
             continue
         if not _agree_in_shape(taken, type):
-            claim.refuse(f"needs {what} of one shape, got {taken} and {type}")
+            view.refuse(f"needs {what} of one shape, got {taken} and {type}")
         taken = _both(taken, type)
     return taken
 
@@ -186,20 +186,20 @@ def _tighter(one: int | None, other: int | None) -> int | None:
     return min(one, other)
 
 
-def demand_result(claim: OpView, inferred: Type, index: int = 0) -> None:
+def demand_result(view: OpView, inferred: Type, index: int = 0) -> None:
     """Refuses unless the stated result may be of the type that the operands imply."""
-    stated = claim.results[index]
+    stated = view.results[index]
     if stated == inferred:
         return
     # Only CHLO has tensors of unknown rank; StableHLO's rules know the rank of every result.
-    hidden = isinstance(stated, Unranked) and claim.name.startswith("stablehlo.")
+    hidden = isinstance(stated, Unranked) and view.name.startswith("stablehlo.")
     if hidden or not agree(stated, inferred):
-        claim.refuse(f"results in {inferred}, got {stated}")
+        view.refuse(f"results in {inferred}, got {stated}")
 
 
-def demand_results(claim: OpView, inferred: tuple[Type, ...]) -> None:
+def demand_results(view: OpView, inferred: tuple[Type, ...]) -> None:
     """Refuses unless there are as many results as `inferred`, and each agrees."""
-    if len(claim.results) != len(inferred):
-        claim.refuse(f"has {len(inferred)} results, got {len(claim.results)}")
+    if len(view.results) != len(inferred):
+        view.refuse(f"has {len(inferred)} results, got {len(view.results)}")
     for index, type in enumerate(inferred):
-        demand_result(claim, type, index)
+        demand_result(view, type, index)

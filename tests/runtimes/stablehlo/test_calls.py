@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from topos.errors import ExecutionError, UnsupportedError
-from topos.runtimes import census, verify
+from topos.runtimes import cost_analysis, verify
 from topos.runtimes.interpreter.run import compiled
 
 F = "tensor<f32>"
@@ -43,7 +43,7 @@ def test_a_chain_of_calls_is_run_as_deep_as_it_is_compiled(call: str) -> None:
 def test_a_chain_of_thousands_of_calls_is_counted() -> None:
     text = chain(3000, CALL, NEGATED)
     verify(text)
-    counted = census(text)
+    counted = cost_analysis(text)
     assert [(each.name, each.runs) for each in counted.operations] == [("stablehlo.negate", 1)]
 
 
@@ -51,7 +51,7 @@ def test_a_long_circle_of_calls_is_refused_and_counts_nothing() -> None:
     text = chain(200, CALL, f"%0 = call @main(%a) : ({F}) -> {F}")
     with pytest.raises(UnsupportedError, match="@main calls itself"):
         compiled(text)
-    assert census(text).total.runs == 0
+    assert cost_analysis(text).total.runs == 0
 
 
 @pytest.mark.parametrize("call", [CALL, COMPOSITE])

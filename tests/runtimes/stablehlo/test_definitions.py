@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import ast
+from collections.abc import Iterator
+from pathlib import Path
 from pkgutil import iter_modules
 
 import numpy as np
 
+from topos import stablehlo
 from topos.stablehlo import Builder, dialect
 from topos.stablehlo.parser.parse import parse
 from topos.stablehlo.printer import printed
@@ -15,6 +19,26 @@ def test_no_file_hides_the_function_of_an_operation_or_a_dialect() -> None:
     # A submodule that is loaded becomes an attribute of its package, before any function there.
     functions = {name for name in dir(dialect) if name not in dialect.__all__}
     assert not functions & {module.name for module in iter_modules(dialect.__path__)}
+
+
+def test_the_name_of_an_operation_stands_in_the_file_of_its_definition_alone() -> None:
+    # The grammar, which is no Python, has its own; everything else takes a name from its class.
+    root = Path(stablehlo.__path__[0])
+    strange = [
+        f"{source.relative_to(root)}:{line} {name}"
+        for source in sorted(root.rglob("*.py"))
+        for line, name in _names_in(source)
+        if source != root / "dialect" / f"{dialect.family_of(name)}.py"
+    ]
+    assert not strange
+
+
+def _names_in(source: Path) -> Iterator[tuple[int, str]]:
+    """Yields each text of a file that is the name of a defined operation, and its line."""
+    for node in ast.walk(ast.parse(source.read_text(encoding="utf-8"))):
+        match node:
+            case ast.Constant(value=str(text)) if dialect.family_of(text) is not None:
+                yield node.lineno, text
 
 
 def test_an_accuracy_and_a_literal_are_made_of_plain_python() -> None:

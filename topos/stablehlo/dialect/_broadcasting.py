@@ -16,18 +16,18 @@ __all__ = ["broadcast", "broadcast_along"]
 Axis = tuple[int | None, int | None]
 
 
-def broadcast(claim: OpView, types: Sequence[TensorType], element: str) -> TensorType:
+def broadcast(view: OpView, types: Sequence[TensorType], element: str) -> TensorType:
     """Returns the type that `types` are broadcast to, their axes aligned at the last one."""
     ranked = [_axes(type) for type in types if isinstance(type, Tensor)]
     if len(ranked) < len(types):
         return Unranked(element)
     rank = max(map(len, ranked))
     padded = [[(1, None)] * (rank - len(axes)) + axes for axes in ranked]
-    return _of_axes(reduce(lambda one, other: _joined(claim, types, one, other), padded), element)
+    return _of_axes(reduce(lambda one, other: _joined(view, types, one, other), padded), element)
 
 
 def broadcast_along(
-    claim: OpView, left: TensorType, right: TensorType, along: Sequence[int]
+    view: OpView, left: TensorType, right: TensorType, along: Sequence[int]
 ) -> TensorType:
     """Returns the type of the operand of higher rank, whose axes `along` the other's stretch."""
     if not isinstance(left, Tensor) or not isinstance(right, Tensor):
@@ -35,11 +35,11 @@ def broadcast_along(
     small, large = sorted((left, right), key=lambda type: len(type.shape))
     if len(along) != len(small.shape):
         needs = f"an axis for each of {small} in broadcast_dimensions"
-        claim.refuse(f"needs {needs}, got {list(along)}")
-    axes_below(claim, along, len(large.shape), "broadcast_dimensions")
-    distinct(claim, along, "broadcast_dimensions")
+        view.refuse(f"needs {needs}, got {list(along)}")
+    axes_below(view, along, len(large.shape), "broadcast_dimensions")
+    distinct(view, along, "broadcast_dimensions")
     axes = _axes(large)
-    joined = _joined(claim, (small, large), _axes(small), [axes[index] for index in along])
+    joined = _joined(view, (small, large), _axes(small), [axes[index] for index in along])
     for index, axis in zip(along, joined, strict=True):
         axes[index] = axis
     return _of_axes(axes, left.element)
@@ -55,11 +55,11 @@ def _of_axes(axes: Sequence[Axis], element: str) -> Tensor:
 
 
 def _joined(
-    claim: OpView, types: Sequence[TensorType], one: Sequence[Axis], other: Sequence[Axis]
+    view: OpView, types: Sequence[TensorType], one: Sequence[Axis], other: Sequence[Axis]
 ) -> list[Axis]:
     joined = [_axis(*pair) for pair in zip(one, other, strict=True)]
     if None in joined:
-        claim.refuse(f"cannot broadcast {', '.join(map(str, types))} together")
+        view.refuse(f"cannot broadcast {', '.join(map(str, types))} together")
     return [axis for axis in joined if axis is not None]
 
 

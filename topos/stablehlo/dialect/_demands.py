@@ -40,26 +40,26 @@ class Spoken(Choice):
         return value
 
 
-def filled(claim: OpView, type: Type, what: str, elements: frozenset[str] = ANY) -> TensorType:
+def filled(view: OpView, type: Type, what: str, elements: frozenset[str] = ANY) -> TensorType:
     """Returns `type` where it is a tensor of such elements, ranked or not."""
-    taken = tensor(claim, type, what)
+    taken = tensor(view, type, what)
     if taken.element not in elements:
-        claim.refuse(f"takes no elements of {taken.element} as {what}")
+        view.refuse(f"takes no elements of {taken.element} as {what}")
     return taken
 
 
-def holding(claim: OpView, type: Type, what: str, elements: frozenset[str] = ANY) -> Tensor:
+def holding(view: OpView, type: Type, what: str, elements: frozenset[str] = ANY) -> Tensor:
     """Returns `type` where it is a ranked tensor of such elements."""
-    taken = ranked(claim, type, what)
+    taken = ranked(view, type, what)
     if taken.element not in elements:
-        claim.refuse(f"takes no elements of {taken.element} as {what}")
+        view.refuse(f"takes no elements of {taken.element} as {what}")
     return taken
 
 
-def demand_one_element(claim: OpView, taken: Sequence[TensorType]) -> None:
+def demand_one_element(view: OpView, taken: Sequence[TensorType]) -> None:
     """Refuses tensors of several elements."""
     if len({type.element for type in taken}) > 1:
-        claim.refuse(f"needs operands of one element, got {', '.join(map(str, taken))}")
+        view.refuse(f"needs operands of one element, got {', '.join(map(str, taken))}")
 
 
 def below(view: OpView, key: str, value: int, rank: int) -> int:
@@ -76,20 +76,20 @@ def counted(view: OpView, key: str, values: tuple[int, ...], count: int) -> tupl
     return values
 
 
-def axes_below(claim: OpView, axes: Sequence[int], rank: int, what: str) -> None:
+def axes_below(view: OpView, axes: Sequence[int], rank: int, what: str) -> None:
     """Refuses unless each of `axes` is one of a value of `rank`."""
     for axis in axes:
         if not 0 <= axis < rank:
-            claim.refuse(f"needs {what} from 0 to below {rank}, got {axis}")
+            view.refuse(f"needs {what} from 0 to below {rank}, got {axis}")
 
 
-def distinct(claim: OpView, axes: Sequence[int], what: str) -> None:
+def distinct(view: OpView, axes: Sequence[int], what: str) -> None:
     """Refuses where an axis is there twice."""
     if len(set(axes)) != len(axes):
-        claim.refuse(f"needs distinct {what}, got {list(axes)}")
+        view.refuse(f"needs distinct {what}, got {list(axes)}")
 
 
-def ascending(claim: OpView, axes: Sequence[int], what: str) -> None:
+def ascending(view: OpView, axes: Sequence[int], what: str) -> None:
     """Refuses unless `axes` are in ascending order; equal ones may follow each other."""
     if list(axes) != sorted(axes):
-        claim.refuse(f"needs ascending {what}, got {list(axes)}")
+        view.refuse(f"needs ascending {what}, got {list(axes)}")

@@ -21,14 +21,14 @@ __all__ = [
 ]
 
 
-def bodies(claim: OpView, count: int = 1) -> tuple[FunctionType, ...]:
+def bodies(view: OpView, count: int = 1) -> tuple[FunctionType, ...]:
     """Returns what each region takes and returns, where there are `count` and none is empty."""
-    if len(claim.bodies) != count:
+    if len(view.bodies) != count:
         noun = "region" if count == 1 else "regions"
-        claim.refuse(f"needs {count} {noun}, got {len(claim.bodies)}")
-    if not all(region.blocks for region in claim.operation.regions):
-        claim.refuse("needs a region that is not empty")
-    return claim.bodies
+        view.refuse(f"needs {count} {noun}, got {len(view.bodies)}")
+    if not all(region.blocks for region in view.operation.regions):
+        view.refuse("needs a region that is not empty")
+    return view.bodies
 
 
 def reduced(view: OpView) -> tuple[tuple[Tensor, ...], tuple[Tensor, ...]]:
@@ -66,18 +66,18 @@ def same_element(one: str, other: str) -> bool:
     return one == other or (one in FLOATS and other in FLOATS)
 
 
-def accumulators(claim: OpView, body: FunctionType, count: int) -> tuple[Tensor, ...]:
+def accumulators(view: OpView, body: FunctionType, count: int) -> tuple[Tensor, ...]:
     """Returns the `count` tensors that a body returns."""
     if len(body.results) != count:
-        claim.refuse(f"needs a body that returns {count} tensors, got {len(body.results)}")
+        view.refuse(f"needs a body that returns {count} tensors, got {len(body.results)}")
     for type in body.results:
         if not isinstance(type, Tensor):
-            claim.refuse(f"needs a body that returns tensors, got {type}")
+            view.refuse(f"needs a body that returns tensors, got {type}")
     return tuple([type for type in body.results if isinstance(type, Tensor)])
 
 
 def demand_reducer(
-    claim: OpView,
+    view: OpView,
     body: FunctionType,
     inputs: Sequence[Tensor],
     initials: Sequence[Tensor],
@@ -90,22 +90,22 @@ def demand_reducer(
     """
     count = len(inputs)
     if len(body.operands) != 2 * count:
-        claim.refuse(f"needs a body of {2 * count} arguments, got {len(body.operands)}")
-    returned = accumulators(claim, body, count)
+        view.refuse(f"needs a body of {2 * count} arguments, got {len(body.operands)}")
+    returned = accumulators(view, body, count)
     for index, accumulator in enumerate(returned):
-        _demand_arguments(claim, body, index, accumulator)
-        _demand_initial(claim, accumulator, initials[index])
-        _demand_input(claim, body.operands[count + index], inputs[index], allowed)
+        _demand_arguments(view, body, index, accumulator)
+        _demand_initial(view, accumulator, initials[index])
+        _demand_input(view, body.operands[count + index], inputs[index], allowed)
     return returned
 
 
-def _demand_arguments(claim: OpView, body: FunctionType, index: int, accumulator: Tensor) -> None:
+def _demand_arguments(view: OpView, body: FunctionType, index: int, accumulator: Tensor) -> None:
     left, right = body.operands[index], body.operands[len(body.results) + index]
     if not _alike(left, accumulator, precise=True):
-        claim.refuse(f"needs a body that takes what it returns, {accumulator}, got {left}")
+        view.refuse(f"needs a body that takes what it returns, {accumulator}, got {left}")
     # The right argument holds an input, which may be floating-point of another precision.
     if not _alike(right, accumulator, precise=False):
-        claim.refuse(f"needs a body that takes what it returns, {accumulator}, got {right}")
+        view.refuse(f"needs a body that takes what it returns, {accumulator}, got {right}")
 
 
 def _alike(argument: Type, accumulator: Tensor, precise: bool) -> bool:
@@ -116,19 +116,19 @@ def _alike(argument: Type, accumulator: Tensor, precise: bool) -> bool:
     return same_element(argument.element, accumulator.element)
 
 
-def _demand_initial(claim: OpView, accumulator: Tensor, initial: Tensor) -> None:
+def _demand_initial(view: OpView, accumulator: Tensor, initial: Tensor) -> None:
     if not shapes_agree(initial.shape, accumulator.shape):
-        claim.refuse(f"needs a body that returns the shape of {initial}, got {accumulator}")
+        view.refuse(f"needs a body that returns the shape of {initial}, got {accumulator}")
     if not promotable(initial.element, accumulator.element):
-        claim.refuse(f"needs a body that returns what {initial} promotes to, got {accumulator}")
+        view.refuse(f"needs a body that returns what {initial} promotes to, got {accumulator}")
 
 
-def _demand_input(claim: OpView, argument: Type, taken: Tensor, allowed: Shape) -> None:
+def _demand_input(view: OpView, argument: Type, taken: Tensor, allowed: Shape) -> None:
     assert isinstance(argument, Tensor), "an argument is as the accumulator"
     if not promotable(taken.element, argument.element):
-        claim.refuse(f"needs a body that takes what {taken} promotes to, got {argument}")
+        view.refuse(f"needs a body that takes what {taken} promotes to, got {argument}")
     if len(argument.shape) > len(allowed):
-        claim.refuse(
+        view.refuse(
             f"needs a body whose arguments have rank {len(allowed)} or less, got {argument}"
         )
     # The argument's axes are some of the allowed ones, in order.
@@ -137,4 +137,4 @@ def _demand_input(claim: OpView, argument: Type, taken: Tensor, allowed: Shape) 
         if rest and extents_agree(extent, rest[0]):
             del rest[0]
     if rest:
-        claim.refuse(f"needs a body whose arguments are parts of {taken}, got {argument}")
+        view.refuse(f"needs a body whose arguments are parts of {taken}, got {argument}")

@@ -42,43 +42,43 @@ def sized(view: OpView, index: int, element: str, what: str) -> Tensor:
     return completed(view, Tensor((None,) * count if values is None else values, element))
 
 
-def static_sizes(claim: OpView, index: int, what: str) -> int:
+def static_sizes(view: OpView, index: int, what: str) -> int:
     """Returns how many sizes the operand at `index` holds: one dimension of a known extent."""
-    if index >= len(claim.operands):
-        claim.refuse(f"needs {what} as an operand, got {len(claim.operands)} operands")
-    type = ranked(claim, claim.operands[index], what)
+    if index >= len(view.operands):
+        view.refuse(f"needs {what} as an operand, got {len(view.operands)} operands")
+    type = ranked(view, view.operands[index], what)
     if len(type.shape) != 1 or type.element not in SIZES:
-        claim.refuse(f"needs {what} as integers of one dimension, got {type}")
+        view.refuse(f"needs {what} as integers of one dimension, got {type}")
     if type.shape[0] is None:
-        claim.refuse(f"needs a static shape of {what}, got {type}")
+        view.refuse(f"needs a static shape of {what}, got {type}")
     return type.shape[0]
 
 
-def known(claim: OpView, index: int) -> tuple[int, ...] | None:
+def known(view: OpView, index: int) -> tuple[int, ...] | None:
     """Returns the values of the operand at `index` where it is a constant."""
-    array = claim.constants[index]
+    array = view.constants[index]
     return None if array is None else tuple(array.ravel().tolist())
 
 
-def demand_shape(claim: OpView, index: int, result: Tensor, what: str) -> None:
+def demand_shape(view: OpView, index: int, result: Tensor, what: str) -> None:
     """Refuses a shape operand that is not the shape of `result`, as far as both are known."""
-    count = static_sizes(claim, index, what)
+    count = static_sizes(view, index, what)
     if count != len(result.shape):
-        claim.refuse(f"needs {len(result.shape)} numbers as {what} of {result}, got {count}")
-    values = known(claim, index)
+        view.refuse(f"needs {len(result.shape)} numbers as {what} of {result}, got {count}")
+    values = known(view, index)
     if values is None:
         return
     if not shapes_agree(values, result.shape) or any(size < 0 for size in values):
-        claim.refuse(f"needs {what} of {result}, got {list(values)}")
+        view.refuse(f"needs {what} of {result}, got {list(values)}")
 
 
-def demand_indices(claim: OpView, first: int, rank: int) -> None:
+def demand_indices(view: OpView, first: int, rank: int) -> None:
     """Refuses unless the operands from `first` on are scalar indices, one an axis."""
-    indices = claim.operands[first:]
+    indices = view.operands[first:]
     if len(indices) != rank:
-        claim.refuse(f"needs {rank} start indices, got {len(indices)}")
+        view.refuse(f"needs {rank} start indices, got {len(indices)}")
     for type in indices:
         if not isinstance(type, Tensor) or type.shape or type.element not in INTEGERS:
-            claim.refuse(f"needs scalar integers as start indices, got {type}")
+            view.refuse(f"needs scalar integers as start indices, got {type}")
         if type != indices[0]:
-            claim.refuse(f"needs start indices of one element, got {indices[0]} and {type}")
+            view.refuse(f"needs start indices of one element, got {indices[0]} and {type}")

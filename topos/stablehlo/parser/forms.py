@@ -1,4 +1,4 @@
-"""Reading of the forms an operation is written in, generic and pretty: one function each."""
+"""Reading of the forms an operation is written in, generic and custom: one function each."""
 
 from __future__ import annotations
 
@@ -258,7 +258,7 @@ def _of_twin(form: Callable[..., ParsedOperation]) -> Callable[..., ParsedOperat
     return lambda name, *parts: form(canonical(name), *parts)
 
 
-_PRETTY: Final[Mapping[str, Callable[..., ParsedOperation]]] = {
+_CUSTOM: Final[Mapping[str, Callable[..., ParsedOperation]]] = {
     "listed": _listed,
     "led": _led,
     "called": _called,
@@ -274,7 +274,7 @@ _PRETTY: Final[Mapping[str, Callable[..., ParsedOperation]]] = {
     "looped": _looped,
 }
 RULES: Final[Mapping[str, Callable[..., Any]]] = {
-    **{name: _of_twin(form) for name, form in _PRETTY.items()},
+    **{name: _of_twin(form) for name, form in _CUSTOM.items()},
     "generic": _generic,
     "regions": _sequence,
     "successors": _values,

@@ -1,4 +1,4 @@
-"""Assembly of a module from the functions of its text, pretty or generic."""
+"""Assembly of a module from the functions of its text, custom or generic."""
 
 from __future__ import annotations
 

@@ -109,7 +109,7 @@ def _block(label: Token, arguments: Parameters | None, operations: Any) -> Block
     return Block(arguments or (), operations, label.value)
 
 
-def _pretty_statement(
+def _custom_statement(
     results: tuple[Group, ...] | None, parsed: ParsedOperation, location: str | None
 ) -> Operation:
     demand_read(parsed.name)
@@ -178,7 +178,7 @@ RULES: Final[Mapping[str, Callable[..., Any]]] = {
     "region": _region,
     "operations": _sequence,
     "block": _block,
-    "pretty_statement": _pretty_statement,
+    "custom_statement": _custom_statement,
     "generic_statement": _generic_statement,
     "results": _sequence,
     "result": _result,
