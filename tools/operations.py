@@ -12,7 +12,8 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Final
 
-from topos.runtimes.interpreter.kernels import FAMILIES
+from topos.runtimes.interpreter.kernels import builder_of
+from topos.stablehlo.dialect import definitions, family_of
 from topos.stablehlo.verifier import verified_names
 
 EPILOG = """\
@@ -55,7 +56,7 @@ def rows(facts: Mapping[str, Mapping[str, Facts]]) -> Iterator[str]:
     Raises `LookupError` where a family or an operation has no facts, and where facts have none.
     """
     families = {
-        name: family.__name__.rpartition(".")[2] for family in FAMILIES for name in family.BUILDERS
+        name: family_of(name) or "" for name, each in definitions().items() if builder_of(each)
     }
     for what, known in (("families", set(families.values())), ("operations", verified_names())):
         if left := facts[what].keys() - known:

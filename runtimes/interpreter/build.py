@@ -10,12 +10,14 @@ import numpy.typing as npt
 from topos.errors import UnsupportedError, VerifyError
 from topos.runtimes.interpreter.context import BuildContext, Constant
 from topos.runtimes.interpreter.frame import Frame
-from topos.runtimes.interpreter.kernels import OPERATIONS
+from topos.runtimes.interpreter.kernels import builder_of
 from topos.runtimes.interpreter.pointwise import moves_nothing, unchanged, works_pointwise
 from topos.runtimes.interpreter.program import Program
 from topos.runtimes.interpreter.scalarization import over_scalars
 from topos.stablehlo.calls import called_first, depth_of
 from topos.stablehlo.captures import captured
+from topos.stablehlo.definition import Definition
+from topos.stablehlo.dialect import find
 from topos.stablehlo.ir import (
     Function,
     Module,
@@ -118,15 +120,16 @@ class _Builder:
 
     def _add(self, frame: Frame, operation: Operation) -> bool:
         """Adds one operation and returns whether it works element by element."""
-        builder = OPERATIONS.get(operation.name)
-        if builder is None:
+        definition = find(operation.name)
+        builder = None if definition is None else builder_of(definition)
+        if definition is None or builder is None:
             raise UnsupportedError(
                 f"{operation.name} is not supported", operation.line, operation.column
             )
         inputs = [frame.slot(name) for name in operation.operands]
         outside = _captures(frame, operation)
         captures = [slot for slot in outside if slot not in frame.constants]
-        context = self._site(frame, operation, inputs, outside)
+        context = self._site(definition, frame, operation, inputs, outside)
         try:
             kernel = builder(context)
         except MemoryError:
@@ -138,12 +141,17 @@ class _Builder:
             frame.constants[first] = kernel.array
         else:
             kernel = unchanged if moves_nothing(context) else kernel
-            frame.add(operation, kernel, (*inputs, *captures), first)
+            frame.add(context.op, kernel, (*inputs, *captures), first)
         return works_pointwise(context)
 
     def _site(
-        self, frame: Frame, operation: Operation, inputs: list[int], outside: dict[int, str]
-    ) -> BuildContext:
+        self,
+        definition: type[Definition],
+        frame: Frame,
+        operation: Operation,
+        inputs: list[int],
+        outside: dict[int, str],
+    ) -> BuildContext[Definition]:
         line = operation.line
         named = {slot: Parameter(name, frame.types[slot], {}) for slot, name in outside.items()}
         captures = tuple([named[slot] for slot in named if slot not in frame.constants])
@@ -158,11 +166,14 @@ class _Builder:
         regions: list[Program] = []
         for region in operation.regions:
             regions.append(self._region(region, line, captures, known))
+        operands = cast(Any, tuple([frame.types[slot] for slot in inputs]))
+        results = cast(Any, tuple([held(type, line) for type in operation.result_types]))
+        constants = tuple([frame.constants.get(slot) for slot in inputs])
         return BuildContext(
-            operation=operation,
-            operands=cast(Any, tuple([frame.types[slot] for slot in inputs])),
-            results=cast(Any, tuple([held(type, line) for type in operation.result_types])),
-            constants=tuple([frame.constants.get(slot) for slot in inputs]),
+            op=definition(operation, operands, results, constants),
+            operands=operands,
+            results=results,
+            constants=constants,
             regions=tuple(regions),
             captures=len(captures),
             function=self._called,

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from copy import copy
-from typing import Any, NamedTuple
+from typing import Any, Generic, NamedTuple, TypeVar
 
 import numpy.typing as npt
 
 from topos.runtimes.interpreter.program import Kernel, Program
+from topos.stablehlo.definition import Definition
 from topos.stablehlo.ir import Operation, Symbol, Tensor
 from topos.stablehlo.opview import OpView
 
-__all__ = ["BuildContext", "Builder", "Constant"]
+__all__ = ["BuildContext", "Builder", "Builders", "Constant"]
 
 Array = npt.NDArray[Any]
 
@@ -23,10 +24,14 @@ class Constant(NamedTuple):
     array: Array
 
 
-class BuildContext(OpView):
+D = TypeVar("D", bound=Definition)
+
+
+class BuildContext(OpView, Generic[D]):
     """One verified operation with its regions compiled.
 
-    A kernel is called with the operands, then with `captures` values that the regions use from
+    `op` has its attributes, decoded as it declares them. A kernel is called with the operands, then
+    with `captures` values that the regions use from
     outside, which each region's program takes after its own arguments. `exact` tells the posture:
     the oracle's bits, or whatever numpy is fastest at. The values are tensors everywhere but at
     the operations that are there for tuples and tokens.
@@ -37,7 +42,7 @@ class BuildContext(OpView):
 
     def __init__(
         self,
-        operation: Operation,
+        op: D,
         operands: tuple[Tensor, ...],
         results: tuple[Tensor, ...],
         constants: tuple[Array | None, ...],
@@ -46,13 +51,14 @@ class BuildContext(OpView):
         function: Callable[[Symbol, Operation], Program],
         exact: bool,
     ) -> None:
-        super().__init__(operation, operands, results, constants)
+        super().__init__(op.operation, operands, results, constants)
+        self.op = op
         self.regions = regions
         self.captures = captures
         self.function = function
         self.exact = exact
 
-    def having(self, **parts: Any) -> BuildContext:
+    def having(self, **parts: Any) -> BuildContext[D]:
         """Returns this context with some of its parts replaced."""
         changed = copy(self)
         for name, part in parts.items():
@@ -60,4 +66,5 @@ class BuildContext(OpView):
         return changed
 
 
-Builder = Callable[[BuildContext], Kernel | Constant]
+Builder = Callable[[BuildContext[Any]], Kernel | Constant]
+Builders = Mapping[type[Definition], Builder]

@@ -3,21 +3,18 @@
 from __future__ import annotations
 
 from operator import itemgetter
-from typing import Any, Final
+from typing import Any
 
 import numpy.typing as npt
 
 from topos.runtimes.interpreter.program import Kernel, Program, Step
-from topos.stablehlo.ir import Operation, Tensor, Type
+from topos.stablehlo.definition import Definition
+from topos.stablehlo.ir import Tensor, Type
+from topos.stablehlo.traits import Trait
 
 __all__ = ["Frame"]
 
 Array = npt.NDArray[Any]
-
-# Operations that give the same bits whichever operand comes first.
-_SYMMETRIC: Final = frozenset(
-    f"stablehlo.{name}" for name in ("add", "and", "maximum", "minimum", "multiply", "or", "xor")
-)
 
 
 class Frame:
@@ -29,7 +26,7 @@ class Frame:
         self._slots: dict[str, int] = {}
         self._steps: list[Step] = []
         self._inputs: list[tuple[int, ...]] = []
-        self._operations: list[Operation] = []
+        self._operations: list[Definition] = []
         self._arguments = 0
 
     def define(self, name: str, type: Type) -> int:
@@ -55,15 +52,13 @@ class Frame:
         """Returns whether `name` is defined."""
         return name in self._slots
 
-    def add(
-        self, operation: Operation, kernel: Kernel, inputs: tuple[int, ...], first: int
-    ) -> None:
+    def add(self, op: Definition, kernel: Kernel, inputs: tuple[int, ...], first: int) -> None:
         """Appends a step that writes the slots from `first` on."""
-        single = len(operation.results) == 1
-        output = first if single else slice(first, first + len(operation.results))
+        single = len(op.results) == 1
+        output = first if single else slice(first, first + len(op.results))
         self._steps.append(Step(kernel, _reader(inputs), output, ()))
         self._inputs.append(inputs)
-        self._operations.append(operation)
+        self._operations.append(op)
 
     def program(self, outputs: tuple[int, ...], elementwise: bool) -> Program:
         """Returns the program, in which a value leaves its slot after its last use."""
@@ -91,13 +86,13 @@ class Frame:
             steps.append(step._replace(dead=dead))
         return tuple(reversed(steps))
 
-    def _only(self, outputs: tuple[int, ...]) -> str:
+    def _only(self, outputs: tuple[int, ...]) -> type[Definition] | None:
         if len(self._steps) != 1 or outputs != (self._steps[0].output,):
-            return ""
-        (inputs,), (operation,) = self._inputs, self._operations
+            return None
+        (inputs,), (op,) = self._inputs, self._operations
         given = tuple(range(self._arguments))
-        swapped = operation.name in _SYMMETRIC and inputs == given[::-1]
-        return operation.name if inputs == given or swapped else ""
+        swapped = Trait.COMMUTATIVE in op.traits and inputs == given[::-1]
+        return type(op) if inputs == given or swapped else None
 
 
 def _reader(inputs: tuple[int, ...]) -> Any:

@@ -2,21 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy.typing as npt
 
-from topos.stablehlo.ir import Operation, Type
+from topos.stablehlo.definition import Definition
+from topos.stablehlo.ir import Type
 
-__all__ = ["Kernel", "Program", "Step"]
+__all__ = ["Kernel", "Kernels", "Program", "Step"]
 
 Array = npt.NDArray[Any]
 
 # A kernel takes one array an operand. It returns one array, or a sequence of arrays where the
 # operation has other than one result.
 Kernel = Callable[..., Any]
+# Those of several operations that are chosen by one rule.
+Kernels = Mapping[type[Definition], Kernel]
 
 
 class Step(NamedTuple):
@@ -39,8 +42,8 @@ class Program:
 
     `operations` and `inputs` hold for each step its operation and the slots that it reads.
     `elementwise` tells of a program over scalars that computes the same, element by element,
-    when its arguments are arrays of one shape. `only` is the name of its operation where it is
-    a single one that takes the program's arguments in their order, or in any order that gives the
+    when its arguments are arrays of one shape. `only` is its operation where it is a single
+    one that takes the program's arguments in their order, or in any order that gives the
     same result.
     """
 
@@ -48,11 +51,11 @@ class Program:
     results: tuple[Type, ...]
     rest: tuple[Array | None, ...]
     steps: tuple[Step, ...]
-    operations: tuple[Operation, ...]
+    operations: tuple[Definition, ...]
     inputs: tuple[tuple[int, ...], ...]
     outputs: tuple[int, ...]
     elementwise: bool
-    only: str
+    only: type[Definition] | None
 
     def run(self, *arguments: Array) -> list[Array]:
         """Returns one array a result; it may be an argument, a constant or a view of either."""

@@ -7,18 +7,17 @@ from typing import Any, Final
 
 import numpy.typing as npt
 
-from topos.runtimes.interpreter.kernels import ELEMENTWISE
-from topos.runtimes.interpreter.pointwise import LAYOUTS
 from topos.stablehlo.dense import decoded
+from topos.stablehlo.dialect import has
 from topos.stablehlo.ir import Block, Dense, Operation, Parameter, Tensor, Type
+from topos.stablehlo.traits import Trait
 
 __all__ = ["over_scalars"]
 
 Array = npt.NDArray[Any]
 Known = tuple[tuple[Parameter, Array], ...]
 
-# Its attribute tells an axis, of which a scalar has none.
-_POINTWISE: Final = ELEMENTWISE - {"stablehlo.iota"}
+_SINGLE: Final = Trait.ELEMENTWISE | Trait.LAYOUT
 
 
 def over_scalars(
@@ -55,7 +54,7 @@ def _rewritten(operations: Iterable[Operation], end: Operation) -> tuple[Operati
     kept: list[Operation] = []
     for operation in operations:
         operands = tuple([names.get(name, name) for name in operation.operands])
-        if operation.name in LAYOUTS:
+        if has(operation.name, Trait.LAYOUT):
             names[operation.results[0]] = operands[0]
         else:
             kept.append(_of_scalars(operation, operands))
@@ -81,7 +80,7 @@ def _of_scalars(operation: Operation, operands: tuple[str, ...]) -> Operation:
 def _is_single(operation: Operation) -> bool:
     """Returns whether an operation makes single elements of single elements."""
     return (
-        (operation.name in _POINTWISE or operation.name in LAYOUTS)
+        has(operation.name, _SINGLE)
         and not operation.regions
         and all(map(_is_unit, operation.result_types))
     )

@@ -1,27 +1,24 @@
-"""The operations that the interpreter executes: one table a family, merged here."""
+"""The kernels of operations: one file a family, named as the file that defines the family."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from functools import cache
 from importlib import import_module
-from pkgutil import iter_modules
-from typing import Final
+from importlib.util import find_spec
 
-from topos.runtimes.interpreter.context import Builder
+from topos.runtimes.interpreter.context import Builder, Builders
+from topos.stablehlo.definition import Definition
 
-__all__ = ["ELEMENTWISE", "FAMILIES", "OPERATIONS"]
+__all__ = ["builder_of"]
 
-# Files without a table hold what the families share.
-FAMILIES: Final = [
-    family
-    for module in iter_modules(__path__)
-    if hasattr(family := import_module(f"{__name__}.{module.name}"), "BUILDERS")
-]
 
-OPERATIONS: Final[Mapping[str, Builder]] = {
-    name: builder for family in FAMILIES for name, builder in family.BUILDERS.items()
-}
-# A kernel of these, given arrays of one shape for scalars, computes element by element.
-ELEMENTWISE: Final[frozenset[str]] = frozenset(
-    name for family in FAMILIES if hasattr(family, "ELEMENTWISE") for name in family.BUILDERS
-)
+def builder_of(definition: type[Definition]) -> Builder | None:
+    """Returns the builder of an operation, whose family is loaded now, or `None`."""
+    return _builders(definition.__module__.rpartition(".")[2]).get(definition)
+
+
+@cache
+def _builders(family: str) -> Builders:
+    name = f"{__name__}.{family}"
+    builders: Builders = import_module(name).BUILDERS if find_spec(name) else {}
+    return builders

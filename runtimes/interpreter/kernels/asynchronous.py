@@ -5,21 +5,21 @@ The value of a future is the tuple of the values that it is of.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from functools import partial
 from typing import Any, Final
 
 import numpy.typing as npt
 
-from topos.runtimes.interpreter.context import BuildContext, Builder
+from topos.runtimes.interpreter.context import BuildContext, Builders
 from topos.runtimes.interpreter.program import Kernel, Program
+from topos.stablehlo.dialect import asynchronous as dialect
 
 __all__ = ["BUILDERS"]
 
 Array = npt.NDArray[Any]
 
 
-def _start(context: BuildContext) -> Kernel:
+def _start(context: BuildContext[Any]) -> Kernel:
     return partial(_run, context.regions[0])
 
 
@@ -27,7 +27,7 @@ def _run(program: Program, *arguments: Array) -> tuple[Array, ...]:
     return tuple(program.run(*arguments))
 
 
-def _done(context: BuildContext) -> Kernel:
+def _done(context: BuildContext[Any]) -> Kernel:
     return _awaited
 
 
@@ -35,7 +35,7 @@ def _awaited(future: tuple[Array, ...]) -> Any:
     return future[0] if len(future) == 1 else future
 
 
-BUILDERS: Final[Mapping[str, Builder]] = {
-    "stablehlo.async_done": _done,
-    "stablehlo.async_start": _start,
+BUILDERS: Final[Builders] = {
+    dialect.AsyncDone: _done,
+    dialect.AsyncStart: _start,
 }

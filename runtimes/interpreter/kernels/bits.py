@@ -1,28 +1,30 @@
-"""Logic and bits: and, or, xor, not, shifts and counts."""
+"""Bits: logic, shifts, counts, other readings of the bits and formats of fewer bits."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from functools import partial
 from typing import Any, Final
 
 import numpy as np
 import numpy.typing as npt
 
-from topos.runtimes.interpreter.context import BuildContext, Builder
+from topos.payload.kernels.conversion import convert
+from topos.runtimes.interpreter.context import BuildContext, Builders
 from topos.runtimes.interpreter.kernels import integers
-from topos.runtimes.interpreter.kernels.small import NARROW_INTEGERS, narrow, of_bits
-from topos.runtimes.interpreter.program import Kernel
-from topos.stablehlo.types import ELEMENTS, width
+from topos.runtimes.interpreter.kernels.small import NARROW_INTEGERS, SMALL_FLOATS, narrow, of_bits
+from topos.runtimes.interpreter.program import Kernel, Kernels
+from topos.stablehlo.dialect import bits as dialect
+from topos.stablehlo.types import ELEMENTS, dtype_of, extents, width
 
-__all__ = ["BUILDERS", "ELEMENTWISE", "LOGIC"]
+__all__ = ["BUILDERS", "LOGIC"]
 
 Array = npt.NDArray[Any]
+Shape = tuple[int, ...]
 
-LOGIC: Final[Mapping[str, np.ufunc]] = {
-    "stablehlo.and": np.bitwise_and,
-    "stablehlo.or": np.bitwise_or,
-    "stablehlo.xor": np.bitwise_xor,
+LOGIC: Final[Kernels] = {
+    dialect.And: np.bitwise_and,
+    dialect.Or: np.bitwise_or,
+    dialect.Xor: np.bitwise_xor,
 }
 
 
@@ -38,28 +40,30 @@ def _shift_right_arithmetic(array: Array, amount: Array) -> Array:
 
 # Shifted by their width or more, numbers lose all their bits in numpy as in the standard, where a
 # negative amount is a great one. Numbers of fewer than eight bits keep their sign in eight.
-_SIGNED: Final[Mapping[str, Kernel]] = {
+_SIGNED: Final[Kernels] = {
     **LOGIC,
-    "stablehlo.not": np.invert,
-    "stablehlo.shift_left": np.left_shift,
-    "stablehlo.shift_right_arithmetic": _shift_right_arithmetic,
+    dialect.Not: np.invert,
+    dialect.ShiftLeft: np.left_shift,
+    dialect.ShiftRightArithmetic: _shift_right_arithmetic,
 }
+
+
 # Here the sign would be mistaken for bits.
-_UNSIGNED: Final[Mapping[str, Kernel]] = {
-    "stablehlo.count_leading_zeros": integers.leading_zeros,
-    "stablehlo.popcnt": integers.population,
-    "stablehlo.shift_right_logical": _shift_right_logical,
+_UNSIGNED: Final[Kernels] = {
+    dialect.CountLeadingZeros: integers.leading_zeros,
+    dialect.Popcnt: integers.population,
+    dialect.ShiftRightLogical: _shift_right_logical,
 }
 
 
-def _bitwise(context: BuildContext) -> Kernel:
-    element = context.operands[0].element
-    kernel = _SIGNED.get(context.name) or _UNSIGNED[context.name]
+def _bitwise(context: BuildContext[Any]) -> Kernel:
+    element, kind = context.operands[0].element, type(context.op)
+    kernel = _SIGNED.get(kind) or _UNSIGNED[kind]
     if element not in NARROW_INTEGERS:
         return kernel
-    if context.name == "stablehlo.count_leading_zeros":
+    if kind is dialect.CountLeadingZeros:
         kernel = partial(integers.leading_zeros, unused=8 - width(element))
-    if context.name in _UNSIGNED:
+    if kind in _UNSIGNED:
         return of_bits(kernel, element)
     # An unsigned number has the sign of its bits where it is shifted arithmetically.
     signed = element.removeprefix("u")
@@ -71,6 +75,94 @@ def _as_signed(kernel: Kernel, signed: np.dtype[Any], *arrays: Array) -> Array:
     return result.view(arrays[0].dtype)
 
 
-# Given arrays of one shape for scalars, these kernels compute element by element.
-ELEMENTWISE: Final = True
-BUILDERS: Final[Mapping[str, Builder]] = dict.fromkeys((*_SIGNED, *_UNSIGNED), _bitwise)
+def _bitcast(context: BuildContext[Any]) -> Kernel:
+    (operand,), (result,) = context.operands, context.results
+    source, target = width(operand.element), width(result.element)
+    if source == target and "i1" not in (operand.element, result.element):
+        return partial(_viewed, dtype_of(result))
+    if source % 8 or target % 8:
+        return partial(_regrouped, source, target, dtype_of(result), extents(result))
+    return partial(_recast, dtype_of(result), extents(result))
+
+
+def _viewed(dtype: np.dtype[Any], array: Array) -> Array:
+    return array.view(dtype)
+
+
+def _recast(dtype: np.dtype[Any], shape: Shape, array: Array) -> Array:
+    """Returns the bytes anew; the lowest ones of a wide element are the first narrow one."""
+    flat = np.ascontiguousarray(array).reshape(-1)
+    return flat.view(dtype).reshape(shape)
+
+
+def _regrouped(source: int, target: int, dtype: np.dtype[Any], shape: Shape, array: Array) -> Array:
+    """Returns the bits anew where elements that fill no byte are among them, lowest bits first."""
+    octets = (
+        np.ascontiguousarray(array).reshape(-1).view(np.uint8).reshape(array.size, array.itemsize)
+    )
+    bits = np.unpackbits(octets, axis=1, count=source, bitorder="little")
+    grouped = bits.reshape(-1, target)
+    packed = np.packbits(grouped, axis=1, bitorder="little")
+    return np.ascontiguousarray(packed).reshape(-1).view(dtype).reshape(shape)
+
+
+# The mantissa bits of each width's format; bf16 is the upper half of a float32.
+_MANTISSA: Final = {"float64": 52, "float32": 23, "float16": 10, "bfloat16": 7}
+
+
+def _reduce_precision(context: BuildContext[dialect.ReducePrecision]) -> Kernel:
+    exponent, mantissa = context.op.exponent_bits, context.op.mantissa_bits
+    (operand,) = context.operands
+    if operand.element not in SMALL_FLOATS:
+        return partial(_reduced, exponent, mantissa)
+    return partial(_through_wide, exponent, mantissa, SMALL_FLOATS[operand.element])
+
+
+def _through_wide(exponent: int, mantissa: int, wide: np.dtype[Any], array: Array) -> Array:
+    dtype = array.dtype
+    return convert(_reduced(exponent, mantissa, array.astype(wide)), dtype)
+
+
+def _reduced(exponent: int, mantissa: int, array: Array) -> Array:
+    """Returns the numbers rounded to nearest, ties to even, in their own format.
+
+    Past the largest exponent they are infinite, below the smallest normal one zero. NaN stays; a
+    format without a mantissa has none, and it becomes positive infinity.
+    """
+    unsigned = np.dtype(f"u{array.dtype.itemsize}")
+    total = 8 * unsigned.itemsize
+    fraction = _MANTISSA[array.dtype.name]
+    sign = unsigned.type(1 << (total - 1))
+    infinity = unsigned.type(((1 << (total - 1 - fraction)) - 1) << fraction)
+    bits = array.view(unsigned)
+    magnitude = bits & ~sign
+    result = _rounded(magnitude, fraction - mantissa) if mantissa < fraction else magnitude
+    if exponent < total - 1 - fraction:
+        result = _confined(result, exponent, total - 1 - fraction, fraction, infinity)
+    nothing = bits if mantissa else infinity
+    result = np.where(magnitude > infinity, nothing, result | (bits & sign))
+    return np.asarray(result).view(array.dtype)
+
+
+def _rounded(magnitude: Array, dropped: int) -> Array:
+    """Returns the patterns without their `dropped` last bits; a carry reaches the exponent."""
+    one = magnitude.dtype.type(1)
+    last = (magnitude >> magnitude.dtype.type(dropped)) & one
+    carried = magnitude + last + magnitude.dtype.type((1 << (dropped - 1)) - 1)
+    return np.asarray(carried & ~magnitude.dtype.type((1 << dropped) - 1))
+
+
+def _confined(magnitude: Array, exponent: int, whole: int, fraction: int, infinity: Any) -> Array:
+    bias, reduced_bias = (1 << (whole - 1)) - 1, (1 << (exponent - 1)) - 1
+    unsigned = magnitude.dtype.type
+    smallest = unsigned((bias - reduced_bias + 1) << fraction)
+    beyond = unsigned((bias + reduced_bias + 1) << fraction)
+    kept = np.where(magnitude < smallest, unsigned(0), magnitude)
+    return np.where(magnitude >= beyond, infinity, kept)
+
+
+BUILDERS: Final[Builders] = {
+    **dict.fromkeys((*_SIGNED, *_UNSIGNED), _bitwise),
+    dialect.BitcastConvert: _bitcast,
+    dialect.ReducePrecision: _reduce_precision,
+}

@@ -10,6 +10,8 @@ import numpy as np
 import numpy.typing as npt
 
 from topos.runtimes.interpreter.program import Program
+from topos.stablehlo.definition import Definition
+from topos.stablehlo.dialect import bits, elementwise
 from topos.stablehlo.ir import Tensor
 from topos.stablehlo.types import dtype_of
 
@@ -23,14 +25,14 @@ Combiner = Callable[[Sequence[Array], Sequence[Array], Sequence[Array]], tuple[A
 
 # Bodies of one operation that, but for rounding, combine in any order, as numpy has them. Of truth
 # values numpy too adds by `or` and multiplies by `and`.
-ORDERLESS: Final[Mapping[str, np.ufunc]] = {
-    "stablehlo.add": np.add,
-    "stablehlo.and": np.bitwise_and,
-    "stablehlo.maximum": np.maximum,
-    "stablehlo.minimum": np.minimum,
-    "stablehlo.multiply": np.multiply,
-    "stablehlo.or": np.bitwise_or,
-    "stablehlo.xor": np.bitwise_xor,
+ORDERLESS: Final[Mapping[type[Definition] | None, np.ufunc]] = {
+    elementwise.Add: np.add,
+    bits.And: np.bitwise_and,
+    elementwise.Maximum: np.maximum,
+    elementwise.Minimum: np.minimum,
+    elementwise.Multiply: np.multiply,
+    bits.Or: np.bitwise_or,
+    bits.Xor: np.bitwise_xor,
 }
 
 

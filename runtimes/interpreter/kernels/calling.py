@@ -1,23 +1,24 @@
-"""Calling: the kernel of an operation that runs a function of the module."""
+"""Calls: the kernel of an operation that runs a function of the module."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final
 
 import numpy.typing as npt
 
 from topos.runtimes.interpreter.budget import Place, running
-from topos.runtimes.interpreter.context import BuildContext
+from topos.runtimes.interpreter.context import BuildContext, Builders
 from topos.runtimes.interpreter.program import Kernel, Program
+from topos.stablehlo.dialect import calling as dialect
 from topos.stablehlo.ir import Symbol
 
-__all__ = ["calling"]
+__all__ = ["BUILDERS", "calling"]
 
 Array = npt.NDArray[Any]
 
 
-def calling(context: BuildContext, name: Symbol) -> Kernel:
+def calling(context: BuildContext[Any], name: Symbol) -> Kernel:
     """Returns the kernel that gives the operands of `context` to the function called `name`."""
     operation = context.operation
     return _Call(context.function(name, operation), (operation.line, operation.column))
@@ -36,3 +37,10 @@ class _Call:
             budget.spend(self.place)
         results = self.program.consume([*arguments])
         return results[0] if len(results) == 1 else results
+
+
+def _call(context: BuildContext[dialect.Call]) -> Kernel:
+    return calling(context, context.op.callee)
+
+
+BUILDERS: Final[Builders] = {dialect.Call: _call}

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from functools import partial
 from typing import Any, Final
 
 import numpy.typing as npt
 
-from topos.runtimes.interpreter import kernels as operations
-from topos.runtimes.interpreter.context import BuildContext, Builder, Constant
+from topos.runtimes.interpreter.context import BuildContext, Builders, Constant
+from topos.runtimes.interpreter.kernels import builder_of
 from topos.runtimes.interpreter.kernels.layout import broadcast
 from topos.runtimes.interpreter.program import Kernel
+from topos.stablehlo.dialect import chlo_broadcast as dialect
+from topos.stablehlo.dialect import find
 from topos.stablehlo.types import extents
 
 __all__ = ["BUILDERS"]
@@ -19,51 +21,27 @@ __all__ = ["BUILDERS"]
 Array = npt.NDArray[Any]
 Shape = tuple[int, ...]
 
-_PLAIN: Final[Mapping[str, str]] = {
-    **{
-        f"chlo.broadcast_{name}": f"stablehlo.{name}"
-        for name in (
-            "add",
-            "and",
-            "atan2",
-            "compare",
-            "complex",
-            "divide",
-            "maximum",
-            "minimum",
-            "multiply",
-            "or",
-            "power",
-            "remainder",
-            "select",
-            "shift_left",
-            "shift_right_arithmetic",
-            "shift_right_logical",
-            "subtract",
-            "xor",
-        )
-    },
-    **{f"chlo.broadcast_{name}": f"chlo.{name}" for name in ("next_after", "polygamma", "zeta")},
-}
+_PREFIX: Final = "chlo.broadcast_"
 
 
-def _broadcasting(context: BuildContext) -> Kernel:
+def _broadcasting(context: BuildContext[Any]) -> Kernel:
     target = extents(context.results[0])
     shapes = [extents(operand) for operand in context.operands]
     axes = [tuple(range(len(target) - len(shape), len(target))) for shape in shapes]
     if "broadcast_dimensions" in context.operation.attributes:
         # They place the operand of fewer axes; the other one has the result's.
         shorter = min(range(len(shapes)), key=lambda place: len(shapes[place]))
-        axes[shorter] = context.integers("broadcast_dimensions")
+        axes[shorter] = context.op.broadcast_dimensions
     brought = [broadcast(shape, place, target) for shape, place in zip(shapes, axes, strict=True)]
-    name = _PLAIN[context.name]
-    kernel = operations.OPERATIONS[name](
-        context.having(
-            operation=context.operation._replace(name=name),
-            operands=tuple(operand._replace(shape=target) for operand in context.operands),
-            constants=(None,) * len(shapes),
-        )
-    )
+    name = context.name.removeprefix(_PREFIX)
+    plain = find(f"stablehlo.{name}") or find(f"chlo.{name}")
+    builder = None if plain is None else builder_of(plain)
+    assert plain, f"{context.name} is an operation with broadcasting"
+    assert builder, f"{name} has a kernel"
+    operands = tuple([operand._replace(shape=target) for operand in context.operands])
+    constants = (None,) * len(shapes)
+    op = plain(context.operation, operands, context.results, constants)
+    kernel = builder(context.having(op=op, operands=operands, constants=constants))
     assert not isinstance(kernel, Constant), f"{name} reads its operands"
     return partial(_applied, kernel, brought)
 
@@ -73,4 +51,4 @@ def _applied(kernel: Kernel, brought: Sequence[Kernel], *arrays: Array) -> Array
     return result
 
 
-BUILDERS: Final[Mapping[str, Builder]] = dict.fromkeys(_PLAIN, _broadcasting)
+BUILDERS: Final[Builders] = {getattr(dialect, name): _broadcasting for name in dialect.__all__}

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from functools import partial
 from typing import Any, Final
 
 import numpy as np
 import numpy.typing as npt
 
-from topos.runtimes.interpreter.context import BuildContext, Builder, Constant
+from topos.runtimes.interpreter.context import BuildContext, Builders
 from topos.runtimes.interpreter.kernels.conversion import converter
 from topos.runtimes.interpreter.program import Kernel
+from topos.stablehlo.dialect import collectives as dialect
 from topos.stablehlo.ir import Dense, Opaque
 from topos.stablehlo.types import dtype_of
 
@@ -20,7 +21,7 @@ __all__ = ["BUILDERS"]
 Array = npt.NDArray[Any]
 
 
-def _members(context: BuildContext, key: str) -> tuple[int, ...]:
+def _members(context: BuildContext[Any], key: str) -> tuple[int, ...]:
     """Returns the processes that an attribute names, of which there is only number 0.
 
     A group is filled up with -1 to the length of the longest.
@@ -34,7 +35,7 @@ def _members(context: BuildContext, key: str) -> tuple[int, ...]:
     return named
 
 
-def _gathered(context: BuildContext) -> Kernel:
+def _gathered(context: BuildContext[Any]) -> Kernel:
     """Builds what joins, sums or exchanges the values of a group: of one, its own value.
 
     A group that is not named is that of every process. A body that combines in a wider format
@@ -50,7 +51,7 @@ def _each(kernels: Sequence[Kernel], *arrays: Array) -> list[Array]:
     return [kernel(array) for kernel, array in zip(kernels, arrays, strict=False)]
 
 
-def _sent(context: BuildContext) -> Kernel:
+def _sent(context: BuildContext[Any]) -> Kernel:
     """Builds what sends a value along pairs of processes; where nothing arrives there are zeros."""
     return _unchanged if _members(context, "source_target_pairs") else np.zeros_like
 
@@ -59,18 +60,12 @@ def _unchanged(array: Array) -> Array:
     return array
 
 
-def _identity(context: BuildContext) -> Constant:
-    return Constant(np.zeros((), np.uint32))
-
-
-BUILDERS: Final[Mapping[str, Builder]] = {
-    "stablehlo.all_gather": _gathered,
-    "stablehlo.all_reduce": _gathered,
-    "stablehlo.all_to_all": _gathered,
-    "stablehlo.collective_broadcast": _gathered,
-    "stablehlo.collective_permute": _sent,
-    "stablehlo.cross-replica-sum": _gathered,
-    "stablehlo.partition_id": _identity,
-    "stablehlo.reduce_scatter": _gathered,
-    "stablehlo.replica_id": _identity,
+BUILDERS: Final[Builders] = {
+    dialect.AllGather: _gathered,
+    dialect.AllReduce: _gathered,
+    dialect.AllToAll: _gathered,
+    dialect.CollectiveBroadcast: _gathered,
+    dialect.CollectivePermute: _sent,
+    dialect.CrossReplicaSum: _gathered,
+    dialect.ReduceScatter: _gathered,
 }

@@ -1,4 +1,4 @@
-"""Comparisons, and selection by truth values."""
+"""Comparison, and what chooses by it: select and clamp."""
 
 from __future__ import annotations
 
@@ -10,11 +10,14 @@ import numpy as np
 import numpy.typing as npt
 
 from topos.payload.kernels import comparison
-from topos.runtimes.interpreter.context import BuildContext, Builder
+from topos.runtimes.interpreter.context import BuildContext, Builders
+from topos.runtimes.interpreter.kernels.elementwise import kernel_of
 from topos.runtimes.interpreter.program import Kernel
+from topos.stablehlo.dialect import comparison as dialect_comparison
+from topos.stablehlo.dialect import elementwise as dialect_elementwise
 from topos.stablehlo.types import is_complex, is_float
 
-__all__ = ["BUILDERS", "ELEMENTWISE"]
+__all__ = ["BUILDERS"]
 
 Array = npt.NDArray[Any]
 
@@ -36,9 +39,9 @@ _INTEGER: Final[Mapping[str, np.ufunc]] = {
 }
 
 
-def _compare(context: BuildContext) -> Kernel:
-    operand, direction = context.operands[0], context.word("comparison_direction")
-    if context.word("compare_type", "NOTYPE") == "TOTALORDER":
+def _compare(context: BuildContext[dialect_comparison.Compare]) -> Kernel:
+    operand, direction = context.operands[0], context.op.comparison_direction
+    if context.op.compare_type == "TOTALORDER":
         return partial(_total_order, _INTEGER[direction])
     if is_complex(operand):
         return partial(_lexicographic, direction)
@@ -69,13 +72,25 @@ def _ordered(array: Array) -> Array:
     return np.where(bits < 0, bits ^ np.iinfo(bits.dtype).max, bits)
 
 
-def _select(context: BuildContext) -> Kernel:
+def _select(context: BuildContext[Any]) -> Kernel:
     return comparison.select
 
 
-# Given arrays of one shape for scalars, these kernels compute element by element.
-ELEMENTWISE: Final = True
-BUILDERS: Final[Mapping[str, Builder]] = {
-    "stablehlo.compare": _compare,
-    "stablehlo.select": _select,
+def _clamp(context: BuildContext[Any]) -> Kernel:
+    element = context.results[0].element
+    lower = kernel_of(dialect_elementwise.Maximum, element, context.exact)
+    upper = kernel_of(dialect_elementwise.Minimum, element, context.exact)
+    assert lower, f"elements of {element} have an order"
+    assert upper, f"elements of {element} have an order"
+    return partial(_clamped, lower, upper)
+
+
+def _clamped(lower: Kernel, upper: Kernel, low: Array, array: Array, high: Array) -> Array:
+    return np.asarray(upper(lower(low, array), high))
+
+
+BUILDERS: Final[Builders] = {
+    dialect_comparison.Clamp: _clamp,
+    dialect_comparison.Compare: _compare,
+    dialect_comparison.Select: _select,
 }

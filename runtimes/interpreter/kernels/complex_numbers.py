@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from functools import partial
 from typing import Any, Final
 
@@ -10,19 +9,20 @@ import numpy as np
 import numpy.typing as npt
 
 from topos.payload.kernels.rounding import FORMATS
-from topos.runtimes.interpreter.context import BuildContext, Builder
+from topos.runtimes.interpreter.context import BuildContext, Builders
 from topos.runtimes.interpreter.kernels import (
     complex_circular,
     complex_exponential,
     complex_logarithm,
 )
-from topos.runtimes.interpreter.program import Kernel
+from topos.runtimes.interpreter.program import Kernel, Kernels
 from topos.runtimes.interpreter.special import complex_arithmetic
 from topos.runtimes.interpreter.special.complex_parts import binary, split, unary
 from topos.runtimes.interpreter.special.modulus import hypot
+from topos.stablehlo.dialect import chlo_functions, complex_numbers, elementwise, functions
 from topos.stablehlo.types import dtype_of, is_complex
 
-__all__ = ["BUILDERS", "ELEMENTWISE", "EXACT", "FAST"]
+__all__ = ["BUILDERS", "EXACT", "FAST"]
 
 Array = npt.NDArray[Any]
 
@@ -38,31 +38,31 @@ def _square(array: Array) -> Array:
 
 
 # The order is that of the real parts, then of the imaginary ones; a NaN goes before any number.
-EXACT: Final[Mapping[str, Kernel]] = {
-    "chlo.square": _square,
-    "stablehlo.abs": _modulus,
-    "stablehlo.add": partial(binary, complex_arithmetic.add),
-    "stablehlo.atan2": partial(binary, complex_circular.atan2),
-    "stablehlo.cbrt": partial(unary, complex_arithmetic.cbrt),
-    "stablehlo.cosine": partial(unary, complex_circular.cos),
-    "stablehlo.divide": partial(binary, complex_arithmetic.divide),
-    "stablehlo.exponential": partial(unary, complex_exponential.exp),
-    "stablehlo.exponential_minus_one": partial(unary, complex_exponential.expm1),
-    "stablehlo.log": partial(unary, complex_logarithm.log),
-    "stablehlo.log_plus_one": partial(unary, complex_logarithm.log1p),
-    "stablehlo.logistic": partial(unary, complex_exponential.logistic),
-    "stablehlo.maximum": np.maximum,
-    "stablehlo.minimum": np.minimum,
-    "stablehlo.multiply": partial(binary, complex_arithmetic.multiply),
-    "stablehlo.negate": partial(unary, complex_arithmetic.negate),
-    "stablehlo.power": partial(binary, complex_exponential.power),
-    "stablehlo.rsqrt": partial(unary, complex_arithmetic.rsqrt),
-    "stablehlo.sign": partial(unary, complex_arithmetic.sign),
-    "stablehlo.sine": partial(unary, complex_circular.sin),
-    "stablehlo.sqrt": partial(unary, complex_arithmetic.sqrt),
-    "stablehlo.subtract": partial(binary, complex_arithmetic.subtract),
-    "stablehlo.tan": partial(unary, complex_circular.tan),
-    "stablehlo.tanh": partial(unary, complex_circular.tanh),
+EXACT: Final[Kernels] = {
+    chlo_functions.Square: _square,
+    elementwise.Abs: _modulus,
+    elementwise.Add: partial(binary, complex_arithmetic.add),
+    elementwise.Atan2: partial(binary, complex_circular.atan2),
+    functions.Cbrt: partial(unary, complex_arithmetic.cbrt),
+    functions.Cosine: partial(unary, complex_circular.cos),
+    elementwise.Divide: partial(binary, complex_arithmetic.divide),
+    functions.Exponential: partial(unary, complex_exponential.exp),
+    functions.ExponentialMinusOne: partial(unary, complex_exponential.expm1),
+    functions.Log: partial(unary, complex_logarithm.log),
+    functions.LogPlusOne: partial(unary, complex_logarithm.log1p),
+    functions.Logistic: partial(unary, complex_exponential.logistic),
+    elementwise.Maximum: np.maximum,
+    elementwise.Minimum: np.minimum,
+    elementwise.Multiply: partial(binary, complex_arithmetic.multiply),
+    elementwise.Negate: partial(unary, complex_arithmetic.negate),
+    elementwise.Power: partial(binary, complex_exponential.power),
+    functions.Rsqrt: partial(unary, complex_arithmetic.rsqrt),
+    elementwise.Sign: partial(unary, complex_arithmetic.sign),
+    functions.Sine: partial(unary, complex_circular.sin),
+    functions.Sqrt: partial(unary, complex_arithmetic.sqrt),
+    elementwise.Subtract: partial(binary, complex_arithmetic.subtract),
+    functions.Tan: partial(unary, complex_circular.tan),
+    functions.Tanh: partial(unary, complex_circular.tanh),
 }
 
 
@@ -87,36 +87,36 @@ def _fast_rsqrt(array: Array) -> Array:
 
 
 # numpy's own where it has the operation with the same meaning.
-FAST: Final[Mapping[str, Kernel]] = {
+FAST: Final[Kernels] = {
     **EXACT,
-    "chlo.square": np.square,
-    "stablehlo.abs": np.absolute,
-    "stablehlo.add": np.add,
-    "stablehlo.cosine": np.cos,
-    "stablehlo.divide": np.divide,
-    "stablehlo.exponential": np.exp,
-    "stablehlo.exponential_minus_one": np.expm1,
-    "stablehlo.log": np.log,
-    "stablehlo.log_plus_one": _fast_log1p,
-    "stablehlo.logistic": _fast_logistic,
-    "stablehlo.multiply": np.multiply,
-    "stablehlo.negate": np.negative,
-    "stablehlo.power": np.power,
-    "stablehlo.rsqrt": _fast_rsqrt,
-    "stablehlo.sign": np.sign,
-    "stablehlo.sine": np.sin,
-    "stablehlo.sqrt": np.sqrt,
-    "stablehlo.subtract": np.subtract,
-    "stablehlo.tan": np.tan,
-    "stablehlo.tanh": np.tanh,
+    chlo_functions.Square: np.square,
+    elementwise.Abs: np.absolute,
+    elementwise.Add: np.add,
+    functions.Cosine: np.cos,
+    elementwise.Divide: np.divide,
+    functions.Exponential: np.exp,
+    functions.ExponentialMinusOne: np.expm1,
+    functions.Log: np.log,
+    functions.LogPlusOne: _fast_log1p,
+    functions.Logistic: _fast_logistic,
+    elementwise.Multiply: np.multiply,
+    elementwise.Negate: np.negative,
+    elementwise.Power: np.power,
+    functions.Rsqrt: _fast_rsqrt,
+    elementwise.Sign: np.sign,
+    functions.Sine: np.sin,
+    functions.Sqrt: np.sqrt,
+    elementwise.Subtract: np.subtract,
+    functions.Tan: np.tan,
+    functions.Tanh: np.tanh,
 }
 
 
-def _real(context: BuildContext) -> Kernel:
+def _real(context: BuildContext[Any]) -> Kernel:
     return _real_part if is_complex(context.operands[0]) else _unchanged
 
 
-def _imag(context: BuildContext) -> Kernel:
+def _imag(context: BuildContext[Any]) -> Kernel:
     return _imaginary_part if is_complex(context.operands[0]) else np.zeros_like
 
 
@@ -132,7 +132,7 @@ def _imaginary_part(array: Array) -> Array:
     return np.asarray(array.imag)
 
 
-def _complex(context: BuildContext) -> Kernel:
+def _complex(context: BuildContext[Any]) -> Kernel:
     return partial(_joined, dtype_of(context.results[0]))
 
 
@@ -142,10 +142,8 @@ def _joined(dtype: np.dtype[Any], real: Array, imaginary: Array) -> Array:
     return result
 
 
-# Given arrays of one shape for scalars, these kernels compute element by element.
-ELEMENTWISE: Final = True
-BUILDERS: Final[Mapping[str, Builder]] = {
-    "stablehlo.complex": _complex,
-    "stablehlo.imag": _imag,
-    "stablehlo.real": _real,
+BUILDERS: Final[Builders] = {
+    complex_numbers.Complex: _complex,
+    complex_numbers.Imag: _imag,
+    complex_numbers.Real: _real,
 }

@@ -6,7 +6,7 @@ the elements that take it, and no others.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -14,10 +14,9 @@ import numpy as np
 import numpy.typing as npt
 
 from topos.runtimes.interpreter.budget import Place, running
-from topos.runtimes.interpreter.context import BuildContext, Builder
-from topos.runtimes.interpreter.kernels.calling import calling
+from topos.runtimes.interpreter.context import BuildContext, Builders
 from topos.runtimes.interpreter.program import Kernel, Program
-from topos.stablehlo.ir import Symbol
+from topos.stablehlo.dialect import control as dialect
 
 __all__ = ["BUILDERS"]
 
@@ -28,16 +27,12 @@ def _single(results: Sequence[Array]) -> Any:
     return results[0] if len(results) == 1 else results
 
 
-def _call(context: BuildContext) -> Kernel:
-    return calling(context, Symbol(context.attribute("callee")))
-
-
-def _if(context: BuildContext) -> Kernel:
+def _if(context: BuildContext[Any]) -> Kernel:
     # The first branch is that of a true value.
     return _Branches(context.regions[::-1])
 
 
-def _case(context: BuildContext) -> Kernel:
+def _case(context: BuildContext[Any]) -> Kernel:
     return _Branches(context.regions)
 
 
@@ -75,7 +70,7 @@ def _part(value: Array, here: Array) -> Array:
     return value[here] if value.ndim else value
 
 
-def _while(context: BuildContext) -> Kernel:
+def _while(context: BuildContext[Any]) -> Kernel:
     condition, body = context.regions
     place = (context.operation.line, context.operation.column)
     return _Loop(condition, body, len(context.operands), place)
@@ -120,7 +115,7 @@ class _Loop:
         return results
 
 
-def _barrier(context: BuildContext) -> Kernel:
+def _barrier(context: BuildContext[Any]) -> Kernel:
     return _unchanged
 
 
@@ -128,10 +123,9 @@ def _unchanged(*values: Array) -> Any:
     return _single(values)
 
 
-BUILDERS: Final[Mapping[str, Builder]] = {
-    "func.call": _call,
-    "stablehlo.case": _case,
-    "stablehlo.if": _if,
-    "stablehlo.optimization_barrier": _barrier,
-    "stablehlo.while": _while,
+BUILDERS: Final[Builders] = {
+    dialect.Case: _case,
+    dialect.If: _if,
+    dialect.OptimizationBarrier: _barrier,
+    dialect.While: _while,
 }

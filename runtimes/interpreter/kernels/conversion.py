@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from functools import partial
 from typing import Any, Final
 
@@ -12,12 +11,13 @@ import numpy.typing as npt
 
 from topos.payload.kernels.canonical import canonical, is_float
 from topos.payload.kernels.conversion import convert, promoted
-from topos.runtimes.interpreter.context import BuildContext, Builder
+from topos.runtimes.interpreter.context import BuildContext, Builders
 from topos.runtimes.interpreter.kernels.small import widened
 from topos.runtimes.interpreter.program import Kernel
+from topos.stablehlo.dialect import conversion as dialect
 from topos.stablehlo.types import dtype_of
 
-__all__ = ["BUILDERS", "ELEMENTWISE", "converted", "converter"]
+__all__ = ["BUILDERS", "converted", "converter"]
 
 Array = npt.NDArray[Any]
 
@@ -117,10 +117,8 @@ def _carrier(target: np.dtype[Any]) -> np.dtype[Any]:
     return widened(np.empty(0, target)).dtype
 
 
-def _convert(context: BuildContext) -> Kernel:
+def _convert(context: BuildContext[Any]) -> Kernel:
     return converter(dtype_of(context.operands[0]), dtype_of(context.results[0]))
 
 
-# Given arrays of one shape for scalars, these kernels compute element by element.
-ELEMENTWISE: Final = True
-BUILDERS: Final[Mapping[str, Builder]] = {"stablehlo.convert": _convert}
+BUILDERS: Final[Builders] = {dialect.Convert: _convert}

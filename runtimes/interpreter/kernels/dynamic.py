@@ -6,7 +6,7 @@ The type says what the operands must come to. Where they do not, the run ends in
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, Final
@@ -15,24 +15,27 @@ import numpy as np
 import numpy.typing as npt
 
 from topos.errors import ExecutionError
-from topos.runtimes.interpreter.context import BuildContext, Builder, Constant
-from topos.runtimes.interpreter.kernels import constant, gather, layout
+from topos.runtimes.interpreter.context import BuildContext, Builders, Constant
+from topos.runtimes.interpreter.kernels import constants, layout
 from topos.runtimes.interpreter.program import Kernel
+from topos.stablehlo.dialect import constants as dialect_constants
+from topos.stablehlo.dialect import dynamic
 from topos.stablehlo.types import extents
 
-__all__ = ["BUILDERS"]
+__all__ = ["BUILDERS", "Stated", "demand"]
 
 Array = npt.NDArray[Any]
 Shape = tuple[int, ...]
 
 
-def _demand(name: str, what: str, wanted: Sequence[int], got: Sequence[int]) -> None:
+def demand(name: str, what: str, wanted: Sequence[int], got: Sequence[int]) -> None:
+    """Raises `ExecutionError` where the run has other numbers than the types say."""
     if list(wanted) != list(got):
         raise ExecutionError(f"{name} needs {what} {list(wanted)}, got {list(got)}")
 
 
 @dataclass(frozen=True, slots=True)
-class _Stated:
+class Stated:
     """A kernel of the first operands, whose last operand must be what the types imply."""
 
     name: str
@@ -42,22 +45,22 @@ class _Stated:
 
     def __call__(self, *values: Array) -> Array:
         *operands, stated = values
-        _demand(self.name, self.what, self.wanted, stated.ravel().tolist())
+        demand(self.name, self.what, self.wanted, stated.ravel().tolist())
         result: Array = self.kernel(*operands)
         return result
 
 
-def _shaped(context: BuildContext, kernel: Kernel) -> Kernel:
-    return _Stated(context.name, "the shape", extents(context.results[0]), kernel)
+def _shaped(context: BuildContext[Any], kernel: Kernel) -> Kernel:
+    return Stated(context.name, "the shape", extents(context.results[0]), kernel)
 
 
-def _broadcast_in_dim(context: BuildContext) -> Kernel:
-    axes = context.integers("broadcast_dimensions")
+def _broadcast_in_dim(context: BuildContext[dynamic.DynamicBroadcastInDim]) -> Kernel:
+    axes = context.op.broadcast_dimensions
     source, target = extents(context.operands[0]), extents(context.results[0])
     return _shaped(context, layout.broadcast(source, axes, target))
 
 
-def _reshape(context: BuildContext) -> Kernel:
+def _reshape(context: BuildContext[Any]) -> Kernel:
     return _shaped(context, partial(_reshaped, extents(context.results[0])))
 
 
@@ -65,8 +68,8 @@ def _reshaped(shape: Shape, array: Array) -> Array:
     return array.reshape(shape)
 
 
-def _iota(context: BuildContext) -> Kernel:
-    known = constant.BUILDERS["stablehlo.iota"](context.having(operands=(), constants=()))
+def _iota(context: BuildContext[Any]) -> Kernel:
+    known = constants.BUILDERS[dialect_constants.Iota](context.having(operands=(), constants=()))
     assert isinstance(known, Constant), "an iota is known before the run"
     return _shaped(context, partial(_known, known.array))
 
@@ -75,30 +78,7 @@ def _known(array: Array) -> Array:
     return array
 
 
-def _gather(context: BuildContext) -> Kernel:
-    """Builds the gather of the window that the result's type implies."""
-    numbers, result = context.fields("dimension_numbers"), context.results[0]
-    absent = {
-        axis
-        for key in ("collapsed_slice_dims", "operand_batching_dims")
-        for axis in context.integers_of(numbers.get(key, ()), key)
-    }
-    offsets = context.integers_of(numbers.get("offset_dims", ()), "offset_dims")
-    along = iter([extents(result)[axis] for axis in offsets])
-    rank = len(context.operands[0].shape)
-    sizes = tuple(1 if axis in absent else next(along) for axis in range(rank))
-    operation = context.operation._replace(
-        attributes={**context.operation.attributes, "slice_sizes": sizes}
-    )
-    static = context.having(
-        operation=operation, operands=context.operands[:2], constants=context.constants[:2]
-    )
-    kernel = gather.BUILDERS["stablehlo.gather"](static)
-    assert not isinstance(kernel, Constant), "a gather reads its operands"
-    return _Stated(context.name, "the sizes", sizes, kernel)
-
-
-def _pad(context: BuildContext) -> Kernel:
+def _pad(context: BuildContext[Any]) -> Kernel:
     return partial(_padded, context.name, extents(context.results[0]))
 
 
@@ -108,44 +88,25 @@ def _padded(
     before, after, between = low.tolist(), high.tolist(), interior.tolist()
     if min(between, default=0) < 0:
         raise ExecutionError(f"{name} needs interior padding of zero or more, got {between}")
-    _demand(name, "padding to", shape, layout.padded_shape(array.shape, before, after, between))
+    demand(name, "padding to", shape, layout.padded_shape(array.shape, before, after, between))
     return layout.padded(before, between, shape, array, filler)
 
 
-def _slice(context: BuildContext) -> Kernel:
-    return partial(_sliced, context.name, extents(context.results[0]))
-
-
-def _sliced(
-    name: str, shape: Shape, array: Array, starts: Array, limits: Array, strides: Array
-) -> Array:
-    ranges = list(zip(starts.tolist(), limits.tolist(), strides.tolist(), strict=True))
-    for (start, limit, stride), extent in zip(ranges, array.shape, strict=True):
-        if not (0 <= start <= limit <= extent and stride > 0):
-            got = f"{start}:{limit}:{stride}"
-            raise ExecutionError(f"{name} needs ranges inside {list(array.shape)}, got {got}")
-    kept = [-(-(limit - start) // stride) for start, limit, stride in ranges]
-    _demand(name, "ranges of", shape, kept)
-    return np.asarray(array[tuple(slice(*each) for each in ranges)])
-
-
-def _get_dimension_size(context: BuildContext) -> Constant:
-    extent = extents(context.operands[0])[context.integer("dimension")]
+def _get_dimension_size(context: BuildContext[dynamic.GetDimensionSize]) -> Constant:
+    extent = extents(context.operands[0])[context.op.dimension]
     return Constant(np.array(extent, np.int32))
 
 
-def _set_dimension_size(context: BuildContext) -> Kernel:
-    extent = extents(context.results[0])[context.integer("dimension")]
-    return _Stated(context.name, "the size", (extent,), _known)
+def _set_dimension_size(context: BuildContext[dynamic.SetDimensionSize]) -> Kernel:
+    extent = extents(context.results[0])[context.op.dimension]
+    return Stated(context.name, "the size", (extent,), _known)
 
 
-BUILDERS: Final[Mapping[str, Builder]] = {
-    "stablehlo.dynamic_broadcast_in_dim": _broadcast_in_dim,
-    "stablehlo.dynamic_gather": _gather,
-    "stablehlo.dynamic_iota": _iota,
-    "stablehlo.dynamic_pad": _pad,
-    "stablehlo.dynamic_reshape": _reshape,
-    "stablehlo.get_dimension_size": _get_dimension_size,
-    "stablehlo.real_dynamic_slice": _slice,
-    "stablehlo.set_dimension_size": _set_dimension_size,
+BUILDERS: Final[Builders] = {
+    dynamic.DynamicBroadcastInDim: _broadcast_in_dim,
+    dynamic.DynamicIota: _iota,
+    dynamic.DynamicPad: _pad,
+    dynamic.DynamicReshape: _reshape,
+    dynamic.GetDimensionSize: _get_dimension_size,
+    dynamic.SetDimensionSize: _set_dimension_size,
 }

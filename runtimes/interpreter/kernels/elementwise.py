@@ -2,46 +2,47 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from functools import partial
+from importlib import import_module
 from typing import Any, Final
 
 import numpy as np
 import numpy.typing as npt
 
 from topos.payload.kernels.conversion import promoted
-from topos.runtimes.interpreter.context import BuildContext, Builder
-from topos.runtimes.interpreter.kernels import complex_numbers, floats, integers
+from topos.runtimes.interpreter.context import BuildContext, Builders
 from topos.runtimes.interpreter.kernels.small import (
     NARROW_INTEGERS,
     SMALL_FLOATS,
     narrow,
     through_float,
 )
-from topos.runtimes.interpreter.program import Kernel
+from topos.runtimes.interpreter.program import Kernel, Kernels
+from topos.stablehlo.definition import Definition
+from topos.stablehlo.dialect import elementwise as dialect
 
-__all__ = ["BUILDERS", "ELEMENTWISE", "kernel_of"]
+__all__ = ["BUILDERS", "elementwise", "kernel_of"]
 
 Array = npt.NDArray[Any]
 
 # Of truth values addition is `or` and multiplication is `and`.
-_TRUTH: Final[Mapping[str, Kernel]] = {
-    "stablehlo.add": np.logical_or,
-    "stablehlo.maximum": np.logical_or,
-    "stablehlo.minimum": np.logical_and,
-    "stablehlo.multiply": np.logical_and,
+_TRUTH: Final[Kernels] = {
+    dialect.Add: np.logical_or,
+    dialect.Maximum: np.logical_or,
+    dialect.Minimum: np.logical_and,
+    dialect.Multiply: np.logical_and,
 }
 
 
-_FAST: Final = {"f16": floats.FAST_F16, "bf16": floats.FAST_BF16}
+# Of 16 bits some maps are tables.
+_FAST: Final = {"f16": "FAST_F16", "bf16": "FAST_BF16"}
 
 
-def kernel_of(name: str, element: str, exact: bool = True) -> Kernel | None:
+def kernel_of(definition: type[Definition], element: str, exact: bool = True) -> Kernel | None:
     """Returns the kernel of an elementwise operation for elements called `element`, if any.
 
     `exact` chooses between the oracle's bits and numpy's speed.
     """
-    kernel = _table(element, exact).get(name)
+    kernel = _table(element, exact).get(definition)
     if kernel is not None and element in SMALL_FLOATS:
         return through_float(kernel, element)
     if kernel is not None and element in NARROW_INTEGERS:
@@ -49,27 +50,34 @@ def kernel_of(name: str, element: str, exact: bool = True) -> Kernel | None:
     return kernel
 
 
-def _table(element: str, exact: bool) -> Mapping[str, Kernel]:
+def _table(element: str, exact: bool) -> Kernels:
     if element == "i1":
         return _TRUTH
     if element[0] in "iu":
-        return integers.KERNELS
+        return _loaded("integers", "KERNELS")
     if element.startswith("complex"):
-        return complex_numbers.EXACT if exact else complex_numbers.FAST
+        return _loaded("complex_numbers", "EXACT" if exact else "FAST")
     if exact or element in SMALL_FLOATS:
-        return floats.EXACT
-    return _FAST.get(element, floats.FAST)
+        return _loaded("floats", "EXACT")
+    return _loaded("floats", _FAST.get(element, "FAST"))
 
 
-def _elementwise(context: BuildContext) -> Kernel:
+def _loaded(file: str, table: str) -> Kernels:
+    # A module has elements of few kinds, and complex ones need many more functions than others.
+    kernels: Kernels = getattr(import_module(f"{__package__}.{file}"), table)
+    return kernels
+
+
+def elementwise(context: BuildContext[Any]) -> Kernel:
+    """Returns the kernel of an operation whose operands and result have one element."""
     element = context.operands[0].element
-    kernel = kernel_of(context.name, element, context.exact)
+    kernel = kernel_of(type(context.op), element, context.exact)
     if kernel is None:
         context.unsupported(f"of elements of {element} is not supported")
     return kernel
 
 
-def _is_finite(context: BuildContext) -> Kernel:
+def _is_finite(context: BuildContext[Any]) -> Kernel:
     return _finite
 
 
@@ -77,23 +85,25 @@ def _finite(array: Array) -> Array:
     return np.asarray(np.isfinite(promoted(array)))
 
 
-def _clamp(context: BuildContext) -> Kernel:
-    element = context.results[0].element
-    lower = kernel_of("stablehlo.maximum", element, context.exact)
-    upper = kernel_of("stablehlo.minimum", element, context.exact)
-    assert lower, f"elements of {element} have an order"
-    assert upper, f"elements of {element} have an order"
-    return partial(_clamped, lower, upper)
-
-
-def _clamped(lower: Kernel, upper: Kernel, low: Array, array: Array, high: Array) -> Array:
-    return np.asarray(upper(lower(low, array), high))
-
-
-# Given arrays of one shape for scalars, these kernels compute element by element.
-ELEMENTWISE: Final = True
-BUILDERS: Final[Mapping[str, Builder]] = {
-    **dict.fromkeys({**floats.EXACT, **integers.KERNELS}, _elementwise),
-    "stablehlo.clamp": _clamp,
-    "stablehlo.is_finite": _is_finite,
+_ONE_ELEMENT: Final = (
+    dialect.Abs,
+    dialect.Add,
+    dialect.Atan2,
+    dialect.Ceil,
+    dialect.Divide,
+    dialect.Floor,
+    dialect.Maximum,
+    dialect.Minimum,
+    dialect.Multiply,
+    dialect.Negate,
+    dialect.Power,
+    dialect.Remainder,
+    dialect.RoundNearestAfz,
+    dialect.RoundNearestEven,
+    dialect.Sign,
+    dialect.Subtract,
+)
+BUILDERS: Final[Builders] = {
+    **dict.fromkeys(_ONE_ELEMENT, elementwise),
+    dialect.IsFinite: _is_finite,
 }

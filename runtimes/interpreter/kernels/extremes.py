@@ -9,6 +9,7 @@ import numpy.typing as npt
 
 from topos.runtimes.interpreter.context import BuildContext
 from topos.runtimes.interpreter.program import Program
+from topos.stablehlo.dialect import bits, comparison, elementwise
 from topos.stablehlo.types import dtype_of, is_complex
 
 __all__ = ["Extreme", "extreme_of"]
@@ -16,9 +17,15 @@ __all__ = ["Extreme", "extreme_of"]
 Array = npt.NDArray[Any]
 
 # A body of these alone, without constants, knows of its arguments only how they compare.
-_ORDERED: Final = frozenset(
-    f"stablehlo.{name}"
-    for name in ("and", "compare", "maximum", "minimum", "not", "or", "select", "xor")
+_ORDERED: Final = (
+    bits.And,
+    bits.Not,
+    bits.Or,
+    bits.Xor,
+    comparison.Compare,
+    comparison.Select,
+    elementwise.Maximum,
+    elementwise.Minimum,
 )
 # Four numbers of four compare in every way in which any four numbers can.
 _CASES: Final = np.meshgrid(*[np.arange(4)] * 4, indexing="ij")
@@ -39,7 +46,7 @@ class Extreme(NamedTuple):
         return bool(np.all(beyond(values, start)))
 
 
-def extreme_of(context: BuildContext, axes: tuple[int, ...]) -> Extreme | None:
+def extreme_of(context: BuildContext[Any], axes: tuple[int, ...]) -> Extreme | None:
     """Returns the extreme that a reduction of values and their places finds, if it is one.
 
     So it is where the body takes the greater value, or the lesser, of equal values takes the lesser
@@ -56,7 +63,7 @@ def extreme_of(context: BuildContext, axes: tuple[int, ...]) -> Extreme | None:
     )
 
 
-def _compares_alone(context: BuildContext, body: Program) -> bool:
+def _compares_alone(context: BuildContext[Any], body: Program) -> bool:
     return (
         len(context.results) == 2
         and not context.captures
@@ -64,7 +71,7 @@ def _compares_alone(context: BuildContext, body: Program) -> bool:
         and not is_complex(context.results[0])
         and dtype_of(context.results[0]).kind in "fiu"
         and dtype_of(context.results[1]).kind in "iu"
-        and _ORDERED.issuperset(operation.name for operation in body.operations)
+        and all(isinstance(op, _ORDERED) for op in body.operations)
         and all(constant is None for constant in body.rest)
     )
 
@@ -75,7 +82,7 @@ def _ascends(places: Array, axis: int) -> bool:
     return places.size > 0 and bool(np.all(np.diff(lane, axis=axis) > 0))
 
 
-def _is(context: BuildContext, body: Program, kind: Extreme) -> bool:
+def _is(context: BuildContext[Any], body: Program, kind: Extreme) -> bool:
     """Returns whether `body` chooses as `kind` does, in each of all ways to compare."""
     value, place = (dtype_of(result) for result in context.results)
     left, first, right, second = _CASES

@@ -5,7 +5,6 @@ They take f64, f32, f16 and bf16. The exact ones are correctly rounded, all of t
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from functools import partial
 from typing import Any, Final
 
@@ -17,9 +16,10 @@ from topos.payload.kernels.conversion import promoted, rounded
 from topos.payload.kernels.mapping import mapped
 from topos.payload.kernels.maps_approximate import approximate_erf
 from topos.payload.kernels.power import power
-from topos.runtimes.interpreter.program import Kernel
+from topos.runtimes.interpreter.program import Kernels
 from topos.runtimes.interpreter.special.angle import CBRT, atan2
 from topos.runtimes.interpreter.special.circular import TAN
+from topos.stablehlo.dialect import chlo_functions, elementwise, functions
 
 __all__ = ["EXACT", "FAST", "FAST_BF16", "FAST_F16"]
 
@@ -54,37 +54,37 @@ def _square(array: Array) -> Array:
     return arithmetic.multiply(array, array)
 
 
-EXACT: Final[Mapping[str, Kernel]] = {
-    "chlo.erf": maps.erf,
-    "chlo.square": _square,
-    "stablehlo.abs": arithmetic.absolute,
-    "stablehlo.add": arithmetic.add,
-    "stablehlo.atan2": atan2,
-    "stablehlo.cbrt": partial(mapped, CBRT),
-    "stablehlo.ceil": partial(_rounding, np.ceil),
-    "stablehlo.cosine": maps.cos,
-    "stablehlo.divide": arithmetic.divide,
-    "stablehlo.exponential": maps.exp,
-    "stablehlo.exponential_minus_one": maps.expm1,
-    "stablehlo.floor": partial(_rounding, np.floor),
-    "stablehlo.log": maps.ln,
-    "stablehlo.log_plus_one": maps.log1p,
-    "stablehlo.logistic": maps.logistic,
-    "stablehlo.maximum": arithmetic.maximum,
-    "stablehlo.minimum": arithmetic.minimum,
-    "stablehlo.multiply": arithmetic.multiply,
-    "stablehlo.negate": arithmetic.negate,
-    "stablehlo.power": power,
-    "stablehlo.remainder": _remainder,
-    "stablehlo.round_nearest_afz": _round_away,
-    "stablehlo.round_nearest_even": partial(_rounding, np.rint),
-    "stablehlo.rsqrt": maps.rsqrt,
-    "stablehlo.sign": _sign,
-    "stablehlo.sine": maps.sin,
-    "stablehlo.sqrt": maps.sqrt,
-    "stablehlo.subtract": arithmetic.subtract,
-    "stablehlo.tan": partial(mapped, TAN),
-    "stablehlo.tanh": maps.tanh,
+EXACT: Final[Kernels] = {
+    chlo_functions.Erf: maps.erf,
+    chlo_functions.Square: _square,
+    elementwise.Abs: arithmetic.absolute,
+    elementwise.Add: arithmetic.add,
+    elementwise.Atan2: atan2,
+    functions.Cbrt: partial(mapped, CBRT),
+    elementwise.Ceil: partial(_rounding, np.ceil),
+    functions.Cosine: maps.cos,
+    elementwise.Divide: arithmetic.divide,
+    functions.Exponential: maps.exp,
+    functions.ExponentialMinusOne: maps.expm1,
+    elementwise.Floor: partial(_rounding, np.floor),
+    functions.Log: maps.ln,
+    functions.LogPlusOne: maps.log1p,
+    functions.Logistic: maps.logistic,
+    elementwise.Maximum: arithmetic.maximum,
+    elementwise.Minimum: arithmetic.minimum,
+    elementwise.Multiply: arithmetic.multiply,
+    elementwise.Negate: arithmetic.negate,
+    elementwise.Power: power,
+    elementwise.Remainder: _remainder,
+    elementwise.RoundNearestAfz: _round_away,
+    elementwise.RoundNearestEven: partial(_rounding, np.rint),
+    functions.Rsqrt: maps.rsqrt,
+    elementwise.Sign: _sign,
+    functions.Sine: maps.sin,
+    functions.Sqrt: maps.sqrt,
+    elementwise.Subtract: arithmetic.subtract,
+    functions.Tan: partial(mapped, TAN),
+    functions.Tanh: maps.tanh,
 }
 
 
@@ -104,50 +104,50 @@ def _fast_erf(array: Array) -> Array:
     return approximate_erf(array.astype(np.float64)).astype(array.dtype)
 
 
-FAST: Final[Mapping[str, Kernel]] = {
-    "chlo.erf": _fast_erf,
-    "chlo.square": np.square,
-    "stablehlo.abs": np.absolute,
-    "stablehlo.add": np.add,
-    "stablehlo.atan2": np.arctan2,
-    "stablehlo.cbrt": np.cbrt,
-    "stablehlo.ceil": np.ceil,
-    "stablehlo.cosine": np.cos,
-    "stablehlo.divide": np.divide,
-    "stablehlo.exponential": np.exp,
-    "stablehlo.exponential_minus_one": np.expm1,
-    "stablehlo.floor": np.floor,
-    "stablehlo.log": np.log,
-    "stablehlo.log_plus_one": np.log1p,
-    "stablehlo.logistic": _fast_logistic,
-    "stablehlo.maximum": np.maximum,
-    "stablehlo.minimum": np.minimum,
-    "stablehlo.multiply": np.multiply,
-    "stablehlo.negate": np.negative,
-    "stablehlo.power": np.power,
-    "stablehlo.remainder": np.fmod,
-    "stablehlo.round_nearest_afz": _round_away,
-    "stablehlo.round_nearest_even": np.rint,
-    "stablehlo.rsqrt": _fast_rsqrt,
-    "stablehlo.sign": np.sign,
-    "stablehlo.sine": np.sin,
-    "stablehlo.sqrt": np.sqrt,
-    "stablehlo.subtract": np.subtract,
-    "stablehlo.tan": np.tan,
-    "stablehlo.tanh": np.tanh,
+FAST: Final[Kernels] = {
+    chlo_functions.Erf: _fast_erf,
+    chlo_functions.Square: np.square,
+    elementwise.Abs: np.absolute,
+    elementwise.Add: np.add,
+    elementwise.Atan2: np.arctan2,
+    functions.Cbrt: np.cbrt,
+    elementwise.Ceil: np.ceil,
+    functions.Cosine: np.cos,
+    elementwise.Divide: np.divide,
+    functions.Exponential: np.exp,
+    functions.ExponentialMinusOne: np.expm1,
+    elementwise.Floor: np.floor,
+    functions.Log: np.log,
+    functions.LogPlusOne: np.log1p,
+    functions.Logistic: _fast_logistic,
+    elementwise.Maximum: np.maximum,
+    elementwise.Minimum: np.minimum,
+    elementwise.Multiply: np.multiply,
+    elementwise.Negate: np.negative,
+    elementwise.Power: np.power,
+    elementwise.Remainder: np.fmod,
+    elementwise.RoundNearestAfz: _round_away,
+    elementwise.RoundNearestEven: np.rint,
+    functions.Rsqrt: _fast_rsqrt,
+    elementwise.Sign: np.sign,
+    functions.Sine: np.sin,
+    functions.Sqrt: np.sqrt,
+    elementwise.Subtract: np.subtract,
+    functions.Tan: np.tan,
+    functions.Tanh: np.tanh,
 }
 # Of 16 bits the oracle's maps are tables. No computation in bf16 is faster; in f16 some may be.
-_TABLES: Final = ("chlo.erf", "stablehlo.cosine", "stablehlo.logistic", "stablehlo.rsqrt")
+_TABLES: Final = (chlo_functions.Erf, functions.Cosine, functions.Logistic, functions.Rsqrt)
 _MORE_TABLES: Final = (
-    "stablehlo.exponential",
-    "stablehlo.exponential_minus_one",
-    "stablehlo.log",
-    "stablehlo.log_plus_one",
-    "stablehlo.sine",
-    "stablehlo.tanh",
+    functions.Exponential,
+    functions.ExponentialMinusOne,
+    functions.Log,
+    functions.LogPlusOne,
+    functions.Sine,
+    functions.Tanh,
 )
-FAST_F16: Final[Mapping[str, Kernel]] = {**FAST, **{name: EXACT[name] for name in _TABLES}}
-FAST_BF16: Final[Mapping[str, Kernel]] = {
+FAST_F16: Final[Kernels] = {**FAST, **{name: EXACT[name] for name in _TABLES}}
+FAST_BF16: Final[Kernels] = {
     **FAST_F16,
     **{name: EXACT[name] for name in _MORE_TABLES},
 }

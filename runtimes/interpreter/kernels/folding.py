@@ -15,6 +15,8 @@ from topos.payload.kernels.conversion import promoted
 from topos.runtimes.interpreter.kernels.bodies import ORDERLESS
 from topos.runtimes.interpreter.kernels.conversion import converted
 from topos.runtimes.interpreter.kernels.sliding import Sliding
+from topos.stablehlo.definition import Definition
+from topos.stablehlo.dialect import elementwise as dialect
 
 __all__ = ["Fold", "fold_of", "folded", "folded_together"]
 
@@ -23,8 +25,8 @@ Axes = tuple[int, ...]
 Arrays = tuple[Array, ...]
 Combine = Callable[[Arrays, Arrays], Arrays]
 
-_ROUNDED: Final = ("stablehlo.add", "stablehlo.multiply")
-_EXTREMES: Final = ("stablehlo.maximum", "stablehlo.minimum")
+_ROUNDED: Final = (dialect.Add, dialect.Multiply)
+_EXTREMES: Final = (dialect.Maximum, dialect.Minimum)
 # So many calls on slices cost less than what else they would take.
 _FEW: Final = 64
 
@@ -37,20 +39,20 @@ class Fold(NamedTuple):
     leave: Callable[[Array], Array]
 
 
-def fold_of(name: str, dtype: np.dtype[Any], exact: bool) -> Fold | None:
-    """Returns the operation called `name` where its order does not show in the result.
+def fold_of(only: type[Definition] | None, dtype: np.dtype[Any], exact: bool) -> Fold | None:
+    """Returns the operation `only` where its order does not show in the result.
 
     Sums and products of floats have no order that counts unless they are to be exact. A maximum
     or minimum of floats is NaN where any is, and -0 lies below +0.
     """
     narrow = partial(converted, target=dtype)
     if dtype.kind == "c" or is_float(dtype):
-        if name in _EXTREMES and dtype.kind != "c":
-            return _extreme(ORDERLESS[name], dtype)
-        if name in _ROUNDED and not exact:
-            return Fold(ORDERLESS[name], promoted, narrow)
+        if only in _EXTREMES and dtype.kind != "c":
+            return _extreme(ORDERLESS[only], dtype)
+        if only in _ROUNDED and not exact:
+            return Fold(ORDERLESS[only], promoted, narrow)
         return None
-    combine = ORDERLESS.get(name)
+    combine = ORDERLESS.get(only)
     if combine is None:
         return None
     if dtype.kind in "iub":

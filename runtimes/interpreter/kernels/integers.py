@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any, Final
 
 import numpy as np
 import numpy.typing as npt
 
-from topos.runtimes.interpreter.program import Kernel
+from topos.runtimes.interpreter.program import Kernels
+from topos.stablehlo.dialect import chlo_functions, elementwise
 
 __all__ = ["KERNELS", "leading_zeros", "population"]
 
@@ -102,17 +102,17 @@ def population(array: Array) -> Array:
     return np.asarray(count.astype(array.dtype))
 
 
-KERNELS: Final[Mapping[str, Kernel]] = {
-    "chlo.square": _square,
-    "stablehlo.abs": np.absolute,
-    "stablehlo.add": np.add,
-    "stablehlo.divide": _divide,
-    "stablehlo.maximum": np.maximum,
-    "stablehlo.minimum": np.minimum,
-    "stablehlo.multiply": np.multiply,
-    "stablehlo.negate": np.negative,
-    "stablehlo.power": _power,
-    "stablehlo.remainder": _remainder,
-    "stablehlo.sign": np.sign,
-    "stablehlo.subtract": np.subtract,
+KERNELS: Final[Kernels] = {
+    chlo_functions.Square: _square,
+    elementwise.Abs: np.absolute,
+    elementwise.Add: np.add,
+    elementwise.Divide: _divide,
+    elementwise.Maximum: np.maximum,
+    elementwise.Minimum: np.minimum,
+    elementwise.Multiply: np.multiply,
+    elementwise.Negate: np.negative,
+    elementwise.Power: _power,
+    elementwise.Remainder: _remainder,
+    elementwise.Sign: np.sign,
+    elementwise.Subtract: np.subtract,
 }

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from functools import partial
 from typing import Any, Final
 
 import numpy as np
 import numpy.typing as npt
 
-from topos.runtimes.interpreter.context import BuildContext, Builder
+from topos.runtimes.interpreter.context import BuildContext, Builders
 from topos.runtimes.interpreter.program import Kernel
+from topos.stablehlo.dialect import layout as dialect
 from topos.stablehlo.types import extents
 
 __all__ = ["BUILDERS", "broadcast", "padded", "padded_shape"]
@@ -71,7 +72,7 @@ def _window(low: int, extent: int, step: int, target: int) -> tuple[slice, slice
     return slice(first, last), slice(place, place + (last - first - 1) * step + 1, step)
 
 
-def _reshape(context: BuildContext) -> Kernel:
+def _reshape(context: BuildContext[Any]) -> Kernel:
     return partial(_reshaped, extents(context.results[0]))
 
 
@@ -79,22 +80,38 @@ def _reshaped(shape: Shape, array: Array) -> Array:
     return array.reshape(shape)
 
 
-def _transpose(context: BuildContext) -> Kernel:
-    return partial(_transposed, context.integers("permutation"))
+def _transpose(context: BuildContext[dialect.Transpose]) -> Kernel:
+    return partial(_transposed, context.op.permutation)
 
 
 def _transposed(axes: Shape, array: Array) -> Array:
     return array.transpose(axes)
 
 
-def _broadcast_in_dim(context: BuildContext) -> Kernel:
+def _broadcast_in_dim(context: BuildContext[dialect.BroadcastInDim]) -> Kernel:
     (operand,), (result,) = context.operands, context.results
-    axes = context.integers("broadcast_dimensions")
+    axes = context.op.broadcast_dimensions
     return broadcast(extents(operand), axes, extents(result))
 
 
-def _reverse(context: BuildContext) -> Kernel:
-    axes = context.integers("dimensions")
+def _leading(context: BuildContext[Any]) -> Kernel:
+    """Builds what repeats the operand along new axes in front."""
+    source, target = extents(context.operands[0]), extents(context.results[0])
+    new = len(target) - len(source)
+    return broadcast(source, tuple(range(new, len(target))), target)
+
+
+def _cast(context: BuildContext[Any]) -> Kernel:
+    # Between static types, which are all that a run has, it changes nothing.
+    return _unchanged
+
+
+def _unchanged(array: Array) -> Array:
+    return array
+
+
+def _reverse(context: BuildContext[dialect.Reverse]) -> Kernel:
+    axes = context.op.dimensions
     rank = len(context.operands[0].shape)
     return partial(
         _part, tuple(slice(None, None, -1 if axis in axes else 1) for axis in range(rank))
@@ -105,32 +122,26 @@ def _part(every: tuple[slice, ...], array: Array) -> Array:
     return np.asarray(array[every])
 
 
-def _concatenate(context: BuildContext) -> Kernel:
-    return partial(_joined, context.integer("dimension"))
+def _concatenate(context: BuildContext[dialect.Concatenate]) -> Kernel:
+    return partial(_joined, context.op.dimension)
 
 
 def _joined(axis: int, *arrays: Array) -> Array:
     return np.concatenate(arrays, axis=axis)
 
 
-def _slice(context: BuildContext) -> Kernel:
-    starts, limits = context.integers("start_indices"), context.integers("limit_indices")
-    strides = context.integers("strides", (1,) * len(starts))
-    return partial(_part, tuple(map(slice, starts, limits, strides)))
-
-
-def _pad(context: BuildContext) -> Kernel:
-    low = context.integers("edge_padding_low")
-    interior = context.integers("interior_padding", (0,) * len(low))
+def _pad(context: BuildContext[dialect.Pad]) -> Kernel:
+    low, interior = context.op.edge_padding_low, context.op.interior_padding
     return partial(padded, low, interior, extents(context.results[0]))
 
 
-BUILDERS: Final[Mapping[str, Builder]] = {
-    "stablehlo.broadcast_in_dim": _broadcast_in_dim,
-    "stablehlo.concatenate": _concatenate,
-    "stablehlo.pad": _pad,
-    "stablehlo.reshape": _reshape,
-    "stablehlo.reverse": _reverse,
-    "stablehlo.slice": _slice,
-    "stablehlo.transpose": _transpose,
+BUILDERS: Final[Builders] = {
+    dialect.Broadcast: _leading,
+    dialect.BroadcastInDim: _broadcast_in_dim,
+    dialect.Concatenate: _concatenate,
+    dialect.Pad: _pad,
+    dialect.Reshape: _reshape,
+    dialect.Reverse: _reverse,
+    dialect.Transpose: _transpose,
+    dialect.Cast: _cast,
 }

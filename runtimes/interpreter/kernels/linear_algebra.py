@@ -1,32 +1,107 @@
-"""Linear algebra: Cholesky's factors and triangular systems.
-
-Elements narrower than f64 are computed in f64 and rounded once; the Fast posture keeps f32. What
-XLA does where a matrix is not positive definite is done here: all its elements are NaN.
-"""
+"""Fourier transforms, Cholesky factors and triangular systems of equations."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import math
+from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any, Final
 
 import numpy as np
 import numpy.typing as npt
 
-from topos.runtimes.interpreter.context import BuildContext, Builder
+from topos.payload.kernels.canonical import canonical
+from topos.runtimes.interpreter.context import BuildContext, Builders
 from topos.runtimes.interpreter.custom_calls.definite import factored
 from topos.runtimes.interpreter.custom_calls.triangular import adjoint, solved
+from topos.runtimes.interpreter.kernels.transforms import transformed
 from topos.runtimes.interpreter.program import Kernel
+from topos.runtimes.interpreter.special.complex_parts import Parts, joined
+from topos.stablehlo.dialect import linear_algebra as dialect
 from topos.stablehlo.ir import Tensor
-from topos.stablehlo.types import dtype_of, is_complex
+from topos.stablehlo.types import dtype_of, extents, is_complex
 
 __all__ = ["BUILDERS"]
 
 Array = npt.NDArray[Any]
 
+_TRANSFORMS: Final[Mapping[str, Callable[..., Array]]] = {
+    "FFT": np.fft.fftn,
+    "IFFT": np.fft.ifftn,
+    "IRFFT": np.fft.irfftn,
+    "RFFT": np.fft.rfftn,
+}
 
-def _cholesky(context: BuildContext) -> Kernel:
-    lower = context.truth("lower", False)
+
+def _fft(context: BuildContext[dialect.Fft]) -> Kernel:
+    (operand,), (result,) = context.operands, context.results
+    lengths = context.op.fft_length
+    kind = context.op.fft_type
+    # The real side of a transform has the stated lengths; the other has fewer elements. Of complex
+    # numbers alone the specification's rules leave the lengths free, and its meaning does not.
+    real = result if kind == "IRFFT" else operand
+    shape = extents(real)[len(real.shape) - len(lengths) :]
+    if shape != lengths:
+        context.unsupported(f"needs {list(shape)} as fft_length, got {list(lengths)}")
+    if 0 in extents(result):
+        return partial(_empty, extents(result), dtype_of(result))
+    axes = tuple(range(len(operand.shape) - len(lengths), len(operand.shape)))
+    if context.exact:
+        return partial(_summed, kind, lengths, axes, dtype_of(result))
+    return partial(_transformed, _TRANSFORMS[kind], lengths, axes, dtype_of(result))
+
+
+def _summed(
+    kind: str, lengths: tuple[int, ...], axes: tuple[int, ...], dtype: np.dtype[Any], array: Array
+) -> Array:
+    sign = 1 if kind.startswith("I") else -1
+    parts = array.real.astype(np.float64), array.imag.astype(np.float64)
+    *others, last = axes
+    for axis in others if kind == "IRFFT" else reversed(axes):
+        parts = transformed(parts, axis, sign)
+    if kind == "IRFFT":
+        parts = transformed(_whole(parts, lengths[-1]), last, sign)
+    if sign > 0:
+        parts = parts[0] / math.prod(lengths), parts[1] / math.prod(lengths)
+    if kind == "RFFT":
+        half = lengths[-1] // 2 + 1
+        parts = parts[0][..., :half], parts[1][..., :half]
+    if dtype.kind != "c":
+        return canonical(parts[0].astype(dtype))
+    return joined((parts[0].ravel(), parts[1].ravel()), np.empty(parts[0].shape, dtype))
+
+
+def _whole(parts: Parts, extent: int) -> Parts:
+    """Returns the spectrum of which the last axis has one half; the other half is its conjugate."""
+    real, imaginary = parts[0], np.array(parts[1])
+    # What stands alone is its own conjugate, whatever the operand says.
+    imaginary[..., 0] = 0.0
+    if extent % 2 == 0:
+        imaginary[..., -1] = 0.0
+    back = slice((extent - 1) // 2, 0, -1)
+    return (
+        np.concatenate([real, real[..., back]], axis=-1),
+        np.concatenate([imaginary, -imaginary[..., back]], axis=-1),
+    )
+
+
+def _empty(shape: tuple[int, ...], dtype: np.dtype[Any], _: Array) -> Array:
+    return np.empty(shape, dtype)
+
+
+def _transformed(
+    transform: Callable[..., Array],
+    lengths: tuple[int, ...],
+    axes: tuple[int, ...],
+    dtype: np.dtype[Any],
+    array: Array,
+) -> Array:
+    values = transform(array, s=lengths, axes=axes)
+    return values.astype(dtype, copy=False)
+
+
+def _cholesky(context: BuildContext[dialect.Cholesky]) -> Kernel:
+    lower = context.op.lower
     (operand,) = context.operands
     return partial(_factors, lower, _computed(operand, context.exact), not context.exact)
 
@@ -38,16 +113,16 @@ def _factors(lower: bool, computed: np.dtype[Any], blocked: bool, matrix: Array)
     return (factor if lower else adjoint(factor)).astype(matrix.dtype)
 
 
-def _triangular_solve(context: BuildContext) -> Kernel:
+def _triangular_solve(context: BuildContext[dialect.TriangularSolve]) -> Kernel:
     return partial(
         _solution,
         _computed(context.operands[0], context.exact),
         partial(
             solved,
-            left=context.truth("left_side", False),
-            lower=context.truth("lower", False),
-            unit=context.truth("unit_diagonal", False),
-            transpose=context.word("transpose_a"),
+            left=context.op.left_side,
+            lower=context.op.lower,
+            unit=context.op.unit_diagonal,
+            transpose=context.op.transpose_a,
             blocked=not context.exact,
         ),
     )
@@ -64,7 +139,8 @@ def _computed(type: Tensor, exact: bool) -> np.dtype[Any]:
     return np.dtype(np.complex128 if is_complex(type) else np.float64)
 
 
-BUILDERS: Final[Mapping[str, Builder]] = {
-    "stablehlo.cholesky": _cholesky,
-    "stablehlo.triangular_solve": _triangular_solve,
+BUILDERS: Final[Builders] = {
+    dialect.Fft: _fft,
+    dialect.Cholesky: _cholesky,
+    dialect.TriangularSolve: _triangular_solve,
 }

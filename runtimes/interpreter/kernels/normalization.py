@@ -12,9 +12,11 @@ import numpy.typing as npt
 
 from topos.payload.kernels import arithmetic, maps, reduction
 from topos.payload.kernels.conversion import promoted
-from topos.runtimes.interpreter.context import BuildContext, Builder
+from topos.runtimes.interpreter.context import BuildContext, Builders
 from topos.runtimes.interpreter.kernels.conversion import converted
 from topos.runtimes.interpreter.program import Kernel
+from topos.stablehlo.definition import Definition
+from topos.stablehlo.dialect import normalization as dialect
 from topos.stablehlo.types import dtype_of, extents
 
 __all__ = ["BUILDERS"]
@@ -50,20 +52,20 @@ _EXACT: Final = _Arithmetic(
 _FAST: Final = _Arithmetic(np.add, np.subtract, np.multiply, np.divide, np.sqrt, _sum)
 
 
-def _built(context: BuildContext) -> Kernel:
+def _built(context: BuildContext[Any]) -> Kernel:
     operand = context.operands[0]
     dtype, shape = dtype_of(operand), extents(operand)
-    feature = context.integer("feature_index")
+    feature = context.op.feature_index
     others = tuple(axis for axis in range(len(shape)) if axis != feature)
     step = _EXACT if context.exact else _FAST
     wide = dtype if context.exact else promoted(np.empty(0, dtype)).dtype
     count = math.prod(shape[axis] for axis in others)
     return _Normalization(
-        formula=_FORMULAS[context.name],
+        formula=_FORMULAS[type(context.op)],
         step=step,
         others=others,
         spread=tuple(extent if axis == feature else 1 for axis, extent in enumerate(shape)),
-        epsilon=np.asarray(context.attribute("epsilon"), np.float32).astype(wide),
+        epsilon=np.asarray(context.op.epsilon, np.float32).astype(wide),
         count=np.asarray(float(count)).astype(wide),
         compute=wide,
         result=dtype,
@@ -154,9 +156,9 @@ def _gradient(
     )
 
 
-_FORMULAS: Final[Mapping[str, Callable[..., tuple[Array, ...]]]] = {
-    "stablehlo.batch_norm_grad": _gradient,
-    "stablehlo.batch_norm_inference": _inference,
-    "stablehlo.batch_norm_training": _training,
+_FORMULAS: Final[Mapping[type[Definition], Callable[..., tuple[Array, ...]]]] = {
+    dialect.BatchNormGrad: _gradient,
+    dialect.BatchNormInference: _inference,
+    dialect.BatchNormTraining: _training,
 }
-BUILDERS: Final[Mapping[str, Builder]] = dict.fromkeys(_FORMULAS, _built)
+BUILDERS: Final[Builders] = dict.fromkeys(_FORMULAS, _built)

@@ -10,13 +10,14 @@ import numpy.typing as npt
 
 from topos.runtimes.interpreter.kernels.origins import alike, origin, part
 from topos.runtimes.interpreter.program import Program
-from topos.stablehlo.ir import Operation
+from topos.stablehlo.dialect import bits, comparison
 
 __all__ = ["Key", "order_of", "ranked", "stable_order", "unranked"]
 
 Array = npt.NDArray[Any]
 
 _STRICT: Final = {"LT": False, "GT": True}
+_TOTAL: Final = "TOTALORDER"
 _PACKED_BITS: Final = 32
 
 
@@ -66,27 +67,27 @@ class _Comparator:
         found = origin(self._body, slot)
         if found is None:
             return ()
-        operation, inputs = found
-        match operation.name:
-            case "stablehlo.compare":
-                key = self._key(operation, inputs)
+        op, inputs = found
+        match op:
+            case comparison.Compare():
+                key = self._key(op, inputs)
                 return () if key is None else (key,)
-            case "stablehlo.or":
+            case bits.Or():
                 return self._either(*inputs) or self._either(*inputs[::-1])
-            case "stablehlo.select":
+            case comparison.Select():
                 mask, on_true, on_false = inputs
                 return self._chain(on_false, (mask, "EQ"), on_true) or self._chain(
                     on_true, (mask, "NE"), on_false
                 )
         return ()
 
-    def _key(self, operation: Operation, inputs: tuple[int, ...]) -> Key | None:
-        direction = str(operation.attributes["comparison_direction"])
+    def _key(self, op: comparison.Compare, inputs: tuple[int, ...]) -> Key | None:
+        direction = op.comparison_direction
         slot, flipped = self._side(inputs)
         if direction not in _STRICT or slot is None:
             return None
         descending = _STRICT[direction] != flipped
-        return Key(slot, part(self._body, slot), descending, _is_total(operation))
+        return Key(slot, part(self._body, slot), descending, op.compare_type == _TOTAL)
 
     def _side(self, inputs: tuple[int, ...]) -> tuple[int | None, bool]:
         """Returns which of two alike inputs is of the left arguments, and whether it is second."""
@@ -103,7 +104,7 @@ class _Comparator:
     def _either(self, lead: int, rest: int) -> tuple[Key, ...]:
         """Returns the keys of `lead or (equal and rest)`."""
         found = origin(self._body, rest)
-        if found is None or found[0].name != "stablehlo.and":
+        if found is None or not isinstance(found[0], bits.And):
             return ()
         first, second = found[1]
         return self._chain(lead, (first, "EQ"), second) or self._chain(lead, (second, "EQ"), first)
@@ -112,25 +113,21 @@ class _Comparator:
         """Returns the keys where `equal`, a slot and a direction, compares the key of `lead`."""
         mask, direction = equal
         found = origin(self._body, mask)
-        if found is None or found[0].name != "stablehlo.compare":
+        if found is None or not isinstance(found[0], comparison.Compare):
             return ()
-        operation, inputs = found
+        op, inputs = found[0], found[1]
         keys = self.keys(lead)
         slot, _ = self._side(inputs)
         if (
             len(keys) != 1
             or slot is None
-            or operation.attributes["comparison_direction"] != direction
-            or _is_total(operation) != keys[0].total
+            or op.comparison_direction != direction
+            or (op.compare_type == _TOTAL) != keys[0].total
             or not alike(self._body, keys[0].slot, slot, lambda one, two: one == two)
         ):
             return ()
         others = self.keys(rest)
         return (*keys, *others) if others else ()
-
-
-def _is_total(operation: Operation) -> bool:
-    return operation.attributes.get("compare_type") == "TOTALORDER"
 
 
 def ranked(key: Array, *, total: bool, descending: bool) -> Array:

@@ -9,14 +9,14 @@ from typing import Any
 import numpy.typing as npt
 
 from topos.runtimes.interpreter.program import Program
-from topos.stablehlo.ir import Operation
+from topos.stablehlo.definition import Definition
 
 __all__ = ["alike", "origin", "origins", "part"]
 
 Array = npt.NDArray[Any]
 
 
-def origin(program: Program, slot: int) -> tuple[Operation, tuple[int, ...]] | None:
+def origin(program: Program, slot: int) -> tuple[Definition, tuple[int, ...]] | None:
     """Returns the operation whose one result `slot` is, and the slots that it reads.
 
     `None` for an argument, a constant, or one of several results.
@@ -54,7 +54,7 @@ def part(program: Program, slot: int) -> Program:
         operations=tuple([program.operations[place] for place in kept]),
         inputs=tuple([program.inputs[place] for place in kept]),
         outputs=(slot,),
-        only="",
+        only=None,
     )
 
 
@@ -81,8 +81,9 @@ def alike(program: Program, left: int, right: int, paired: Callable[[int, int], 
 
 
 def _same_operation(
-    first: Operation, inputs: tuple[int, ...], second: Operation, others: tuple[int, ...]
+    one: Definition, inputs: tuple[int, ...], other: Definition, others: tuple[int, ...]
 ) -> bool:
+    first, second = one.operation, other.operation
     return (
         first.name == second.name
         and first.attributes == second.attributes

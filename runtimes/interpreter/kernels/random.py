@@ -18,9 +18,10 @@ import numpy as np
 import numpy.typing as npt
 
 from topos.payload.kernels import maps
-from topos.runtimes.interpreter.context import BuildContext, Builder
+from topos.runtimes.interpreter.context import BuildContext, Builders
 from topos.runtimes.interpreter.kernels.counters import joined, philox, threefry
 from topos.runtimes.interpreter.program import Kernel
+from topos.stablehlo.dialect import random as dialect
 from topos.stablehlo.types import dtype_of, extents, is_float, width
 
 __all__ = ["BUILDERS"]
@@ -40,8 +41,8 @@ _WORDS: Final[Mapping[int, np.dtype[Any]]] = {
 }
 
 
-def _rng_bit_generator(context: BuildContext) -> Kernel:
-    algorithm = context.word("rng_algorithm")
+def _rng_bit_generator(context: BuildContext[Any]) -> Kernel:
+    algorithm = context.op.rng_algorithm
     (state,), (_, result) = context.operands, context.results
     size, sizes = math.prod(extents(state)) * dtype_of(state).itemsize, _STATES[algorithm]
     if size not in sizes:
@@ -102,9 +103,9 @@ def _philoxed(state: Array, shape: Shape, size: int) -> tuple[Array, Array]:
     return advanced[: len(state)], bits.reshape(shape)
 
 
-def _rng(context: BuildContext) -> Kernel:
+def _rng(context: BuildContext[Any]) -> Kernel:
     (result,) = context.results
-    kernel = _normal if context.word("rng_distribution") == "NORMAL" else _uniform
+    kernel = _normal if context.op.rng_distribution == "NORMAL" else _uniform
     if kernel is _uniform and not is_float(result):
         kernel = _whole
     # Where an operation stands tells it from the others of the module.
@@ -161,7 +162,7 @@ def _normal(bits: Array, others: Array, mean: Array, deviation: Array) -> Array:
     return np.asarray(mean.astype(np.float64) + deviation.astype(np.float64) * drawn)
 
 
-BUILDERS: Final[Mapping[str, Builder]] = {
-    "stablehlo.rng": _rng,
-    "stablehlo.rng_bit_generator": _rng_bit_generator,
+BUILDERS: Final[Builders] = {
+    dialect.Rng: _rng,
+    dialect.RngBitGenerator: _rng_bit_generator,
 }

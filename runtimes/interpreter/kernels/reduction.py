@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Final
 
 import numpy as np
@@ -12,11 +12,20 @@ import numpy.typing as npt
 from topos.payload.kernels import reduction
 from topos.payload.kernels.conversion import promoted, rounded
 from topos.payload.shape import without
-from topos.runtimes.interpreter.context import BuildContext, Builder
-from topos.runtimes.interpreter.kernels.bodies import ORDERLESS, Combiner, combiner
+from topos.runtimes.interpreter.context import BuildContext, Builders
+from topos.runtimes.interpreter.kernels.bodies import (
+    ORDERLESS,
+    Combiner,
+    Pointwise,
+    combiner,
+    pointwise,
+)
 from topos.runtimes.interpreter.kernels.conversion import converted
 from topos.runtimes.interpreter.kernels.extremes import Extreme, extreme_of
-from topos.runtimes.interpreter.program import Kernel
+from topos.runtimes.interpreter.program import Kernel, Kernels
+from topos.stablehlo.definition import Definition
+from topos.stablehlo.dialect import elementwise
+from topos.stablehlo.dialect import reduction as dialect_reduction
 from topos.stablehlo.types import dtype_of, extents, is_complex, is_float
 
 __all__ = ["BUILDERS"]
@@ -24,19 +33,19 @@ __all__ = ["BUILDERS"]
 Array = npt.NDArray[Any]
 Axes = tuple[int, ...]
 
-_EXTREMES: Final[Mapping[str, Kernel]] = {
-    "stablehlo.maximum": reduction.maximum,
-    "stablehlo.minimum": reduction.minimum,
+_EXTREMES: Final[Kernels] = {
+    elementwise.Maximum: reduction.maximum,
+    elementwise.Minimum: reduction.minimum,
 }
 # The oracle's own formats; the others have no reduction of their own.
 _ORACLE: Final = frozenset({"bf16", "f16", "f32", "f64"})
-_ARITHMETIC: Final = frozenset({"stablehlo.add", "stablehlo.multiply"})
+_ARITHMETIC: Final = frozenset({elementwise.Add, elementwise.Multiply})
 
 
-def _reduce(context: BuildContext) -> Kernel:
+def _reduce(context: BuildContext[dialect_reduction.Reduce]) -> Kernel:
     (body,) = context.regions
     dtypes = tuple(dtype_of(result) for result in context.results)
-    axes = tuple(sorted(context.integers("dimensions")))
+    axes = tuple(sorted(context.op.dimensions))
     general = _Halving(combiner(body), dtypes, axes)
     if any(
         result.element != operand.element
@@ -50,24 +59,25 @@ def _reduce(context: BuildContext) -> Kernel:
     return _direct(context, body.only, general) or general
 
 
-def _direct(context: BuildContext, name: str, general: _Halving) -> Kernel | None:
+def _direct(
+    context: BuildContext[Any], only: type[Definition] | None, general: _Halving
+) -> Kernel | None:
     """Returns a kernel with the bits of `general` for a body of one well-known operation.
 
     Out of the exact posture any order of rounding will do, and numpy's is the fastest.
     """
     element = context.operands[0].element
     if is_complex(context.operands[0]):
-        return (
-            None if context.exact or name not in _ARITHMETIC else _ByUfunc(ORDERLESS[name], general)
-        )
+        known = only in _ARITHMETIC and not context.exact
+        return _ByUfunc(ORDERLESS[only], general) if known else None
     if not context.exact or not is_float(context.operands[0]):
         # Without rounding there is no order to keep.
-        return _ByUfunc(ORDERLESS[name], general) if name in ORDERLESS else None
-    if name in _EXTREMES and element in _ORACLE:
-        return _Extreme(_EXTREMES[name], general)
+        return _ByUfunc(ORDERLESS[only], general) if only in ORDERLESS else None
+    if only is not None and only in _EXTREMES and element in _ORACLE:
+        return _Extreme(_EXTREMES[only], general)
     # The oracle keeps its float32 sum of 16-bit floats for one rounding, which a body that rounds
     # at every step has not.
-    return _Sum(general) if name == "stablehlo.add" and element in ("f32", "f64") else None
+    return _Sum(general) if only is elementwise.Add and element in ("f32", "f64") else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,4 +183,16 @@ class _Placed:
         return self.general.combine(starts, (values, at), ())
 
 
-BUILDERS: Final[Mapping[str, Builder]] = {"stablehlo.reduce": _reduce}
+def _map(context: BuildContext[Any]) -> Kernel:
+    return partial(_mapped, pointwise(context.regions[0]), len(context.operands))
+
+
+def _mapped(apply: Pointwise, count: int, *values: Array) -> Array:
+    (result,) = apply(values[:count], values[count:])
+    return result
+
+
+BUILDERS: Final[Builders] = {
+    dialect_reduction.Reduce: _reduce,
+    dialect_reduction.Map: _map,
+}

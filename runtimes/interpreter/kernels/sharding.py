@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any, Final
 
 import numpy.typing as npt
 
-from topos.runtimes.interpreter.context import BuildContext, Builder
+from topos.runtimes.interpreter.context import BuildContext, Builders
 from topos.runtimes.interpreter.program import Kernel, Program
+from topos.stablehlo.dialect import sharding as dialect
 
 __all__ = ["BUILDERS"]
 
@@ -16,14 +16,26 @@ Array = npt.NDArray[Any]
 
 # Each gives the parts of a value other places, and the whole of it stays what it is.
 _ANNOTATIONS: Final = (
-    "all_gather all_slice all_to_all collective_permute data_flow_edge func_data_flow_edge"
-    " propagation_barrier reshard sharding_constraint"
+    dialect.AllGather,
+    dialect.AllSlice,
+    dialect.AllToAll,
+    dialect.CollectivePermute,
+    dialect.DataFlowEdge,
+    dialect.FuncDataFlowEdge,
+    dialect.PropagationBarrier,
+    dialect.Reshard,
+    dialect.ShardingConstraint,
 )
 # What an unreduced value is, only several devices can say.
-_REDUCING: Final = "all_reduce reduce_scatter replicated_to_unreduced sharded_to_unreduced"
+_REDUCING: Final = (
+    dialect.AllReduce,
+    dialect.ReduceScatter,
+    dialect.ReplicatedToUnreduced,
+    dialect.ShardedToUnreduced,
+)
 
 
-def _annotation(context: BuildContext) -> Kernel:
+def _annotation(context: BuildContext[Any]) -> Kernel:
     return _unchanged
 
 
@@ -31,7 +43,7 @@ def _unchanged(array: Array) -> Array:
     return array
 
 
-def _group(context: BuildContext) -> Kernel:
+def _group(context: BuildContext[Any]) -> Kernel:
     return _nothing
 
 
@@ -39,7 +51,7 @@ def _nothing(array: Array) -> tuple[()]:
     return ()
 
 
-def _named(context: BuildContext) -> Kernel:
+def _named(context: BuildContext[Any]) -> Kernel:
     (body,) = context.regions
     return _Body(body)
 
@@ -55,16 +67,14 @@ class _Body:
         return results[0] if len(results) == 1 else results
 
 
-def _foreign(context: BuildContext) -> Kernel:
+def _foreign(context: BuildContext[Any]) -> Kernel:
     context.unsupported("is a computation of several devices, and this process is one")
 
 
-BUILDERS: Final[Mapping[str, Builder]] = {
-    **{f"sdy.{name}": _annotation for name in _ANNOTATIONS.split()},
-    **{f"sdy.{name}": _foreign for name in _REDUCING.split()},
-    "sdy.manual_computation": _foreign,
-    "sdy.named_computation": _named,
-    "sdy.sharding_group": _group,
-    # Between static types, which are all that a run has, it changes nothing either.
-    "tensor.cast": _annotation,
+BUILDERS: Final[Builders] = {
+    **dict.fromkeys(_ANNOTATIONS, _annotation),
+    **dict.fromkeys(_REDUCING, _foreign),
+    dialect.ManualComputation: _foreign,
+    dialect.NamedComputation: _named,
+    dialect.ShardingGroup: _group,
 }

@@ -1,16 +1,20 @@
-"""Slices whose place is computed: reading one, and writing one."""
+"""Slices: of a place that the text states, or one that is computed, read or written."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from functools import partial
 from typing import Any, Final
 
 import numpy as np
 import numpy.typing as npt
 
-from topos.runtimes.interpreter.context import BuildContext, Builder
+from topos.errors import ExecutionError
+from topos.runtimes.interpreter.context import BuildContext, Builders
+from topos.runtimes.interpreter.kernels.dynamic import demand
 from topos.runtimes.interpreter.program import Kernel
+from topos.stablehlo.dialect import slicing as dialect
+from topos.stablehlo.types import extents
 
 __all__ = ["BUILDERS"]
 
@@ -18,11 +22,21 @@ Array = npt.NDArray[Any]
 Shape = tuple[int, ...]
 
 
-def _dynamic_slice(context: BuildContext) -> Kernel:
-    return partial(_read, context.integers("slice_sizes"))
+def _slice(context: BuildContext[dialect.Slice]) -> Kernel:
+    op = context.op
+    return partial(_taken, tuple(map(slice, op.start_indices, op.limit_indices, op.strides)))
 
 
-def _dynamic_update_slice(context: BuildContext) -> Kernel:
+def _taken(slices: tuple[slice, ...], array: Array) -> Array:
+    # Of a scalar numpy would return a number.
+    return np.asarray(array[slices])
+
+
+def _dynamic_slice(context: BuildContext[dialect.DynamicSlice]) -> Kernel:
+    return partial(_read, context.op.slice_sizes)
+
+
+def _dynamic_update_slice(context: BuildContext[Any]) -> Kernel:
     return _written
 
 
@@ -46,7 +60,26 @@ def _written(array: Array, update: Array, *indices: Array) -> Array:
     return result
 
 
-BUILDERS: Final[Mapping[str, Builder]] = {
-    "stablehlo.dynamic_slice": _dynamic_slice,
-    "stablehlo.dynamic_update_slice": _dynamic_update_slice,
+def _real_dynamic_slice(context: BuildContext[Any]) -> Kernel:
+    return partial(_ranged, context.name, extents(context.results[0]))
+
+
+def _ranged(
+    name: str, shape: Shape, array: Array, starts: Array, limits: Array, strides: Array
+) -> Array:
+    ranges = list(zip(starts.tolist(), limits.tolist(), strides.tolist(), strict=True))
+    for (start, limit, stride), extent in zip(ranges, array.shape, strict=True):
+        if not (0 <= start <= limit <= extent and stride > 0):
+            got = f"{start}:{limit}:{stride}"
+            raise ExecutionError(f"{name} needs ranges inside {list(array.shape)}, got {got}")
+    kept = [-(-(limit - start) // stride) for start, limit, stride in ranges]
+    demand(name, "ranges of", shape, kept)
+    return np.asarray(array[tuple(slice(*each) for each in ranges)])
+
+
+BUILDERS: Final[Builders] = {
+    dialect.DynamicSlice: _dynamic_slice,
+    dialect.DynamicUpdateSlice: _dynamic_update_slice,
+    dialect.RealDynamicSlice: _real_dynamic_slice,
+    dialect.Slice: _slice,
 }

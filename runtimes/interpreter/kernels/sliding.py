@@ -105,7 +105,7 @@ class Sliding:
         return np.asarray(view[backward])
 
 
-def demand_room(context: BuildContext, sliding: Sliding, shape: Axes) -> None:
+def demand_room(context: BuildContext[Any], sliding: Sliding, shape: Axes) -> None:
     """Refuses an operand of `shape` that no machine holds once it is placed for `sliding`."""
     placed = sliding.shape(shape)
     if math.prod(extent for extent in placed if extent) > MAXIMUM_SIZE:

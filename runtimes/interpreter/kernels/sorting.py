@@ -1,29 +1,31 @@
-"""Sort: operands rearranged together along one axis, by any comparator."""
+"""Sort: operands rearranged together along one axis, by any comparator; the greatest elements."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Final
 
 import numpy as np
 import numpy.typing as npt
 
-from topos.runtimes.interpreter.context import BuildContext, Builder
+from topos.runtimes.interpreter.context import BuildContext, Builders
 from topos.runtimes.interpreter.kernels.bodies import Pointwise, pointwise
 from topos.runtimes.interpreter.kernels.merging import merged_order
-from topos.runtimes.interpreter.kernels.orders import Key, order_of, stable_order
+from topos.runtimes.interpreter.kernels.orders import Key, order_of, ranked, stable_order
 from topos.runtimes.interpreter.program import Kernel
-from topos.stablehlo.types import dtype_of
+from topos.stablehlo.dialect import sorting as dialect
+from topos.stablehlo.types import dtype_of, is_complex, width
 
 __all__ = ["BUILDERS"]
 
 Array = npt.NDArray[Any]
 
 
-def _sort(context: BuildContext) -> Kernel:
+def _sort(context: BuildContext[dialect.Sort]) -> Kernel:
     count, rank = len(context.operands), len(context.operands[0].shape)
-    axis = context.integer("dimension", -1)
+    axis = context.op.dimension
     axis += rank if axis < 0 else 0
     if not rank:
         return _unchanged
@@ -102,4 +104,26 @@ def _rearranged(arrays: Sequence[Array], order: Array, axis: int) -> Any:
     return _unchanged(*[np.take_along_axis(array, order, axis) for array in arrays])
 
 
-BUILDERS: Final[Mapping[str, Builder]] = {"stablehlo.sort": _sort}
+def _top_k(context: BuildContext[dialect.TopK]) -> Kernel:
+    (operand,), (_, places) = context.operands, context.results
+    if is_complex(operand):
+        context.unsupported(f"of elements of {operand.element} is not supported")
+    # The formats of four and six bits lie in eight, and have no NaN to order.
+    total = width(operand.element) == 8 * dtype_of(operand).itemsize
+    return partial(_greatest, context.op.k, total, dtype_of(places))
+
+
+def _greatest(count: int, total: bool, dtype: np.dtype[Any], array: Array) -> tuple[Array, Array]:
+    """Returns the greatest `count` in descending order; of equal ones the first comes first.
+
+    Floats are in totalOrder: NaN above +inf, NaN with a set sign below -inf.
+    """
+    ranks = ranked(array, total=total, descending=True)
+    order = stable_order((ranks,), array.ndim - 1)[..., :count]
+    return np.take_along_axis(array, order, axis=-1), order.astype(dtype)
+
+
+BUILDERS: Final[Builders] = {
+    dialect.Sort: _sort,
+    dialect.TopK: _top_k,
+}

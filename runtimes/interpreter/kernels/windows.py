@@ -1,117 +1,310 @@
-"""Windows of an operand that an array of indices points to, as gather and scatter share them."""
+"""Windows reduced by any body: the initial value, then their elements; and one chosen of each."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import math
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 import numpy.typing as npt
 
-from topos.runtimes.interpreter.context import BuildContext
-from topos.stablehlo.ir import Tensor
-from topos.stablehlo.types import extents
+from topos.payload import without
+from topos.payload.kernels.canonical import canonical
+from topos.runtimes.interpreter.context import BuildContext, Builders
+from topos.runtimes.interpreter.kernels.bodies import ORDERLESS, Combiner, combiner
+from topos.runtimes.interpreter.kernels.conversion import converted
+from topos.runtimes.interpreter.kernels.folding import Fold, fold_of, folded, folded_together
+from topos.runtimes.interpreter.kernels.sliding import Sliding, demand_room
+from topos.runtimes.interpreter.program import Kernel
+from topos.stablehlo.dialect import elementwise
+from topos.stablehlo.dialect import windows as dialect_windows
+from topos.stablehlo.types import dtype_of, extents
 
-__all__ = ["Keys", "Windows", "sizes_of", "windows_of"]
+__all__ = ["BUILDERS"]
 
 Array = npt.NDArray[Any]
 Axes = tuple[int, ...]
-Keys = tuple[str, str, str, str]
+
+_RUNNING: Final = (elementwise.Add, elementwise.Multiply)
+
+
+# So few windows are gone through one by one, each in a single call.
+_FEW: Final = 64
+
+
+# Up to here the elements of a window, one after another, are as fast as combinations of them.
+_SHORT: Final = 16
+
+
+# A running total of fewer lines than this spends its time on the calls of the body.
+_NARROW: Final = 256
+
+
+def _reduce_window(context: BuildContext[dialect_windows.ReduceWindow]) -> Kernel:
+    shape = extents(context.operands[0])
+    rank = len(shape)
+    ones = (1,) * rank
+    sliding = Sliding(
+        size=context.op.window_dimensions,
+        stride=context.op.window_strides or ones,
+        padding=context.op.padding or ((0, 0),) * rank,
+        base=context.op.base_dilations or ones,
+        dilation=context.op.window_dilations or ones,
+    )
+    demand_room(context, sliding, shape)
+    dtypes = tuple(dtype_of(result) for result in context.results)
+    counts = extents(context.results[0])
+    only, single = context.regions[0].only, len(dtypes) == 1
+    fold = fold_of(only, dtypes[0], context.exact) if single else None
+    if fold is not None:
+        return _Folded(fold, dtypes[0], sliding, counts)
+    if single and only in _RUNNING and dtypes[0] in (np.float32, np.float64):
+        return _Summed(ORDERLESS[only], dtypes[0], sliding, counts)
+    long = math.prod(sliding.size) > _SHORT
+    body = combiner(context.regions[0])
+    return _InOrder(body, dtypes, sliding, counts, anyhow=long and not context.exact)
 
 
 @dataclass(frozen=True, slots=True)
-class Windows:
-    """Which elements of the operand each window holds.
+class _Folded:
+    """Windows of one operand, combined in any order and last with the initial value."""
 
-    Elements are laid out as [batch, window]: the axes of the indices less that of the index
-    vector, then `offsets`, the operand's axes along which a window extends. `absent` are its other
-    axes. `components` is the operand's axis of each part of the index vector; `batching` pairs an
-    operand's axis with the axis of the batch that runs along it; `sizes` is a window's extent along
-    each operand's axis.
-    """
+    fold: Fold
+    dtype: np.dtype[Any]
+    sliding: Sliding
+    counts: Axes
 
-    vector: int
-    components: Axes
-    batching: tuple[tuple[int, int], ...]
-    offsets: Axes
-    absent: Axes
-    sizes: Axes
-    batch: Axes
-
-    @property
-    def window(self) -> Axes:
-        """The shape of a window."""
-        return tuple([self.sizes[axis] for axis in self.offsets])
-
-    @property
-    def shape(self) -> Axes:
-        """The shape of [batch, window]."""
-        return (*self.batch, *self.window)
-
-    @property
-    def moving(self) -> Axes:
-        """The operand's axes along which windows extend and start anywhere, ascending."""
-        return tuple([axis for axis in self.offsets if axis in self.components])
-
-    def cut(self, rank: int) -> tuple[Any, ...]:
-        """Returns the part of an operand that windows reach which do not move along an axis."""
-        still = set(self.offsets) - set(self.components)
-        kept = [slice(self.sizes[axis]) if axis in still else slice(None) for axis in range(rank)]
-        # The ellipsis keeps what is cut from a scalar an array, which can be written to.
-        return (..., *kept)
-
-    def starts(self, indices: Array) -> dict[int, Array]:
-        """Returns where windows start along each axis that has a component or is batching.
-
-        Each is of the batch's shape, or broadcasts to it.
-        """
-        if indices.dtype == np.uint64:
-            # An index beyond the signed range would turn negative, and so small.
-            indices = np.minimum(indices, np.uint64(np.iinfo(np.int64).max))
-        if self.vector < indices.ndim:
-            columns = np.moveaxis(indices, self.vector, 0)
+    def __call__(self, array: Array, start: Array) -> Array:
+        array, start = converted(array, self.dtype), converted(start, self.dtype)
+        if 0 in self.counts:
+            return np.empty(self.counts, self.dtype)
+        combine, enter, leave = self.fold
+        first = enter(start.reshape(1))[0]
+        axis = _running_axis(self.sliding, self.counts, array.shape)
+        if axis is not None and _keeps(combine, first):
+            cut = tuple(map(slice, self.counts))
+            total = combine.accumulate(enter(array[cut]), axis=axis, dtype=first.dtype)
         else:
-            columns = indices[None]
-        starts: dict[int, Array] = {}
-        for axis, column in zip(self.components, columns, strict=True):
-            starts[axis] = column.astype(np.intp)
-        for axis, along in self.batching:
-            steps = np.arange(self.batch[along])
-            starts[axis] = steps.reshape(-1, *(1,) * (len(self.batch) - along - 1))
-        return starts
+            placed = self.sliding.placed(array, start)
+            total = folded(combine, enter(placed), self.sliding, self.counts)
+        return leave(np.asarray(combine(first, total)))
 
 
-def windows_of(
-    context: BuildContext, fields: Mapping[str, Any], keys: Keys, indices: Tensor, sizes: Axes
-) -> Windows:
-    """Returns the windows that `fields` describe, `sizes` being their extents along every axis.
+@dataclass(frozen=True, slots=True)
+class _Summed:
+    """Windows of one operand of wide floats, added or multiplied one element after another."""
 
-    `keys` name the fields of the axes that a window lacks, the operand's batching axes, the
-    indices' batching axes and the components.
+    combine: np.ufunc
+    dtype: np.dtype[Any]
+    sliding: Sliding
+    counts: Axes
+
+    def __call__(self, array: Array, start: Array) -> Array:
+        array, start = converted(array, self.dtype), converted(start, self.dtype)
+        if 0 in self.counts:
+            return np.empty(self.counts, self.dtype)
+        axis = _running_axis(self.sliding, self.counts, array.shape)
+        if axis is not None and _keeps(self.combine, start):
+            return canonical(self._running(array, start, axis))
+        placed = self.sliding.placed(array, start)
+        if math.prod(self.counts) < _FEW:
+            return canonical(self._one_by_one(placed, start))
+        total = np.full(self.counts, start, self.dtype)
+        for offset in self.sliding.offsets():
+            self.combine(total, placed[self.sliding.at(offset, self.counts)], out=total)
+        return canonical(total)
+
+    def _running(self, array: Array, start: Array, axis: int) -> Array:
+        terms = array[tuple(map(slice, self.counts))].copy()
+        first = terms[(*(slice(None),) * axis, slice(1))]
+        self.combine(start, first, out=first)
+        return np.asarray(self.combine.accumulate(terms, axis=axis))
+
+    def _one_by_one(self, placed: Array, start: Array) -> Array:
+        """Returns the totals of few windows, each a long one."""
+        windows = self.sliding.windows(placed, self.counts, (False,) * len(self.counts))
+        total = np.empty(self.counts, self.dtype)
+        for place in np.ndindex(self.counts):
+            terms = np.concatenate([start.reshape(1), windows[place].ravel()])
+            total[place] = self.combine.accumulate(terms)[-1]
+        return total
+
+
+@dataclass(frozen=True, slots=True)
+class _InOrder:
+    """Windows of several operands, combined together by any body one element after another.
+
+    The standard wants an associative body, so Fast combines parts of long windows, `anyhow`.
     """
-    dropped, batching, along, components = (
-        context.integers_of(fields.get(key, ()), key) for key in keys
+
+    combine: Combiner
+    dtypes: tuple[np.dtype[Any], ...]
+    sliding: Sliding
+    counts: Axes
+    anyhow: bool
+
+    def __call__(self, *values: Array) -> Any:
+        count = len(self.dtypes)
+        captures = values[2 * count :]
+        arrays, starts = (
+            [converted(value, dtype) for value, dtype in zip(part, self.dtypes, strict=True)]
+            for part in (values[:count], values[count : 2 * count])
+        )
+        if 0 in self.counts:
+            results: Any = tuple([np.empty(self.counts, dtype) for dtype in self.dtypes])
+        elif (axis := self._scanned_axis(arrays, starts, captures)) is not None:
+            results = self._scanned(arrays, starts, captures, axis)
+        else:
+            results = self._windowed(arrays, starts, captures)
+        return results if count > 1 else results[0]
+
+    def _windowed(
+        self, arrays: list[Array], starts: list[Array], captures: tuple[Array, ...]
+    ) -> tuple[Array, ...]:
+        pairs = list(zip(arrays, starts, strict=True))
+        placed = [self.sliding.placed(array, start) for array, start in pairs]
+        totals = tuple([np.broadcast_to(start, self.counts) for start in starts])
+        if self.anyhow:
+            parts = folded_together(
+                lambda left, right: self.combine(left, right, captures),
+                tuple(placed),
+                self.sliding,
+                self.counts,
+            )
+            return self.combine(totals, parts, captures)
+        for offset in self.sliding.offsets():
+            index = self.sliding.at(offset, self.counts)
+            totals = self.combine(totals, [array[index] for array in placed], captures)
+        return tuple([np.asarray(total) for total in totals])
+
+    def _scanned_axis(
+        self, arrays: list[Array], starts: list[Array], captures: tuple[Array, ...]
+    ) -> int | None:
+        """Returns the axis of running totals whose padding leaves the initial values alone."""
+        axis = _running_axis(self.sliding, self.counts, arrays[0].shape)
+        if axis is None or (self.anyhow and math.prod(without(self.counts, (axis,))) < _NARROW):
+            return None
+        twice = self.combine(starts, starts, captures)
+        pairs = zip(twice, starts, strict=True)
+        return axis if all(new.tobytes() == old.tobytes() for new, old in pairs) else None
+
+    def _scanned(
+        self, arrays: list[Array], starts: list[Array], captures: tuple[Array, ...], axis: int
+    ) -> tuple[Array, ...]:
+        results = tuple([np.empty(self.counts, dtype) for dtype in self.dtypes])
+        before: tuple[Any, ...] = (slice(None),) * axis
+        shape = without(self.counts, (axis,))
+        cut = tuple(map(slice, self.counts))
+        terms = [array[cut] for array in arrays]
+        totals = tuple([np.broadcast_to(start, shape) for start in starts])
+        for place in range(self.counts[axis]):
+            index: Any = (*before, place)
+            totals = self.combine(totals, [term[index] for term in terms], captures)
+            for result, total in zip(results, totals, strict=True):
+                result[index] = total
+        return results
+
+
+def _running_axis(sliding: Sliding, counts: Axes, shape: Axes) -> int | None:
+    """Returns the axis along which every window ends one element later, having begun before all.
+
+    Such windows make running totals; the other axes have windows of one element.
+    """
+    wide = [axis for axis, size in enumerate(sliding.size) if size > 1]
+    if len(wide) != 1:
+        return None
+    (axis,) = wide
+    lows = tuple(low for low, _ in sliding.padding)
+    wanted = tuple(size - 1 for size in sliding.size)
+    steps = {*sliding.stride, *sliding.base, sliding.dilation[axis]}
+    reaches = counts[axis] <= min(sliding.size[axis], shape[axis])
+    return axis if lows == wanted and steps == {1} and reaches else None
+
+
+def _keeps(combine: np.ufunc, start: Any) -> bool:
+    """Returns whether elements of the padding leave the initial value what it is."""
+    return bool(np.asarray(combine(start, start)).tobytes() == np.asarray(start).tobytes())
+
+
+def _select_and_scatter(context: BuildContext[dialect_windows.SelectAndScatter]) -> Kernel:
+    operand, source = context.operands[:2]
+    rank = len(extents(operand))
+    ones = (1,) * rank
+    sliding = Sliding(
+        size=context.op.window_dimensions,
+        stride=context.op.window_strides or ones,
+        padding=context.op.padding or ((0, 0),) * rank,
+        base=ones,
+        dilation=ones,
     )
-    (vector,) = context.integers_of((fields.get("index_vector_dim", 0),), "index_vector_dim")
-    absent = tuple(sorted((*dropped, *batching)))
-    return Windows(
-        vector=vector,
-        components=components,
-        batching=tuple(
-            (axis, place - (place > vector)) for axis, place in zip(batching, along, strict=True)
-        ),
-        offsets=tuple(axis for axis in range(len(sizes)) if axis not in absent),
-        absent=absent,
-        sizes=sizes,
-        batch=tuple(extent for axis, extent in enumerate(extents(indices)) if axis != vector),
+    demand_room(context, sliding, extents(operand))
+    return _Selection(
+        select=combiner(context.regions[0]),
+        scatter=combiner(context.regions[1]),
+        sliding=sliding,
+        counts=extents(source),
     )
 
 
-def sizes_of(
-    context: BuildContext, fields: Mapping[str, Any], keys: Keys, rank: int, window: Axes
-) -> Axes:
-    """Returns a window's extents along every axis, from those along the axes that it has."""
-    dropped, batching = (context.integers_of(fields.get(key, ()), key) for key in keys[:2])
-    along = iter(window)
-    return tuple(1 if axis in (*dropped, *batching) else next(along) for axis in range(rank))
+@dataclass(frozen=True, slots=True)
+class _Selection:
+    """The operand's shape filled with the initial value and combined with the source's elements.
+
+    A window keeps its selected element while `select` of it and the next one is true, so its
+    first element stands first; elements of the padding are never selected. Where several windows
+    select one element, their source elements follow in row-major order.
+    """
+
+    select: Combiner
+    scatter: Combiner
+    sliding: Sliding
+    counts: Axes
+
+    def __call__(self, operand: Array, source: Array, start: Array, *captures: Array) -> Array:
+        result = np.full(math.prod(operand.shape), start, operand.dtype)
+        if source.size and operand.size:
+            places = self._selected(operand, captures).ravel()
+            order = np.flatnonzero(places >= 0)
+            self._scatter(result, places[order], source.ravel()[order], captures)
+        return result.reshape(operand.shape)
+
+    def _selected(self, operand: Array, captures: tuple[Array, ...]) -> Array:
+        """Returns the row-major place of the element that each window selects, or -1 for none."""
+        places = np.arange(operand.size, dtype=np.int64).reshape(operand.shape)
+        placed = self.sliding.placed(operand, operand.dtype.type(0))
+        inside = self.sliding.placed(places, -1)
+        chosen = np.full(self.counts, -1, np.int64)
+        value = np.zeros(self.counts, operand.dtype)
+        for offset in self.sliding.offsets():
+            index = self.sliding.at(offset, self.counts)
+            candidate, place = placed[index], inside[index]
+            (keeps,) = self.select((value,), (candidate,), captures)
+            # A window without an element so far takes the first that it meets.
+            taken = (place >= 0) & ((chosen < 0) | ~keeps)
+            chosen = np.where(taken, place, chosen)
+            value = np.where(taken, candidate, value)
+        return chosen
+
+    def _scatter(
+        self, result: Array, places: Array, values: Array, captures: tuple[Array, ...]
+    ) -> None:
+        order = np.argsort(places, kind="stable")
+        places, values = places[order], values[order]
+        first = np.flatnonzero(np.concatenate([[True], places[1:] != places[:-1]]))
+        ranks = np.arange(len(places)) - np.repeat(first, np.diff([*first, len(places)]))
+        by_rank = np.argsort(ranks, kind="stable")
+        ends = np.cumsum(np.bincount(ranks)) if len(ranks) else ()
+        begin = 0
+        # Within a rank no place stands twice, so its values combine at once.
+        for end in ends:
+            chosen = by_rank[begin:end]
+            target = places[chosen]
+            (result[target],) = self.scatter((result[target],), (values[chosen],), captures)
+            begin = end
+
+
+BUILDERS: Final[Builders] = {
+    dialect_windows.ReduceWindow: _reduce_window,
+    dialect_windows.SelectAndScatter: _select_and_scatter,
+}

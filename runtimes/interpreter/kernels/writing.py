@@ -15,6 +15,8 @@ from topos.runtimes.interpreter.kernels.bodies import ORDERLESS, Combiner, combi
 from topos.runtimes.interpreter.kernels.orders import ranked, unranked
 from topos.runtimes.interpreter.kernels.origins import origins
 from topos.runtimes.interpreter.program import Program
+from topos.stablehlo.definition import Definition
+from topos.stablehlo.dialect import elementwise as dialect
 from topos.stablehlo.types import dtype_of, is_complex, is_float
 
 __all__ = ["Writer", "writer"]
@@ -26,13 +28,13 @@ Writer = Callable[[Sequence[Array], Array, Sequence[Array], Sequence[Array]], No
 
 # Those that numpy has for complex numbers, and that round alike there and in the oracle, unlike the
 # extremes, to which numpy's zeros of either sign are equal.
-_ARITHMETIC: Final = frozenset({"stablehlo.add", "stablehlo.multiply"})
-_EXTREMES: Final = frozenset({"stablehlo.maximum", "stablehlo.minimum"})
+_ARITHMETIC: Final = frozenset({dialect.Add, dialect.Multiply})
+_EXTREMES: Final = frozenset({dialect.Maximum, dialect.Minimum})
 # A turn costs as much as this many rows do that numpy takes over element by element.
 _ROWS_A_TURN: Final = 32
 
 
-def writer(context: BuildContext, body: Program) -> Writer:
+def writer(context: BuildContext[Any], body: Program) -> Writer:
     """Returns how `body` writes: by the last update alone, by a ufunc, or turn by turn."""
     count = len(context.results)
     reads = origins(body, body.outputs)
@@ -42,20 +44,20 @@ def writer(context: BuildContext, body: Program) -> Writer:
     if count > 1:
         return turns
     if context.exact and body.only in _EXTREMES and dtype_of(context.results[0]) in LAYOUTS:
-        return _ByRanks(body.only == "stablehlo.maximum", turns)
+        return _ByRanks(body.only is dialect.Maximum, turns)
     if not _is_known(context, body.only):
         return turns
     return _ByUfunc(ORDERLESS[body.only], context.exact, turns)
 
 
-def _is_known(context: BuildContext, name: str) -> bool:
-    """Returns whether numpy's ufunc for `name` has the bits of the body's own kernel."""
+def _is_known(context: BuildContext[Any], only: type[Definition] | None) -> bool:
+    """Returns whether numpy's ufunc for `only` has the bits of the body's own kernel."""
     result = context.results[0]
     if is_complex(result):
-        return not context.exact and name in _ARITHMETIC
+        return not context.exact and only in _ARITHMETIC
     if not context.exact or not is_float(result):
-        return name in ORDERLESS
-    return name in _ARITHMETIC and dtype_of(result) in LAYOUTS
+        return only in ORDERLESS
+    return only in _ARITHMETIC and dtype_of(result) in LAYOUTS
 
 
 @dataclass(frozen=True, slots=True)

@@ -114,6 +114,9 @@ class Dialect:
 
 
 def __getattr__(name: str) -> Any:
+    if name in _families().values():
+        # Whoever imports a family asks for it here first, and needs no function.
+        return import_module(f"{__name__}.{name}")
     # `dialect.add` is `dialect.stablehlo.add`; every other dialect has its prefix.
     if name.startswith("__"):
         raise AttributeError(f"{__name__} has no attribute {name!r}")

@@ -212,7 +212,7 @@ class Iota(Definition):
     result = Result(elements=INTEGERS | FLOATS | COMPLEX)
     iota_dimension = Integer(least=0)
     assembly = "dim = $iota_dimension : result-types"
-    traits = Trait.MOVES | Trait.ELEMENTWISE | Trait.MHLO
+    traits = Trait.MOVES | Trait.MHLO
 
     def infer(self) -> tuple[Type, ...]:
         """Returns the stated type, which is static and has the axis."""

@@ -27,7 +27,7 @@ class Slice(Definition):
     limit_indices = Axes()
     strides = Axes()
     assembly = "$operand : functional-type"
-    traits = Trait.MOVES | Trait.MHLO | Trait.ASYNCHRONOUS
+    traits = Trait.MOVES | Trait.LAYOUT | Trait.MHLO | Trait.ASYNCHRONOUS
 
     def infer(self) -> tuple[Type, ...]:
         """Returns the extents of the ranges, which lie inside the operand."""

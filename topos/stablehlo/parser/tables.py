@@ -35,7 +35,11 @@ def parser_of(grammar: str, tables: bytes, **hooks: Any) -> Lark:
     head, _, body = tables.partition(b"\n")
     if head.decode() != described(grammar):
         return Lark(grammar, **_OPTIONS, **hooks)
-    data, memo = json.loads(zlib.decompress(body), object_hook=_numbered)
+    data, memo = json.loads(zlib.decompress(body))
+    # JSON has turned numbers that are keys into texts; those of tokens may stay such.
+    memo = {int(key): each for key, each in memo.items()}
+    table = data["parser"]["parser"]
+    table["states"] = {int(key): actions for key, actions in table["states"].items()}
     # Lark's own generated parsers start with this method.
     parser: Lark = cast(Any, Lark)._load_from_dict(data, memo, **hooks)
     return parser
@@ -52,10 +56,3 @@ def kept(grammar: str) -> bytes:
 def described(grammar: str) -> str:
     """Returns the first line of the tables that `kept` would make of `grammar` here."""
     return f"lark {lark.__version__} {sha256(grammar.encode()).hexdigest()}"
-
-
-def _numbered(members: dict[str, Any]) -> dict[Any, Any]:
-    """Returns `members` by numbers where JSON has turned these into texts."""
-    if members and next(iter(members)).isdigit():
-        return {int(key): value for key, value in members.items()}
-    return members

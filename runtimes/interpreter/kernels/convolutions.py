@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Final, NamedTuple
 
@@ -11,11 +10,13 @@ import numpy as np
 import numpy.typing as npt
 
 from topos.errors import ExecutionError
-from topos.runtimes.interpreter.context import BuildContext, Builder
+from topos.runtimes.interpreter.context import BuildContext, Builders
 from topos.runtimes.interpreter.kernels.depthwise import depthwise
 from topos.runtimes.interpreter.kernels.products import Product, product_of
 from topos.runtimes.interpreter.kernels.sliding import Sliding, blocks, demand_room
 from topos.runtimes.interpreter.program import Kernel
+from topos.stablehlo.dialect import convolutions as dialect
+from topos.stablehlo.dimension_numbers import ConvolutionNumbers
 from topos.stablehlo.types import dtype_of, extents
 
 __all__ = ["BUILDERS"]
@@ -27,15 +28,6 @@ Axes = tuple[int, ...]
 _BLOCK: Final = 1 << 20
 # Fewer groups of one feature are as well served by products of matrices.
 _GROUPS: Final = 8
-_FIELDS: Final = (
-    ("input_batch_dimension", "input_feature_dimension", "input_spatial_dimensions"),
-    (
-        "kernel_output_feature_dimension",
-        "kernel_input_feature_dimension",
-        "kernel_spatial_dimensions",
-    ),
-    ("output_batch_dimension", "output_feature_dimension", "output_spatial_dimensions"),
-)
 
 
 class _Layout(NamedTuple):
@@ -46,45 +38,30 @@ class _Layout(NamedTuple):
     output: Axes
 
 
-def _layout(context: BuildContext) -> _Layout:
-    numbers = context.attribute("dimension_numbers")
-    if isinstance(numbers, dict):
-        return _Layout(*(_listed(context, numbers, *keys) for keys in _FIELDS))
-    return _Layout(
-        *(
-            _lettered(letters, row)
-            for letters, row in zip((("b", "f"), ("o", "i"), ("b", "f")), numbers, strict=True)
-        )
-    )
+def _layout(numbers: ConvolutionNumbers) -> _Layout:
+    features = numbers.kernel_output_feature_dimension, numbers.kernel_input_feature_dimension
+    return _Layout(numbers.input, (*features, *numbers.kernel_spatial_dimensions), numbers.output)
 
 
-def _listed(
-    context: BuildContext, numbers: Mapping[str, Any], first: str, second: str, spatial: str
-) -> Axes:
-    axes = ((numbers.get(first, 0),), (numbers.get(second, 0),), numbers.get(spatial, ()))
-    return tuple(axis for part in axes for axis in context.integers_of(part, spatial))
-
-
-def _lettered(letters: tuple[str, str], row: tuple[Any, ...]) -> Axes:
-    """Returns the places of two letters and of 0, 1, ... in a row such as `[b, 0, 1, f]`."""
-    names = [str(name) for name in row]
-    return tuple(names.index(name) for name in (*letters, *map(str, range(len(row) - 2))))
-
-
-def _convolution(context: BuildContext) -> Kernel:
-    layout = _layout(context)
+def _convolution(
+    context: BuildContext[dialect.Convolution | dialect.DynamicConv],
+) -> Kernel:
+    op = context.op
+    layout = _layout(op.dimension_numbers)
     source, kernel = context.operands[:2]
     (result,) = context.results
     rank = len(layout.kernel) - 2
     size = tuple(extents(kernel)[axis] for axis in layout.kernel[2:])
-    ones = (1,) * rank
+    ones, none = (1,) * rank, ((0, 0),) * rank
+    # The operand of the dynamic form says it only once it runs.
+    padding = op.padding or none if isinstance(op, dialect.Convolution) else none
     depth = extents(kernel)[layout.kernel[1]] * math.prod(size)
     sliding = Sliding(
         size=size,
-        stride=context.integers("window_strides", ones),
-        padding=context.pairs("padding", rank),
-        base=context.integers("lhs_dilation", ones),
-        dilation=context.integers("rhs_dilation", ones),
+        stride=op.window_strides or ones,
+        padding=padding,
+        base=op.lhs_dilation or ones,
+        dilation=op.rhs_dilation or ones,
     )
     demand_room(context, sliding, tuple(extents(source)[axis] for axis in layout.input))
     return _Convolution(
@@ -93,8 +70,8 @@ def _convolution(context: BuildContext) -> Kernel:
         ),
         layout=layout,
         sliding=sliding,
-        reversal=context.truths("window_reversal", rank),
-        groups=(context.integer("batch_group_count", 1), context.integer("feature_group_count", 1)),
+        reversal=op.window_reversal or (False,) * rank,
+        groups=(op.batch_group_count, op.feature_group_count),
         shape=tuple(extents(result)[axis] for axis in layout.output),
         dynamic=len(context.operands) == 3,
         exact=context.exact,
@@ -202,7 +179,7 @@ class _Convolution:
         return sliding
 
 
-BUILDERS: Final[Mapping[str, Builder]] = {
-    "stablehlo.convolution": _convolution,
-    "stablehlo.dynamic_conv": _convolution,
+BUILDERS: Final[Builders] = {
+    dialect.Convolution: _convolution,
+    dialect.DynamicConv: _convolution,
 }

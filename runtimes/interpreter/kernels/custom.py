@@ -1,4 +1,4 @@
-"""Custom calls: the kernel that is registered for a target, held to the types of the text."""
+"""Operations that another module or another program defines: composites and custom calls."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from topos.errors import ExecutionError, UnavailableError
 from topos.runtimes._runtime import ArrayType
-from topos.runtimes.interpreter.context import BuildContext, Builder
+from topos.runtimes.interpreter.context import BuildContext, Builders
 from topos.runtimes.interpreter.custom_calls import (
     CustomCall,
     CustomKernel,
@@ -22,8 +22,10 @@ from topos.runtimes.interpreter.custom_calls import (
 )
 from topos.runtimes.interpreter.custom_calls.call import Called
 from topos.runtimes.interpreter.kernels.bodies import Pointwise, pointwise
+from topos.runtimes.interpreter.kernels.calling import calling
 from topos.runtimes.interpreter.program import Kernel
 from topos.stablehlo.dense import decoded
+from topos.stablehlo.dialect import custom as dialect
 from topos.stablehlo.ir import Dense, Opaque, Symbol, Tensor, TupleType, Type
 from topos.stablehlo.types import TOKEN, dtype_of, extents
 
@@ -32,8 +34,8 @@ __all__ = ["BUILDERS"]
 Array = npt.NDArray[Any]
 
 
-def _custom_call(context: BuildContext) -> Kernel:
-    target = context.word("call_target_name")
+def _custom_call(context: BuildContext[Any]) -> Kernel:
+    target = context.op.call_target_name
     kernel = kernel_of(target)
     if kernel is None:
         context.unsupported(
@@ -100,7 +102,7 @@ def _of_numbers(value: Dense) -> Dense:
     return value
 
 
-def _configuration(context: BuildContext) -> Mapping[str, Any]:
+def _configuration(context: BuildContext[Any]) -> Mapping[str, Any]:
     # Texts of before the typed interface carry the dictionary under the name of their dialect.
     for key in ("backend_config", "mhlo.backend_config"):
         value = context.optional(key)
@@ -109,21 +111,23 @@ def _configuration(context: BuildContext) -> Mapping[str, Any]:
     return {}
 
 
-def _layouts(context: BuildContext, key: str, count: int) -> tuple[tuple[int, ...] | None, ...]:
+def _layouts(
+    context: BuildContext[Any], key: str, count: int
+) -> tuple[tuple[int, ...] | None, ...]:
     stated = context.optional(key)
     if stated is None:
         return (None,) * count
     return tuple([tuple(np.ravel(_read(layout)).tolist()) for layout in stated])
 
 
-def _array_type(context: BuildContext, target: str, type: Type) -> ArrayType:
+def _array_type(context: BuildContext[Any], target: str, type: Type) -> ArrayType:
     if not isinstance(type, Tensor):
         kind = "token" if type == TOKEN else "tuple in a tuple"
         context.unsupported(f"@{target} with a {kind} as its result is not supported")
     return ArrayType(extents(type), dtype_of(type))
 
 
-def _called(context: BuildContext, name: Symbol) -> Called:
+def _called(context: BuildContext[Any], name: Symbol) -> Called:
     body = context.function(name, context.operation)
     dtypes = [_array_type(context, name, type).dtype for type in body.arguments]
     return partial(_applied, name, pointwise(body), dtypes)
@@ -205,4 +209,11 @@ class _Invocation:
             )
 
 
-BUILDERS: Final[Mapping[str, Builder]] = {"stablehlo.custom_call": _custom_call}
+def _composite(context: BuildContext[dialect.Composite]) -> Kernel:
+    return calling(context, context.op.decomposition)
+
+
+BUILDERS: Final[Builders] = {
+    dialect.CustomCall: _custom_call,
+    dialect.Composite: _composite,
+}

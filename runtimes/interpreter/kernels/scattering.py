@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import reduce
 from typing import Any, Final
@@ -10,11 +9,12 @@ from typing import Any, Final
 import numpy as np
 import numpy.typing as npt
 
-from topos.runtimes.interpreter.context import BuildContext, Builder
+from topos.runtimes.interpreter.context import BuildContext, Builders
 from topos.runtimes.interpreter.kernels.conversion import converted
-from topos.runtimes.interpreter.kernels.windows import Windows, sizes_of, windows_of
+from topos.runtimes.interpreter.kernels.index_windows import Windows, sizes_of, windows_of
 from topos.runtimes.interpreter.kernels.writing import Writer, writer
 from topos.runtimes.interpreter.program import Kernel
+from topos.stablehlo.dialect import scattering as dialect
 from topos.stablehlo.types import dtype_of, extents
 
 __all__ = ["BUILDERS"]
@@ -22,27 +22,19 @@ __all__ = ["BUILDERS"]
 Array = npt.NDArray[Any]
 Axes = tuple[int, ...]
 
-_KEYS: Final = (
-    "inserted_window_dims",
-    "input_batching_dims",
-    "scatter_indices_batching_dims",
-    "scatter_dims_to_operand_dims",
-)
 # Windows of this many elements are written one by one: a slice costs less than their indices.
 _LARGE_WINDOW: Final = 4096
 # Where windows start along an axis that nothing moves them along.
 _FIRST: Final = np.zeros((), np.intp)
 
 
-def _scatter(context: BuildContext) -> Kernel:
+def _scatter(context: BuildContext[dialect.Scatter]) -> Kernel:
     count = len(context.results)
     operand, indices, update = (context.operands[place] for place in (0, count, count + 1))
-    fields = context.fields("scatter_dimension_numbers")
-    shape, key = extents(update), "update_window_dims"
-    placed = context.integers_of(fields.get(key, ()), key)
+    numbers, shape = context.op.scatter_dimension_numbers, extents(update)
+    placed = numbers.update_window_dims
     window = tuple(shape[axis] for axis in placed)
-    sizes = sizes_of(context, fields, _KEYS, len(operand.shape), window)
-    windows = windows_of(context, fields, _KEYS, indices, sizes)
+    windows = windows_of(numbers, indices, sizes_of(numbers, len(operand.shape), window))
     rest = tuple(axis for axis in range(len(shape)) if axis not in placed)
     dtypes = tuple(dtype_of(result) for result in context.results)
     return _Scatter(windows, (*rest, *placed), writer(context, context.regions[0]), dtypes)
@@ -205,4 +197,4 @@ def _targets(
     return targets[kept], [term[kept] for term in terms]
 
 
-BUILDERS: Final[Mapping[str, Builder]] = {"stablehlo.scatter": _scatter}
+BUILDERS: Final[Builders] = {dialect.Scatter: _scatter}

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
 import numpy as np
 import numpy.typing as npt
 
-from topos.runtimes.interpreter.context import BuildContext, Builder
+from topos.runtimes.interpreter.context import BuildContext, Builders
 from topos.runtimes.interpreter.program import Kernel, Program
+from topos.stablehlo.dialect import scan as dialect
 from topos.stablehlo.ir import Tensor
 from topos.stablehlo.types import dtype_of, extents
 
@@ -19,16 +19,16 @@ __all__ = ["BUILDERS"]
 Array = npt.NDArray[Any]
 
 
-def _scan(context: BuildContext) -> Kernel:
-    inputs = context.integers("operandSegmentSizes")[0]
-    outputs = context.integers("resultSegmentSizes")[0]
-    axis = context.integer("dimension")
+def _scan(context: BuildContext[dialect.Scan]) -> Kernel:
+    inputs = context.op.operand_segment_sizes[0]
+    outputs = context.op.result_segment_sizes[0]
+    axis = context.op.dimension
     first = context.operands[0] if inputs else context.results[0]
     return _Scan(
         body=context.regions[0],
         axis=axis,
         steps=extents(first)[axis],
-        reverse=context.truth("is_reverse", False),
+        reverse=context.op.is_reverse,
         inputs=inputs,
         carries=len(context.operands) - inputs,
         outputs=tuple(context.results[:outputs]),
@@ -68,4 +68,4 @@ class _Scan:
         return every[0] if len(every) == 1 else every
 
 
-BUILDERS: Final[Mapping[str, Builder]] = {"chlo.scan": _scan}
+BUILDERS: Final[Builders] = {dialect.Scan: _scan}

@@ -9,9 +9,10 @@ from typing import Any, Final
 import numpy as np
 import numpy.typing as npt
 
-from topos.runtimes.interpreter.context import BuildContext, Builder
-from topos.runtimes.interpreter.kernels.contraction import Pairing, contraction
+from topos.runtimes.interpreter.context import BuildContext, Builders
+from topos.runtimes.interpreter.kernels.contraction import Pairing, contraction, pairing_of
 from topos.runtimes.interpreter.program import Kernel
+from topos.stablehlo.dialect import ragged_dot as dialect
 from topos.stablehlo.types import dtype_of, extents
 
 __all__ = ["BUILDERS"]
@@ -20,24 +21,19 @@ Array = npt.NDArray[Any]
 Axes = tuple[int, ...]
 
 
-def _ragged_dot(context: BuildContext) -> Kernel:
+def _ragged_dot(context: BuildContext[dialect.RaggedDot]) -> Kernel:
     """Builds one of three modes, by what the ragged axis is to the left operand.
 
     Along a free axis each group of rows has its own right operand; along a contracted axis each
     group has its own result; along a batching axis the groups change nothing.
     """
-    numbers = context.fields("ragged_dot_dimension_numbers")
-
-    def axes(key: str) -> Axes:
-        return context.integers_of(numbers.get(key, ()), key)
-
-    batch = (axes("lhs_batching_dimensions"), axes("rhs_batching_dimensions"))
-    contracted = (axes("lhs_contracting_dimensions"), axes("rhs_contracting_dimensions"))
-    (ragged,) = axes("lhs_ragged_dimensions")
+    numbers = context.op.ragged_dot_dimension_numbers
+    batch, contracted = pairing = pairing_of(numbers)
+    (ragged,) = numbers.lhs_ragged_dimensions
     if ragged in batch[0]:
         shapes = (extents(context.operands[0]), extents(context.operands[1]))
-        return _Ungrouped(contraction(context, shapes, Pairing(batch, contracted)))
-    groups = axes("rhs_group_dimensions")
+        return _Ungrouped(contraction(context, shapes, pairing))
+    groups = numbers.rhs_group_dimensions
     return _Grouped(context, batch, contracted, ragged, groups[0] if groups else None)
 
 
@@ -61,7 +57,7 @@ class _Grouped:
     operand's axes before the ragged one: those of the batch, and those of the ragged axis's kind.
     """
 
-    context: BuildContext
+    context: BuildContext[Any]
     batch: tuple[Axes, Axes]
     contracted: tuple[Axes, Axes]
     ragged: int
@@ -144,4 +140,4 @@ def _ranges(sizes: Array) -> Iterator[tuple[int, int]]:
         start = limit
 
 
-BUILDERS: Final[Mapping[str, Builder]] = {"chlo.ragged_dot": _ragged_dot}
+BUILDERS: Final[Builders] = {dialect.RaggedDot: _ragged_dot}

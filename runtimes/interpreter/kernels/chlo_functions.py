@@ -1,4 +1,4 @@
-"""CHLO maps: functions of one and two numbers, element by element.
+"""CHLO functions of one and two numbers, element by element.
 
 The circular and hyperbolic functions of real numbers are correctly rounded. The others round once
 from a wide number for float64, and compute in float64 and round once for shorter floats; complex
@@ -19,7 +19,8 @@ from topos.payload.kernels import mapping
 from topos.payload.kernels.canonical import canonical
 from topos.payload.kernels.conversion import convert, promoted, rounded
 from topos.payload.kernels.rounding import FORMATS
-from topos.runtimes.interpreter.context import BuildContext, Builder
+from topos.runtimes.interpreter.context import BuildContext, Builders
+from topos.runtimes.interpreter.kernels.elementwise import elementwise
 from topos.runtimes.interpreter.program import Kernel
 from topos.runtimes.interpreter.special import (
     bessel,
@@ -32,9 +33,11 @@ from topos.runtimes.interpreter.special import (
     zeta,
 )
 from topos.runtimes.interpreter.special.fields import PLAIN, ROUNDED, WIDE, Field
+from topos.stablehlo.definition import Definition
+from topos.stablehlo.dialect import chlo_functions as dialect
 from topos.stablehlo.types import dtype_of, width
 
-__all__ = ["BUILDERS", "ELEMENTWISE"]
+__all__ = ["BUILDERS"]
 
 Array = npt.NDArray[Any]
 Map = Callable[..., Array]
@@ -42,64 +45,74 @@ Map = Callable[..., Array]
 # So many elements at a time stay in the processor's caches.
 _CHUNK: Final = 4096
 
-_CURVES: Final[Mapping[str, mapping.Map]] = {
-    "chlo.acos": circular.ACOS,
-    "chlo.acosh": hyperbolic.ACOSH,
-    "chlo.asin": circular.ASIN,
-    "chlo.asinh": hyperbolic.ASINH,
-    "chlo.atan": circular.ATAN,
-    "chlo.atanh": hyperbolic.ATANH,
-    "chlo.cosh": hyperbolic.COSH,
-    "chlo.sinh": hyperbolic.SINH,
-    "chlo.tan": circular.TAN,
+
+_CURVES: Final[Mapping[type[Definition], mapping.Map]] = {
+    dialect.Acos: circular.ACOS,
+    dialect.Acosh: hyperbolic.ACOSH,
+    dialect.Asin: circular.ASIN,
+    dialect.Asinh: hyperbolic.ASINH,
+    dialect.Atan: circular.ATAN,
+    dialect.Atanh: hyperbolic.ATANH,
+    dialect.Cosh: hyperbolic.COSH,
+    dialect.Sinh: hyperbolic.SINH,
+    dialect.Tan: circular.TAN,
 }
-_COMPLEX: Final[Mapping[str, Map]] = {
-    "chlo._asin_acos_kernel": complex_inverse.kernel,
-    "chlo.acos": complex_inverse.acos,
-    "chlo.acosh": complex_inverse.acosh,
-    "chlo.asin": complex_inverse.asin,
-    "chlo.asinh": complex_inverse.asinh,
-    "chlo.atan": complex_inverse.atan,
-    "chlo.atanh": complex_inverse.atanh,
-    "chlo.cosh": complex_hyperbolic.cosh,
-    "chlo.sinh": complex_hyperbolic.sinh,
-    "chlo.tan": complex_hyperbolic.tan,
-}
-_SPECIAL: Final[Mapping[str, Callable[..., Array]]] = {
-    "chlo.bessel_i1e": bessel.bessel_i1e,
-    "chlo.digamma": gamma.digamma,
-    "chlo.lgamma": gamma.lgamma,
-    "chlo.polygamma": zeta.polygamma,
-    "chlo.zeta": zeta.zeta,
-}
-_ERROR: Final[Mapping[str, Map]] = {"chlo.erf_inv": error.erf_inv, "chlo.erfc": error.erfc}
 
 
-def _curve(context: BuildContext) -> Kernel:
+_COMPLEX: Final[Mapping[type[Definition], Map]] = {
+    dialect.AsinAcosKernel: complex_inverse.kernel,
+    dialect.Acos: complex_inverse.acos,
+    dialect.Acosh: complex_inverse.acosh,
+    dialect.Asin: complex_inverse.asin,
+    dialect.Asinh: complex_inverse.asinh,
+    dialect.Atan: complex_inverse.atan,
+    dialect.Atanh: complex_inverse.atanh,
+    dialect.Cosh: complex_hyperbolic.cosh,
+    dialect.Sinh: complex_hyperbolic.sinh,
+    dialect.Tan: complex_hyperbolic.tan,
+}
+
+
+_SPECIAL: Final[Mapping[type[Definition], Map]] = {
+    dialect.BesselI1e: bessel.bessel_i1e,
+    dialect.Digamma: gamma.digamma,
+    dialect.Lgamma: gamma.lgamma,
+    dialect.Polygamma: zeta.polygamma,
+    dialect.Zeta: zeta.zeta,
+}
+
+
+_ERROR: Final[Mapping[type[Definition], Map]] = {
+    dialect.ErfInv: error.erf_inv,
+    dialect.Erfc: error.erfc,
+}
+
+
+def _curve(context: BuildContext[Any]) -> Kernel:
     element = context.results[0].element
     if element.startswith("complex"):
-        if context.exact or context.name not in _CURVES:
-            return partial(_mapped_parts, _COMPLEX[context.name])
-        return partial(_plain_parts, _CURVES[context.name].approximate)
-    curve = _CURVES[context.name]
+        if context.exact or type(context.op) not in _CURVES:
+            return partial(_mapped_parts, _COMPLEX[type(context.op)])
+        return partial(_plain_parts, _CURVES[type(context.op)].approximate)
+    curve = _CURVES[type(context.op)]
     if not context.exact and element in ("f64", "f32"):
         return partial(_plain, curve.approximate)
     exact = partial(mapping.mapped, curve)
     return exact if dtype_of(context.results[0]) in FORMATS else partial(_mapped, exact)
 
 
-def _special(context: BuildContext) -> Kernel:
+def _special(context: BuildContext[Any]) -> Kernel:
     element = context.results[0].element
     if element.startswith("complex"):
         context.unsupported(f"of elements of {element} is not supported")
     # In float64 the plain formulas are right to about thirteen digits.
     exact: Field = WIDE if element == "f64" else ROUNDED
     field = exact if context.exact else PLAIN
-    return partial(_mapped, partial(_SPECIAL[context.name], field))
+    return partial(_mapped, partial(_SPECIAL[type(context.op)], field))
 
 
-def _error(context: BuildContext) -> Kernel:
-    return partial(_mapped, _ERROR[context.name])
+def _error(context: BuildContext[Any]) -> Kernel:
+    return partial(_mapped, _ERROR[type(context.op)])
 
 
 def _plain(function: Map, array: Array) -> Array:
@@ -138,7 +151,7 @@ def _chunked(function: Map, flat: list[Array]) -> Array:
     return result
 
 
-def _conj(context: BuildContext) -> Kernel:
+def _conj(context: BuildContext[Any]) -> Kernel:
     return np.conjugate if context.results[0].element.startswith("complex") else _unchanged
 
 
@@ -146,15 +159,15 @@ def _unchanged(array: Array) -> Array:
     return array
 
 
-_INFINITE: Final[Mapping[str, Map]] = {
-    "chlo.is_inf": np.isinf,
-    "chlo.is_neg_inf": np.isneginf,
-    "chlo.is_pos_inf": np.isposinf,
+_INFINITE: Final[Mapping[type[Definition], Map]] = {
+    dialect.IsInf: np.isinf,
+    dialect.IsNegInf: np.isneginf,
+    dialect.IsPosInf: np.isposinf,
 }
 
 
-def _asked(context: BuildContext) -> Kernel:
-    return partial(_answered, _INFINITE[context.name])
+def _asked(context: BuildContext[Any]) -> Kernel:
+    return partial(_answered, _INFINITE[type(context.op)])
 
 
 def _answered(function: Map, array: Array) -> Array:
@@ -162,7 +175,7 @@ def _answered(function: Map, array: Array) -> Array:
     return np.asarray(function(promoted(array)))
 
 
-def _mulhi(context: BuildContext) -> Kernel:
+def _mulhi(context: BuildContext[Any]) -> Kernel:
     bits, dtype = width(context.results[0].element), dtype_of(context.results[0])
     return _high_word if bits == 64 else partial(_high_part, bits, dtype)
 
@@ -190,7 +203,7 @@ def _high_word(left: Array, right: Array) -> Array:
     return np.asarray(high).view(left.dtype)
 
 
-def _next_after(context: BuildContext) -> Kernel:
+def _next_after(context: BuildContext[Any]) -> Kernel:
     return _neighbour
 
 
@@ -200,14 +213,13 @@ def _neighbour(array: Array, toward: Array) -> Array:
     return canonical(np.asarray(moved))
 
 
-# Given arrays of one shape for scalars, these kernels compute element by element.
-ELEMENTWISE: Final = True
-BUILDERS: Final[Mapping[str, Builder]] = {
+BUILDERS: Final[Builders] = {
+    **dict.fromkeys((dialect.Erf, dialect.Square), elementwise),
     **dict.fromkeys(_COMPLEX, _curve),
     **dict.fromkeys(_SPECIAL, _special),
     **dict.fromkeys(_ERROR, _error),
     **dict.fromkeys(_INFINITE, _asked),
-    "chlo.conj": _conj,
-    "chlo.mulhi": _mulhi,
-    "chlo.next_after": _next_after,
+    dialect.Conj: _conj,
+    dialect.Mulhi: _mulhi,
+    dialect.NextAfter: _next_after,
 }

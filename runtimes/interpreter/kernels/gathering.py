@@ -2,37 +2,34 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Final
 
 import numpy as np
 import numpy.typing as npt
 from numpy.lib.stride_tricks import sliding_window_view
 
-from topos.runtimes.interpreter.context import BuildContext, Builder
-from topos.runtimes.interpreter.kernels.windows import Windows, windows_of
+from topos.runtimes.interpreter.context import BuildContext, Builders
+from topos.runtimes.interpreter.kernels.dynamic import Stated
+from topos.runtimes.interpreter.kernels.index_windows import Windows, sizes_of, windows_of
 from topos.runtimes.interpreter.program import Kernel
+from topos.stablehlo.dialect import gathering as dialect
+from topos.stablehlo.dimension_numbers import GatherNumbers
+from topos.stablehlo.types import extents
 
 __all__ = ["BUILDERS"]
 
 Array = npt.NDArray[Any]
 Axes = tuple[int, ...]
 
-_KEYS: Final = (
-    "collapsed_slice_dims",
-    "operand_batching_dims",
-    "start_indices_batching_dims",
-    "start_index_map",
-)
+
+def _gather(context: BuildContext[dialect.Gather]) -> Kernel:
+    return _gathered(context, context.op.dimension_numbers, context.op.slice_sizes)
 
 
-def _gather(context: BuildContext) -> Kernel:
-    numbers = context.fields("dimension_numbers")
-    windows = windows_of(
-        context, numbers, _KEYS, context.operands[1], context.integers("slice_sizes")
-    )
-    placed = context.integers_of(numbers.get("offset_dims", ()), "offset_dims")
+def _gathered(context: BuildContext[Any], numbers: GatherNumbers, sizes: Axes) -> Kernel:
+    windows, placed = windows_of(numbers, context.operands[1], sizes), numbers.offset_dims
     rest = tuple(axis for axis in range(len(windows.shape)) if axis not in placed)
     # Where each axis of the result stands in [batch, window].
     layout = tuple(int(axis) for axis in np.argsort((*rest, *placed)))
@@ -97,4 +94,47 @@ def _every_window(cut: Array, windows: Windows) -> Array:
     return view.transpose([*windows.absent, *moving, *window])
 
 
-BUILDERS: Final[Mapping[str, Builder]] = {"stablehlo.gather": _gather}
+def _torch_index_select(context: BuildContext[dialect.TorchIndexSelect]) -> Kernel:
+    """Builds what takes slices at indices, the first axes of both being those of a batch."""
+    rank, axis, batch = len(context.operands[1].shape), context.op.dim, context.op.batch_dims
+    if axis < 0:
+        axis += len(context.operands[0].shape)
+    return partial(_selected, axis, batch + rank if batch < 0 else batch)
+
+
+def _selected(axis: int, batch: int, array: Array, indices: Array) -> Array:
+    """Returns `array` with `axis` replaced by the axes of `indices` after those of the batch.
+
+    Indices are clamped to the axis, as a gather clamps them; along an axis of nothing there is
+    nothing but zero to select.
+    """
+    if indices.dtype.kind == "u":
+        # An index beyond the signed range would turn negative.
+        indices = np.minimum(indices, np.uint64(array.shape[axis]))
+    places = np.clip(indices.astype(np.int64), 0, max(array.shape[axis] - 1, 0))
+    lead = array.shape[:batch]
+    shape = (*array.shape[:axis], *places.shape[batch:], *array.shape[axis + 1 :])
+    if not array.shape[axis]:
+        return np.zeros(shape, array.dtype)
+    if not batch:
+        return np.take(array, places, axis=axis)
+    result = np.empty(shape, array.dtype)
+    for place in np.ndindex(lead):
+        result[place] = np.take(array[place], places[place], axis=axis - batch)
+    return result
+
+
+def _dynamic_gather(context: BuildContext[dialect.DynamicGather]) -> Kernel:
+    """Builds the gather of the window that the result's type implies."""
+    numbers, shape = context.op.dimension_numbers, extents(context.results[0])
+    window = tuple([shape[axis] for axis in numbers.offset_dims])
+    sizes = sizes_of(numbers, len(context.operands[0].shape), window)
+    kernel = _gathered(context, numbers, sizes)
+    return Stated(context.name, "the sizes", sizes, kernel)
+
+
+BUILDERS: Final[Builders] = {
+    dialect.DynamicGather: _dynamic_gather,
+    dialect.Gather: _gather,
+    dialect.TorchIndexSelect: _torch_index_select,
+}
