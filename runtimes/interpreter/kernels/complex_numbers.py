@@ -10,13 +10,9 @@ import numpy.typing as npt
 
 from topos.payload.kernels.rounding import FORMATS
 from topos.runtimes.interpreter.context import BuildContext, Builders
-from topos.runtimes.interpreter.kernels import (
-    complex_circular,
-    complex_exponential,
-    complex_logarithm,
-)
 from topos.runtimes.interpreter.program import Kernel, Kernels
 from topos.runtimes.interpreter.special import complex_arithmetic
+from topos.runtimes.interpreter.special import complex_functions as maps
 from topos.runtimes.interpreter.special.complex_parts import binary, split, unary
 from topos.runtimes.interpreter.special.modulus import hypot
 from topos.stablehlo.dialect import chlo_functions, complex_numbers, elementwise, functions
@@ -42,27 +38,27 @@ EXACT: Final[Kernels] = {
     chlo_functions.Square: _square,
     elementwise.Abs: _modulus,
     elementwise.Add: partial(binary, complex_arithmetic.add),
-    elementwise.Atan2: partial(binary, complex_circular.atan2),
+    elementwise.Atan2: partial(binary, maps.atan2),
     functions.Cbrt: partial(unary, complex_arithmetic.cbrt),
-    functions.Cosine: partial(unary, complex_circular.cos),
+    functions.Cosine: partial(unary, maps.cos),
     elementwise.Divide: partial(binary, complex_arithmetic.divide),
-    functions.Exponential: partial(unary, complex_exponential.exp),
-    functions.ExponentialMinusOne: partial(unary, complex_exponential.expm1),
-    functions.Log: partial(unary, complex_logarithm.log),
-    functions.LogPlusOne: partial(unary, complex_logarithm.log1p),
-    functions.Logistic: partial(unary, complex_exponential.logistic),
+    functions.Exponential: partial(unary, maps.exp),
+    functions.ExponentialMinusOne: partial(unary, maps.expm1),
+    functions.Log: partial(unary, maps.log),
+    functions.LogPlusOne: partial(unary, maps.log1p),
+    functions.Logistic: partial(unary, maps.logistic),
     elementwise.Maximum: np.maximum,
     elementwise.Minimum: np.minimum,
     elementwise.Multiply: partial(binary, complex_arithmetic.multiply),
     elementwise.Negate: partial(unary, complex_arithmetic.negate),
-    elementwise.Power: partial(binary, complex_exponential.power),
+    elementwise.Power: partial(binary, maps.power),
     functions.Rsqrt: partial(unary, complex_arithmetic.rsqrt),
     elementwise.Sign: partial(unary, complex_arithmetic.sign),
-    functions.Sine: partial(unary, complex_circular.sin),
+    functions.Sine: partial(unary, maps.sin),
     functions.Sqrt: partial(unary, complex_arithmetic.sqrt),
     elementwise.Subtract: partial(binary, complex_arithmetic.subtract),
-    functions.Tan: partial(unary, complex_circular.tan),
-    functions.Tanh: partial(unary, complex_circular.tanh),
+    functions.Tan: partial(unary, maps.tan),
+    functions.Tanh: partial(unary, maps.tanh),
 }
 
 
