@@ -12,7 +12,7 @@ import numpy.typing as npt
 from topos.errors import ArgumentError
 from topos.payload import storage
 from topos.payload.storage import ALIGNMENT
-from topos.runtimes._signature import ArrayType, ModuleSignature, fitting
+from topos.runtimes._signature import ArrayType, ModuleSignature, fits, fitting
 
 __all__ = ["ALIGNMENT", "HOST", "Placed", "aligned", "owned", "placed_on_host", "residents"]
 
@@ -84,9 +84,11 @@ def residents(
     signature: ModuleSignature,
     resident: Mapping[int, npt.ArrayLike | Placed],
     place: Callable[[Array], Placed],
-    where: str,
+    where: str | None,
 ) -> dict[int, Placed]:
     """Returns the arguments to bind, held `where` by `place` unless they are placed already.
+
+    Without a `where` they may lie anywhere.
 
     Raises `ArgumentError` for what is no mapping, a position that is none, a type that does not
     fit, or an array that another runtime or device holds.
@@ -98,9 +100,9 @@ def residents(
         wanted = _type_at(signature, position)
         if not isinstance(given, Placed):
             given = place(fitting(position, given, wanted))
-        if given.type != wanted:
+        if not fits(given.type, wanted):
             raise ArgumentError(f"argument {position} must be {wanted}, got {given.type}")
-        if given.place != where:
+        if where is not None and given.place != where:
             raise ArgumentError(f"argument {position} must lie on {where}, got {given!r}")
         held[position] = given
     return held

@@ -9,9 +9,15 @@ import numpy as np
 import numpy.typing as npt
 
 from topos.errors import ArgumentError, ExecutionError
-from topos.payload import Shape
 
-__all__ = ["ArrayType", "ModuleSignature", "fitting", "require_count", "require_results"]
+__all__ = [
+    "ArrayType",
+    "ModuleSignature",
+    "fits",
+    "fitting",
+    "require_count",
+    "require_results",
+]
 
 Array = npt.NDArray[Any]
 
@@ -19,15 +25,20 @@ ORDERS: Final = {"<": "little", ">": "big"}
 
 
 class ArrayType(NamedTuple):
-    """The shape and the numpy dtype of one argument or result of an executable."""
+    """The shape and the numpy dtype of one argument or result of an executable.
 
-    shape: Shape
+    An extent of `None`, printed as `?`, is one that the module leaves open.
+    """
+
+    # An extent is an int or None; of Any no reader of a static module needs to ask which.
+    shape: tuple[int | Any, ...]
     dtype: np.dtype[Any]
 
     def __str__(self) -> str:
         # numpy gives both byte orders of an element one name.
         order = "" if self.dtype.isnative else f"{ORDERS[self.dtype.byteorder]}-endian "
-        return f"{order}{self.dtype.name}[{', '.join(map(str, self.shape))}]"
+        extents = ["?" if extent is None else str(extent) for extent in self.shape]
+        return f"{order}{self.dtype.name}[{', '.join(extents)}]"
 
 
 class ModuleSignature(NamedTuple):
@@ -39,6 +50,20 @@ class ModuleSignature(NamedTuple):
     def __str__(self) -> str:
         arguments, results = (", ".join(map(str, types)) for types in self)
         return f"({arguments}) -> ({results})"
+
+
+def fits(got: ArrayType, wanted: ArrayType) -> bool:
+    """Returns whether an array of the type `got` may be one of `wanted`."""
+    if got == wanted:
+        return True
+    return (
+        None in wanted.shape
+        and got.dtype == wanted.dtype
+        and len(got.shape) == len(wanted.shape)
+        and all(
+            needed in (None, extent) for extent, needed in zip(got.shape, wanted.shape, strict=True)
+        )
+    )
 
 
 def require_count(got: int, expected: int) -> None:
@@ -58,7 +83,8 @@ def fitting(position: int, argument: npt.ArrayLike, wanted: ArrayType) -> Array:
         ) from error
     if array.shape != wanted.shape or array.dtype != wanted.dtype:
         got = ArrayType(array.shape, array.dtype)
-        raise ArgumentError(f"argument {position} must be {wanted}, got {got}")
+        if not fits(got, wanted):
+            raise ArgumentError(f"argument {position} must be {wanted}, got {got}")
     return array
 
 
@@ -69,4 +95,5 @@ def require_results(results: Sequence[Array], expected: tuple[ArrayType, ...]) -
     for position, (array, wanted) in enumerate(zip(results, expected, strict=True)):
         if array.shape != wanted.shape or array.dtype != wanted.dtype:
             came = ArrayType(array.shape, array.dtype)
-            raise ExecutionError(f"result {position} must be {wanted}, and {came} came")
+            if not fits(came, wanted):
+                raise ExecutionError(f"result {position} must be {wanted}, and {came} came")

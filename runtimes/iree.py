@@ -16,6 +16,7 @@ from topos.engine import Numerics
 from topos.errors import CompileError
 from topos.runtimes._admission import admit
 from topos.runtimes._compile_cache import cache_at, entry_key
+from topos.runtimes._dynamic import specializing
 from topos.runtimes._iree_bounds import keep_inside
 from topos.runtimes._iree_device import DEVICES, device_of
 from topos.runtimes._iree_executable import NAME, Binary, IreeExecutable, restored
@@ -86,6 +87,9 @@ class Iree(Runtime):
         `UnsupportedError` for a dialect, such as `sdy`, or an operation that IREE does not take.
         """
         text, chosen = text_of(module), requested(options)
+        dynamic = specializing(self, text, numerics, options, cache)
+        if dynamic is not None:
+            return dynamic
         if isolated(chosen):
             return self.worker.compile(text, numerics=numerics, options=chosen, cache=cache)
         device_name = _device_name(chosen.pop(DEVICE, None))

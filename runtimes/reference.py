@@ -15,10 +15,11 @@ import numpy.typing as npt
 from topos.engine import Numerics
 from topos.errors import CompileError
 from topos.runtimes import _reference_executable
+from topos.runtimes._dynamic import specializing
 from topos.runtimes._isolated import IsolatedExecutable, IsolatedRuntime
 from topos.runtimes._placed import Placed
-from topos.runtimes._runtime import ISOLATED, Runtime, Status, isolated, requested
-from topos.stablehlo.forms import ModuleLike
+from topos.runtimes._runtime import ISOLATED, Executable, Runtime, Status, isolated, requested
+from topos.stablehlo.forms import ModuleLike, text_of
 
 __all__ = ["RUNTIME", "Reference"]
 
@@ -50,7 +51,7 @@ class Reference(Runtime):
         numerics: Numerics | str = Numerics.FAST,
         options: Mapping[str, Any] | None = None,
         cache: Path | None = None,
-    ) -> IsolatedExecutable:
+    ) -> Executable:
         """Returns `module` checked and held ready by the worker.
 
         The option `timeout` is the seconds that one call may take before it is stopped with
@@ -60,7 +61,11 @@ class Reference(Runtime):
         `UnsupportedError` with the first operation that the interpreter lacks.
         """
         chosen = _isolated(requested(options))
-        return self.worker.compile(module, numerics=numerics, options=chosen)
+        text = text_of(module)
+        dynamic = specializing(self, text, numerics, options, cache)
+        if dynamic is not None:
+            return dynamic
+        return self.worker.compile(text, numerics=numerics, options=chosen)
 
     def place(self, array: npt.ArrayLike, *, options: Mapping[str, Any] | None = None) -> Placed:
         """Returns `array` held by the worker; there are no options but those of `compile`."""

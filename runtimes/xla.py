@@ -11,6 +11,7 @@ import numpy.typing as npt
 from topos.engine import Numerics
 from topos.errors import CompileError
 from topos.runtimes._compile_cache import cache_at
+from topos.runtimes._dynamic import specializing
 from topos.runtimes._isolated import IsolatedRuntime
 from topos.runtimes._packages import imported, installed
 from topos.runtimes._placed import Placed, placed_on_host
@@ -73,6 +74,9 @@ class Xla(Runtime):
         process that started XLA here, where only what is compiled already is called.
         """
         text, chosen = text_of(module), requested(options)
+        dynamic = specializing(self, text, numerics, options, cache)
+        if dynamic is not None:
+            return dynamic
         if isolated(chosen):
             return self.worker.compile(text, numerics=numerics, options=chosen, cache=cache)
         if TIMEOUT in chosen:

@@ -11,6 +11,7 @@ import numpy.typing as npt
 
 from topos.engine import Numerics
 from topos.errors import CompileError
+from topos.runtimes._dynamic import specializing
 from topos.runtimes._packages import imported, missing
 from topos.runtimes._packing import packed, unpacked
 from topos.runtimes._runtime import Executable, Runtime, Status, isolated, requested
@@ -48,7 +49,7 @@ class Interpreter(Runtime):
         numerics: Numerics | str = Numerics.FAST,
         options: Mapping[str, Any] | None = None,
         cache: Path | None = None,
-    ) -> InterpreterExecutable:
+    ) -> Executable:
         """Returns `module` parsed, verified and built into a list of kernels.
 
         With the option `max_steps`, a run that takes more steps than that, each the turn of a
@@ -59,6 +60,9 @@ class Interpreter(Runtime):
         """
         chosen = Numerics.of(numerics)
         text, max_steps = text_of(module), _max_steps(requested(options))
+        dynamic = specializing(self, text, numerics, options, cache)
+        if dynamic is not None:
+            return dynamic
         # The parser is loaded by the first text, not by the import of an adapter.
         with imported(self.status()):
             from topos.runtimes.interpreter.run import compiled
@@ -68,7 +72,7 @@ class Interpreter(Runtime):
 
     def deserialize(
         self, data: bytes | bytearray | memoryview, *, options: Mapping[str, Any] | None = None
-    ) -> InterpreterExecutable:
+    ) -> Executable:
         """Returns what `InterpreterExecutable.serialize` gave, compiled as it was; no options."""
         chosen = requested(options)
         isolated(chosen)

@@ -179,12 +179,6 @@ def test_a_module_without_main_is_refused() -> None:
         XLA.compile(SUM.replace("@main", "@other"))
 
 
-def test_dynamic_shapes_are_refused_by_name() -> None:
-    text = "func.func @main(%a: tensor<?xf32>) -> tensor<?xf32> { return %a : tensor<?xf32> }"
-    with pytest.raises(UnsupportedError, match=r"got tensor<\?xf32>"):
-        XLA.compile(text)
-
-
 def test_an_unknown_custom_call_is_refused_by_name() -> None:
     text = SUM.replace("stablehlo.add %a, %b :", "stablehlo.custom_call @nobody(%a, %b) :")
     text = text.replace(

@@ -14,7 +14,7 @@ from topos.engine import Numerics
 from topos.errors import ArgumentError
 from topos.runtimes._archive import load, save
 from topos.runtimes._command import UNUSABLE, complain
-from topos.runtimes._drawn import drawn
+from topos.runtimes._drawn import EXTENT, drawn
 from topos.runtimes._runtime import ArrayType, Executable, Runtime, isolating
 
 __all__ = ["EPILOG", "HELP", "add_arguments", "run"]
@@ -38,6 +38,13 @@ def add_arguments(parser: ArgumentParser) -> None:
     source.add_argument("--args", metavar="A.npz", help="the arguments")
     source.add_argument(
         "--random", metavar="SEED", type=whole, help="arguments drawn from this seed instead"
+    )
+    parser.add_argument(
+        "--extent",
+        metavar="N",
+        type=whole,
+        default=EXTENT,
+        help="what --random makes each extent that @main leaves open (default: %(default)s)",
     )
     parser.add_argument("--out", metavar="R.npz", help="where the results go")
     parser.add_argument(
@@ -89,7 +96,7 @@ def _arguments(chosen: Namespace, executable: Executable) -> list[Array]:
             return load(chosen.args, types, "arg")
     if chosen.random is not None:
         generator = np.random.default_rng(chosen.random)
-        return [drawn(generator, type) for type in types]
+        return [drawn(generator, type, chosen.extent) for type in types]
     if types:
         wanted = ", ".join(f"arg{position}: {type}" for position, type in enumerate(types))
         raise ArgumentError(f"@main takes {wanted}; give them with --args or --random")

@@ -30,7 +30,6 @@ NOWHERE = {"stablehlo.uniform_dequantize", "stablehlo.uniform_quantize"}
 # What verifies and does not run.
 REFUSED = {
     "collective_reduce": "stablehlo.collective_reduce is not supported",
-    "dynamic_types": "type tensor<?x3xf32> is not supported",
     "shardy_divided": "sdy.manual_computation is a computation of several devices",
     "transfer": "stablehlo.infeed exchanges values with another process",
 }

@@ -1,0 +1,40 @@
+"""Texts that leave shapes open: found by a look, before anything is parsed."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, Final
+
+from topos.engine import Numerics
+from topos.errors import UnavailableError
+from topos.runtimes._runtime import Executable, Runtime
+
+__all__ = ["specializing"]
+
+# How a type spells an extent that it leaves open.
+_OPEN: Final = re.compile(r"tensor<[^<>\"]*\?")
+
+
+def specializing(
+    runtime: Runtime,
+    text: str,
+    numerics: Numerics | str,
+    options: Mapping[str, Any] | None,
+    cache: Path | None,
+) -> Executable | None:
+    """Returns `text` compiled by `runtime` where it leaves a shape open, and otherwise `None`.
+
+    A module with static arguments is specialized at once, any other by its calls. Raises as
+    `Runtime.compile` does.
+    """
+    if "?" not in text or not _OPEN.search(text):
+        return None
+    status = runtime.status()
+    if not status.ready:
+        raise UnavailableError(status.detail)
+    # The parser is loaded by the first text that needs it, not by the import of an adapter.
+    from topos.runtimes._dynamic_executable import opened
+
+    return opened(runtime, text, {"numerics": numerics, "options": options, "cache": cache})

@@ -1,0 +1,306 @@
+"""Specialization: every type static, for arguments of known shapes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+import pytest
+
+from topos.errors import ArgumentError, UnsupportedError, VerifyError
+from topos.runtimes.interpreter import run_text
+from topos.stablehlo.ir import Dense, Module, Operation, Region, Tensor
+from topos.stablehlo.printer import printed
+from topos.stablehlo.read import parsed, read
+from topos.stablehlo.specialize import specialized
+
+# As TensorFlow writes a dense layer over a batch, flattened by a size of -1.
+TENSORFLOW = """
+func.func @main(%x: tensor<?x2x2xf32>) -> tensor<?x3xf32> {
+  %w = stablehlo.constant dense<0.5> : tensor<4x3xf32>
+  %bias = stablehlo.constant dense<[1.0, 2.0, -9.0]> : tensor<3xf32>
+  %zero = stablehlo.constant dense<0.0> : tensor<f32>
+  %four = stablehlo.constant dense<4> : tensor<1xi32>
+  %three = stablehlo.constant dense<3> : tensor<1xi32>
+  %two = stablehlo.constant dense<4> : tensor<i32>
+  %b = stablehlo.get_dimension_size %x, dim = 0 : (tensor<?x2x2xf32>) -> tensor<i32>
+  %count = stablehlo.multiply %b, %two : tensor<i32>
+  %all = stablehlo.reshape %count : (tensor<i32>) -> tensor<1xi32>
+  %rows = stablehlo.divide %all, %four : tensor<1xi32>
+  %shape = stablehlo.concatenate %rows, %four, dim = 0
+      : (tensor<1xi32>, tensor<1xi32>) -> tensor<2xi32>
+  %flat = stablehlo.dynamic_reshape %x, %shape
+      : (tensor<?x2x2xf32>, tensor<2xi32>) -> tensor<?x4xf32>
+  %0 = stablehlo.dot_general %flat, %w, contracting_dims = [1] x [0]
+      : (tensor<?x4xf32>, tensor<4x3xf32>) -> tensor<?x3xf32>
+  %out = stablehlo.concatenate %rows, %three, dim = 0
+      : (tensor<1xi32>, tensor<1xi32>) -> tensor<2xi32>
+  %1 = stablehlo.dynamic_broadcast_in_dim %bias, %out, dims = [1]
+      : (tensor<3xf32>, tensor<2xi32>) -> tensor<?x3xf32>
+  %2 = stablehlo.add %0, %1 : tensor<?x3xf32>
+  %3 = stablehlo.dynamic_broadcast_in_dim %zero, %out, dims = []
+      : (tensor<f32>, tensor<2xi32>) -> tensor<?x3xf32>
+  %4 = stablehlo.maximum %2, %3 : tensor<?x3xf32>
+  return %4 : tensor<?x3xf32>
+}
+"""
+# As torch_xla writes a batch of at most 8 rows.
+BOUNDED = """
+func.func @main(%x: tensor<?x2xf32, #stablehlo.bounds<8, ?>>) -> tensor<2xf32> {
+  %ones = stablehlo.constant dense<1.0> : tensor<8x2xf32>
+  %zero = stablehlo.constant dense<0.0> : tensor<f32>
+  %size = stablehlo.get_dimension_size %x, dim = 0
+      : (tensor<?x2xf32, #stablehlo.bounds<8, ?>>) -> tensor<i32>
+  %0 = stablehlo.set_dimension_size %ones, %size, dim = 0
+      : (tensor<8x2xf32>, tensor<i32>) -> tensor<?x2xf32, #stablehlo.bounds<8, ?>>
+  %1 = stablehlo.add %x, %0 : tensor<?x2xf32, #stablehlo.bounds<8, ?>>
+  %2 = stablehlo.reduce(%1 init: %zero) applies stablehlo.add across dimensions = [0]
+      : (tensor<?x2xf32, #stablehlo.bounds<8, ?>>, tensor<f32>) -> tensor<2xf32>
+  return %2 : tensor<2xf32>
+}
+"""
+CALLED_TWICE = """
+func.func @main(%x: tensor<?xf32>, %y: tensor<?xf32>) -> (tensor<?xf32>, tensor<?xf32>) {
+  %0 = call @twice(%x) : (tensor<?xf32>) -> tensor<?xf32>
+  %1 = call @twice(%y) : (tensor<?xf32>) -> tensor<?xf32>
+  %2 = call @twice(%0) : (tensor<?xf32>) -> tensor<?xf32>
+  return %2, %1 : tensor<?xf32>, tensor<?xf32>
+}
+func.func private @twice(%x: tensor<?xf32>) -> tensor<?xf32> {
+  %0 = stablehlo.add %x, %x : tensor<?xf32> loc("sum")
+  return %0 : tensor<?xf32>
+}
+func.func private @twice_1(%x: tensor<f32>) -> tensor<f32> {
+  return %x : tensor<f32>
+}
+"""
+# One number is data, the other a size.
+CALLED_WITH_NUMBERS = """
+func.func @main(%x: tensor<?xf32>) -> (tensor<?xf32>, tensor<?xf32>, tensor<?xf32>) {
+  %n = stablehlo.get_dimension_size %x, dim = 0 : (tensor<?xf32>) -> tensor<i32>
+  %one = stablehlo.constant dense<1> : tensor<i32>
+  %two = stablehlo.constant dense<2> : tensor<i32>
+  %0 = call @filled(%one, %n) : (tensor<i32>, tensor<i32>) -> tensor<?xf32>
+  %1 = call @filled(%two, %n) : (tensor<i32>, tensor<i32>) -> tensor<?xf32>
+  %2 = call @filled(%two, %two) : (tensor<i32>, tensor<i32>) -> tensor<?xf32>
+  return %0, %1, %2 : tensor<?xf32>, tensor<?xf32>, tensor<?xf32>
+}
+func.func private @filled(%i: tensor<i32>, %n: tensor<i32>) -> tensor<?xf32> {
+  %0 = call @twice(%i) : (tensor<i32>) -> tensor<i32>
+  %1 = stablehlo.convert %0 : (tensor<i32>) -> tensor<f32>
+  %2 = stablehlo.reshape %n : (tensor<i32>) -> tensor<1xi32>
+  %3 = stablehlo.dynamic_broadcast_in_dim %1, %2, dims = []
+      : (tensor<f32>, tensor<1xi32>) -> tensor<?xf32>
+  return %3 : tensor<?xf32>
+}
+func.func private @twice(%i: tensor<i32>) -> tensor<i32> {
+  %0 = stablehlo.add %i, %i : tensor<i32>
+  return %0 : tensor<i32>
+}
+"""
+GROWING = """
+func.func @main(%n: tensor<i32>, %x: tensor<?xf32>) -> tensor<?xf32> {
+  %0:2 = stablehlo.while(%i = %n, %a = %x) : tensor<i32>, tensor<?xf32>
+    cond {
+      %zero = stablehlo.constant dense<0> : tensor<i32>
+      %1 = stablehlo.compare GT, %i, %zero : (tensor<i32>, tensor<i32>) -> tensor<i1>
+      stablehlo.return %1 : tensor<i1>
+    } do {
+      %1 = stablehlo.concatenate %a, %x, dim = 0 : (tensor<?xf32>, tensor<?xf32>) -> tensor<?xf32>
+      stablehlo.return %i, %1 : tensor<i32>, tensor<?xf32>
+    }
+  return %0#1 : tensor<?xf32>
+}
+"""
+# The size goes through a loop that does not change it, and through the branch that is taken.
+CARRIED = """
+func.func @main(%x: tensor<?xf32>) -> tensor<?xf32> {
+  %n = stablehlo.get_dimension_size %x, dim = 0 : (tensor<?xf32>) -> tensor<i32>
+  %one = stablehlo.constant dense<1> : tensor<i32>
+  %three = stablehlo.constant dense<3> : tensor<i32>
+  %p = stablehlo.compare GT, %n, %three : (tensor<i32>, tensor<i32>) -> tensor<i1>
+  %m = "stablehlo.if"(%p) ({
+    stablehlo.return %three : tensor<i32>
+  }, {
+    %0 = stablehlo.add %n, %one : tensor<i32>
+    stablehlo.return %0 : tensor<i32>
+  }) : (tensor<i1>) -> tensor<i32>
+  %w:2 = stablehlo.while(%i = %one, %k = %m) : tensor<i32>, tensor<i32>
+    cond {
+      %0 = stablehlo.compare LT, %i, %k : (tensor<i32>, tensor<i32>) -> tensor<i1>
+      stablehlo.return %0 : tensor<i1>
+    } do {
+      %0 = stablehlo.add %i, %one : tensor<i32>
+      stablehlo.return %0, %k : tensor<i32>, tensor<i32>
+    }
+  %s = stablehlo.reshape %w#1 : (tensor<i32>) -> tensor<1xi32>
+  %r = stablehlo.dynamic_iota %s, dim = 0 : (tensor<1xi32>) -> tensor<?xf32>
+  return %r : tensor<?xf32>
+}
+"""
+
+
+def static(text: str, *shapes: tuple[int, ...], element: str = "f32") -> Module:
+    """Returns a text specialized for arguments of `shapes`, verified once more."""
+    made = specialized(read(text), [Tensor(shape, element) for shape in shapes])
+    assert "?" not in printed(made)
+    return read(printed(made)) and made
+
+
+def everything(region: Region | None) -> Iterator[Operation]:
+    for block in region.blocks if region else ():
+        for operation in block.operations:
+            yield operation
+            for inner in operation.regions:
+                yield from everything(inner)
+
+
+def names(module: Module) -> list[str]:
+    return [each.name for function in module.functions for each in everything(function.body)]
+
+
+@pytest.mark.parametrize("batch", [0, 1, 3])
+def test_a_batch_of_any_size_runs_through_a_layer_of_tensorflow(batch: int) -> None:
+    module = static(TENSORFLOW, (batch, 2, 2))
+    x = np.arange(batch * 4, dtype=np.float32).reshape(batch, 2, 2)
+    (got,) = run_text(printed(module), [x])
+    wanted = np.maximum(x.reshape(batch, 4) @ np.full((4, 3), 0.5) + [1, 2, -9], 0)
+    np.testing.assert_array_equal(got, wanted.astype(np.float32))
+    # What only computed sizes is gone.
+    assert not {"stablehlo.divide", "stablehlo.get_dimension_size"} & {*names(module)}
+
+
+def test_a_bounded_batch_has_as_many_rows_as_are_given() -> None:
+    x = np.ones((3, 2), np.float32)
+    (got,) = run_text(printed(static(BOUNDED, (3, 2))), [x])
+    np.testing.assert_array_equal(got, [6, 6])
+    with pytest.raises(ArgumentError, match=r"argument 0 must be .*bounds<8, .>>, got tensor<9x2x"):
+        static(BOUNDED, (9, 2))
+
+
+def test_a_function_has_a_copy_for_each_signature() -> None:
+    module = static(CALLED_TWICE, (2,), (3,))
+    types = {each.name: each.arguments[0].type for each in module.functions}
+    two, three = Tensor((2,), "f32"), Tensor((3,), "f32")
+    assert types == {"main": two, "twice": two, "twice_2": three}
+    assert {each.location for each in everything(module.functions[1].body)} == {"", "sum"}
+
+
+def test_a_function_has_a_copy_for_each_size_and_none_for_other_numbers() -> None:
+    module = static(CALLED_WITH_NUMBERS, (3,))
+    filled = [each.name for each in module.functions if each.name.startswith("filled")]
+    assert filled == ["filled", "filled_1"]
+    results = run_text(printed(module), [np.zeros(3, np.float32)])
+    for result, wanted in zip(results, ([2, 2, 2], [4, 4, 4], [4, 4]), strict=True):
+        np.testing.assert_array_equal(result, wanted)
+
+
+def test_a_size_is_known_beyond_a_loop_and_a_branch() -> None:
+    for given, made in ((2, 3), (5, 3), (3, 4)):
+        (got,) = run_text(printed(static(CARRIED, (given,))), [np.zeros(given, np.float32)])
+        np.testing.assert_array_equal(got, np.arange(made))
+
+
+def test_a_loop_whose_shapes_change_is_refused() -> None:
+    types = [Tensor((), "i32"), Tensor((2,), "f32")]
+    with pytest.raises(VerifyError, match="while") as caught:
+        specialized(read(GROWING), types)
+    assert caught.value.line == 3
+
+
+def test_a_size_that_is_computed_in_the_run_is_named() -> None:
+    text = """func.func @main(%n: tensor<1xi32>) -> tensor<?xf32> {
+      %0 = stablehlo.dynamic_iota %n, dim = 0 : (tensor<1xi32>) -> tensor<?xf32>
+      return %0 : tensor<?xf32>
+    }"""
+    with pytest.raises(UnsupportedError) as caught:
+        static(text, (1,), element="i32")
+    assert caught.value.reason == (
+        "stablehlo.dynamic_iota takes its output_shape from %n, "
+        "which the shapes of the arguments do not tell"
+    )
+    text = text.replace("stablehlo.dynamic_iota %n, dim = 0", "stablehlo.custom_call @made(%n)")
+    with pytest.raises(UnsupportedError, match=r"custom_call results in tensor<.xf32>, which the"):
+        static(text, (1,), element="i32")
+
+
+def test_shapes_that_break_a_rule_are_refused_at_its_place() -> None:
+    text = """func.func @main(%a: tensor<?xf32>, %b: tensor<?xf32>) -> tensor<?xf32> {
+      %0 = stablehlo.add %a, %b : tensor<?xf32>
+      return %0 : tensor<?xf32>
+    }"""
+    with pytest.raises(VerifyError, match=r"line 2, column 12: stablehlo.add needs"):
+        static(text, (2,), (3,))
+
+
+def test_the_shape_of_a_custom_call_is_an_operand() -> None:
+    text = """func.func @main(%a: tensor<?x2xf32>) -> tensor<?xf32> {
+      %n = stablehlo.get_dimension_size %a, dim = 0 : (tensor<?x2xf32>) -> tensor<i32>
+      %s = stablehlo.reshape %n : (tensor<i32>) -> tensor<1xi32>
+      %0 = stablehlo.custom_call @made(%a, %s)
+          {indices_of_shape_operands = dense<1> : tensor<1xi64>}
+          : (tensor<?x2xf32>, tensor<1xi32>) -> tensor<?xf32>
+      return %0 : tensor<?xf32>
+    }"""
+    (main,) = static(text, (5, 2)).functions
+    (call, _) = everything(main.body)
+    assert call.operands == ("%a",)
+    assert call.result_types == (Tensor((5,), "f32"),)
+    assert [*call.attributes] == ["call_target_name"]
+
+
+def test_arithmetic_on_sizes_wraps_and_rounds_towards_zero() -> None:
+    # -7 / 2 is -3, its remainder -1, and 2^31 - 1 + 1 is -2^31.
+    text = """func.func @main(%a: tensor<?xf32>) -> tensor<?xf32> {
+      %n = stablehlo.get_dimension_size %a, dim = 0 : (tensor<?xf32>) -> tensor<i32>
+      %m = stablehlo.negate %n : tensor<i32>
+      %two = stablehlo.constant dense<2> : tensor<i32>
+      %most = stablehlo.constant dense<2147483647> : tensor<i32>
+      %one = stablehlo.constant dense<1> : tensor<i32>
+      %q = stablehlo.divide %m, %two : tensor<i32>
+      %r = stablehlo.remainder %m, %two : tensor<i32>
+      %w = stablehlo.add %most, %one : tensor<i32>
+      %neg = stablehlo.sign %w : tensor<i32>
+      %p = stablehlo.multiply %q, %r : tensor<i32>
+      %d = stablehlo.subtract %p, %neg : tensor<i32>
+      %s = stablehlo.reshape %d : (tensor<i32>) -> tensor<1xi32>
+      %0 = stablehlo.dynamic_reshape %a, %s : (tensor<?xf32>, tensor<1xi32>) -> tensor<?xf32>
+      return %0 : tensor<?xf32>
+    }"""
+    # 3 * 1 + 1 elements: of 7 there are too many.
+    with pytest.raises(VerifyError, match=r"cannot turn tensor<7xf32> into tensor<4xf32>"):
+        static(text, (7,))
+
+
+def test_a_large_constant_is_not_decoded() -> None:
+    text = """func.func @main(%a: tensor<?x5000xf32>) -> tensor<?x5000xf32> {
+      %c = stablehlo.constant dense<1.5> : tensor<5000xf32>
+      %i = stablehlo.constant dense<2> : tensor<5000xi32>
+      %0 = stablehlo.dot_general %a, %c, contracting_dims = [1] x [0]
+          : (tensor<?x5000xf32>, tensor<5000xf32>) -> tensor<?xf32>
+      %1 = stablehlo.get_dimension_size %a, dim = 0 : (tensor<?x5000xf32>) -> tensor<i32>
+      %2 = stablehlo.convert %i : (tensor<5000xi32>) -> tensor<5000xf32>
+      %3 = stablehlo.add %2, %c : tensor<5000xf32>
+      %4 = "stablehlo.custom_call"(%3) {call_target_name = "seen", has_side_effect = true}
+          : (tensor<5000xf32>) -> tensor<f32>
+      return %a : tensor<?x5000xf32>
+    }"""
+    # Verification decodes what it checks.
+    made = specialized(parsed(text), [Tensor((2, 5000), "f32")])
+    constants = [each for each in everything(made.functions[0].body) if "value" in each.attributes]
+    values = [each.attributes["value"] for each in constants]
+    assert len(values) == 2
+    assert all(isinstance(value, Dense) and value.array is None for value in values)
+
+
+@pytest.mark.parametrize(
+    ("types", "message"),
+    [
+        ([], "the module takes 1 arguments, got 0"),
+        ([Tensor((2, 3), "f32")], r"argument 0 must be tensor<\?x2x2xf32>, got tensor<2x3xf32>"),
+        ([Tensor((None, 2, 2), "f32")], r"argument 0 must be .*, got tensor<\?x2x2xf32>"),
+    ],
+)
+def test_other_arguments_are_refused(types: list[Tensor], message: str) -> None:
+    with pytest.raises(ArgumentError, match=message):
+        specialized(read(TENSORFLOW), types)

@@ -1,0 +1,312 @@
+"""The body of a function, walked with the static types of its arguments."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, Final, NamedTuple
+
+import numpy.typing as npt
+
+from topos.stablehlo.definition import Definition
+from topos.stablehlo.dialect import find
+from topos.stablehlo.dialect.control import Case, If, While
+from topos.stablehlo.dialect.dynamic import GetDimensionSize
+from topos.stablehlo.dialect.layout import BroadcastInDim, Cast, Reshape
+from topos.stablehlo.dialect.random import Rng
+from topos.stablehlo.dialect.slicing import RealDynamicSlice
+from topos.stablehlo.ir import (
+    Block,
+    Function,
+    FunctionType,
+    Operation,
+    Region,
+    Symbol,
+    Tensor,
+    Type,
+)
+from topos.stablehlo.meshes import Mesh
+from topos.stablehlo.specialize.retyping import is_static, settled, states_static
+from topos.stablehlo.specialize.shape_arithmetic import (
+    constant,
+    constant_of,
+    folds,
+    is_number,
+    number,
+)
+from topos.stablehlo.specialize.shape_calls import asks_for_shapes, shape_call
+from topos.stablehlo.specialize.static_forms import STATIC_FORMS
+from topos.stablehlo.specialize.values import (
+    Value,
+    Variant,
+    beyond,
+    carried,
+    chosen,
+    of_known_sizes,
+    of_numbers,
+    union,
+)
+from topos.stablehlo.traits import Trait
+
+__all__ = ["Body", "Context"]
+
+Array = npt.NDArray[Any]
+
+# The operations among whose operands are sizes.
+_OF_SIZES: Final = {Rng, *STATIC_FORMS} - {BroadcastInDim, Cast, GetDimensionSize, Reshape}
+
+
+class Context(NamedTuple):
+    """What the bodies of a module share; `variant` returns the copy of a function."""
+
+    functions: Mapping[str, Function]
+    meshes: Mapping[str, Mesh]
+    variant: Callable[[str, tuple[Value, ...], Operation], Variant]
+
+
+class Body:
+    """The walk of one copy; `consulted` are the arguments whose numbers shaped it."""
+
+    def __init__(self, context: Context) -> None:
+        self._context = context
+        # Where both are seen no name stands for two values, so the last one is meant.
+        self._values: dict[str, Value] = {}
+        self._renamed: dict[str, str] = {}
+        self.consulted: set[int] = set()
+
+    def region(
+        self, region: Region, arguments: tuple[Value, ...]
+    ) -> tuple[Region, tuple[Value, ...]]:
+        """Returns a region with static types, and what it returns."""
+        (block,) = region.blocks
+        for parameter, value in zip(block.arguments, arguments, strict=True):
+            self._define(parameter.name, value)
+        made: list[Operation] = []
+        *operations, end = block.operations
+        for operation in operations:
+            self._operation(operation, made)
+        returned = self._operands(end)
+        made.append(self._retyped(end, returned))
+        parameters = [
+            parameter._replace(type=value.type)
+            for parameter, value in zip(block.arguments, arguments, strict=True)
+        ]
+        return Region((Block(tuple(parameters), tuple(made), block.label),)), returned
+
+    def _operation(self, operation: Operation, made: list[Operation]) -> None:
+        values = self._operands(operation)
+        view = self._view(operation, values)
+        if view.calls:
+            self._call(view, values, made)
+            return
+        form = shape_call if asks_for_shapes(operation) else STATIC_FORMS.get(type(view))
+        if type(view) in _OF_SIZES or form is shape_call:
+            self.consulted |= union(values)
+        if form is None:
+            self._plain(operation, values, made)
+            return
+        if isinstance(view, RealDynamicSlice):
+            view = self._view(of_known_sizes(operation, values), values)
+        static = form(view)
+        for each in static:
+            self._plain(each, self._operands(each), made, is_new=True)
+        if not static and operation.results:
+            target, stated = operation.operands[0], operation.result_types[0]
+            self._rename(operation.results[0], target, values[0].type != stated)
+
+    def _plain(
+        self,
+        operation: Operation,
+        values: tuple[Value, ...],
+        made: list[Operation],
+        is_new: bool = False,
+    ) -> None:
+        """Adds an operation with its regions and types; one that `is_new` is not verified yet."""
+        regions, bodies, returned = self._regions(operation, values)
+        retyped = self._retyped(operation, values)._replace(regions=regions)
+        view = self._view(operation, values, bodies)
+        types = self._types(view, values, is_new)
+        results = self._results(view, types, values, returned)
+        for name, result in zip(operation.results, results, strict=True):
+            self._define(name, result)
+        match results:
+            case (Value(Tensor() as tensor, _, array),) if (
+                array is not None and folds(type(view)) and self._is_shared(results)
+            ):
+                made.append(constant(operation, array, tensor))
+            case _:
+                made.append(self._with_symbols(retyped._replace(result_types=types)))
+
+    def _types(self, view: Definition, values: tuple[Value, ...], is_new: bool) -> tuple[Type, ...]:
+        operation = view.operation
+        changed = is_new or any(value.changed for value in values)
+        if states_static(operation) and not changed:
+            return operation.result_types
+        return settled(view, view.infer())
+
+    def _results(
+        self,
+        view: Definition,
+        types: tuple[Type, ...],
+        values: tuple[Value, ...],
+        returned: list[tuple[Value, ...]],
+    ) -> tuple[Value, ...]:
+        operation = view.operation
+        plain = [
+            Value(type, type != stated)
+            for type, stated in zip(types, operation.result_types, strict=True)
+        ]
+        if Trait.CONSTANT in view.traits:
+            array = constant_of(operation.attributes.get("value"))
+            return (plain[0]._replace(array=array),)
+        if isinstance(view, While):
+            return tuple(map(of_numbers, plain, carried(operation, values)))
+        if isinstance(view, If | Case):
+            return chosen(plain, values[0], returned)
+        match types:
+            case (Tensor() as tensor,) if folds(type(view)) and is_number(tensor):
+                array = number(view, tensor)
+                further = beyond(operation, view.constants) if array is None else None
+                return (Value(tensor, plain[0].changed, array, union(values), further),)
+        return tuple(plain)
+
+    def _regions(
+        self, operation: Operation, values: tuple[Value, ...]
+    ) -> tuple[tuple[Region, ...], tuple[FunctionType, ...], list[tuple[Value, ...]]]:
+        if not operation.regions:
+            return (), (), []
+        regions: list[Region] = []
+        bodies: list[FunctionType] = []
+        returned: list[tuple[Value, ...]] = []
+        view = self._view(operation, values)
+        for position, region in enumerate(operation.regions):
+            if not region.blocks:
+                regions.append(region)
+                bodies.append(FunctionType((), ()))
+                returned.append(())
+                continue
+            arguments = self._arguments(view, position, values)
+            made, results = self.region(region, arguments)
+            regions.append(made)
+            returned.append(results)
+            types = [tuple([value.type for value in each]) for each in (arguments, results)]
+            bodies.append(FunctionType(*types))
+        return tuple(regions), tuple(bodies), returned
+
+    def _arguments(
+        self, view: Definition, position: int, values: tuple[Value, ...]
+    ) -> tuple[Value, ...]:
+        """Returns what the block of a region takes."""
+        operation = view.operation
+        if isinstance(view, While):
+            return carried(operation, values)
+        stated = [each.type for each in operation.regions[position].blocks[0].arguments]
+        if all(map(is_static, stated)):
+            return tuple(map(Value, stated))
+        taken = view.block_types(len(operation.regions))
+        if position >= len(taken) or len(taken[position]) != len(stated):
+            view.unsupported("takes a block of arguments whose types nothing tells")
+        pairs = zip(taken[position], stated, strict=True)
+        return tuple([Value(type, type != other) for type, other in pairs])
+
+    def _call(self, view: Definition, values: tuple[Value, ...], made: list[Operation]) -> None:
+        operation, key = view.operation, view.calls
+        variant = self._context.variant(operation.attributes[key], values, operation)
+        for index in variant.consulted:
+            self.consulted |= values[index].sources
+        results: list[Value] = []
+        for result, stated in zip(variant.results, operation.result_types, strict=True):
+            sources = union([values[index] for index in result.sources])
+            results.append(Value(result.type, result.type != stated, result.array, sources))
+        known = all(each.array is not None for each in results)
+        if known and variant.is_pure and self._is_shared(results):
+            self._known(operation, tuple(results), made)
+            return
+        for name, value in zip(operation.results, results, strict=True):
+            self._define(name, value)
+        attributes = {**operation.attributes, key: Symbol(variant.name)}
+        types = tuple([result.type for result in variant.results])
+        retyped = self._retyped(operation, values)
+        made.append(retyped._replace(attributes=attributes, result_types=types))
+
+    def _is_shared(self, results: Iterable[Value]) -> bool:
+        """Returns whether numbers are the same in every call of this copy."""
+        return union(results) <= self.consulted
+
+    def _known(
+        self, operation: Operation, results: tuple[Value, ...], made: list[Operation]
+    ) -> None:
+        """Adds a constant for each result of a call, all of which are known."""
+        for name, value in zip(operation.results, results, strict=True):
+            # No two constants share a name, as the results of a call do.
+            base, mark, index = name.partition("#")
+            own = f"%result{index}_of_{base[1:]}" if mark else name
+            assert value.array is not None
+            assert isinstance(value.type, Tensor)
+            self._define(own, value)
+            if own != name:
+                self._rename(name, own, value.changed)
+            at = operation._replace(results=(own,))
+            made.append(constant(at, value.array, value.type))
+
+    def _view(
+        self,
+        operation: Operation,
+        values: tuple[Value, ...],
+        bodies: tuple[FunctionType, ...] = (),
+    ) -> Definition:
+        definition = find(operation.name)
+        assert definition, f"{operation.name} is verified"
+        return definition(
+            operation,
+            tuple([value.type for value in values]),
+            operation.result_types,
+            tuple([value.array for value in values]),
+            bodies,
+            self._context.functions,
+            self._context.meshes,
+        )
+
+    def _operands(self, operation: Operation) -> tuple[Value, ...]:
+        return tuple([self._values[name] for name in operation.operands])
+
+    def _retyped(self, operation: Operation, values: tuple[Value, ...]) -> Operation:
+        names = self._renamed
+        operands = operation.operands
+        if names:
+            operands = tuple([names.get(name, name) for name in operands])
+        types = tuple([value.type for value in values])
+        return operation._replace(operands=operands, operand_types=types)
+
+    def _with_symbols(self, operation: Operation) -> Operation:
+        """Returns an operation with the names of the copies of the functions that it names."""
+        changed = {
+            key: self._symbols(value, operation)
+            for key, value in operation.attributes.items()
+            if isinstance(value, Symbol) or (type(value) is tuple and value)
+        }
+        if all(value is operation.attributes[key] for key, value in changed.items()):
+            return operation
+        return operation._replace(attributes={**operation.attributes, **changed})
+
+    def _symbols(self, value: Any, operation: Operation) -> Any:
+        if type(value) is tuple:
+            parts = tuple([self._symbols(part, operation) for part in value])
+            return value if parts == value else parts
+        if not isinstance(value, Symbol) or value not in self._context.functions:
+            return value
+        stated = [Value(each.type) for each in self._context.functions[value].arguments]
+        return Symbol(self._context.variant(value, tuple(stated), operation).name)
+
+    def _define(self, name: str, value: Value) -> None:
+        # The first of several results also goes by the name that they share.
+        for each in (name, name[:-2]) if name.endswith("#0") else (name,):
+            self._values[each] = value
+            self._renamed.pop(each, None)
+
+    def _rename(self, name: str, target: str, changed: bool) -> None:
+        """Has `name` stand for the value of `target` from here on."""
+        target = self._renamed.get(target, target)
+        self._define(name, self._values[target]._replace(changed=changed))
+        for each in (name, name[:-2]) if name.endswith("#0") else (name, f"{name}#0"):
+            self._renamed[each] = target
+            self._values[each] = self._values[name]

@@ -1,0 +1,61 @@
+"""Retyping: which types are static, and what a stated type adds to an inferred one."""
+
+from __future__ import annotations
+
+from topos.stablehlo.ir import Operation, OtherType, Tensor, TupleType, Type
+from topos.stablehlo.opview import OpView
+from topos.stablehlo.shapes import agree
+
+__all__ = ["is_static", "settled", "states_static"]
+
+
+def is_static(type: Type) -> bool:
+    """Returns whether a type leaves nothing of a shape open, bounds included."""
+    match type:
+        case Tensor(shape, _, encoding):
+            return None not in shape and not encoding
+        case TupleType(parts):
+            return all(map(is_static, parts))
+        case OtherType(text):
+            return "?" not in text
+    return False
+
+
+def states_static(operation: Operation) -> bool:
+    """Returns whether the text states a static type for each result."""
+    return all(map(is_static, operation.result_types))
+
+
+def settled(view: OpView, inferred: tuple[Type, ...]) -> tuple[Type, ...]:
+    """Returns the types of the results: those inferred with what the stated ones add.
+
+    Refuses an operation whose types disagree, and one that leaves an extent open.
+    """
+    if len(inferred) != len(view.results):
+        view.refuse(f"has {len(inferred)} results, got {len(view.results)}")
+    return tuple(map(lambda one, other: _settled(view, one, other), inferred, view.results))
+
+
+def _settled(view: OpView, inferred: Type, stated: Type) -> Type:
+    if not agree(inferred, stated):
+        view.refuse(f"results in {inferred}, got {stated}")
+    type = _with(inferred, stated)
+    if not is_static(type):
+        view.unsupported(f"results in {type}, which the shapes of the arguments do not tell")
+    return type
+
+
+def _with(inferred: Type, stated: Type) -> Type:
+    match inferred, stated:
+        case TupleType(parts), TupleType(others):
+            return TupleType(tuple(map(_with, parts, others)))
+        case Tensor(shape, element), Tensor(known):
+            extents = tuple(
+                other if extent is None else extent
+                for extent, other in zip(shape, known, strict=True)
+            )
+            kept = inferred.encoding if None in extents else ""
+            return Tensor(extents, element, kept)
+        case _, Tensor():
+            return stated
+    return inferred
