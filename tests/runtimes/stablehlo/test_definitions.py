@@ -10,6 +10,7 @@ from pkgutil import iter_modules
 import numpy as np
 
 from topos import stablehlo
+from topos.runtimes import interpreter
 from topos.stablehlo import Builder, dialect
 from topos.stablehlo.parser.parse import parse
 from topos.stablehlo.printer import printed
@@ -23,12 +24,13 @@ def test_no_file_hides_the_function_of_an_operation_or_a_dialect() -> None:
 
 def test_the_name_of_an_operation_stands_in_the_file_of_its_definition_alone() -> None:
     # The grammar, which is no Python, has its own; everything else takes a name from its class.
-    root = Path(stablehlo.__path__[0])
+    roots = [Path(package.__path__[0]) for package in (stablehlo, interpreter)]
+    folder = Path(dialect.__path__[0])
     strange = [
-        f"{source.relative_to(root)}:{line} {name}"
-        for source in sorted(root.rglob("*.py"))
+        f"{source.name}:{line} {name}"
+        for source in sorted(source for root in roots for source in root.rglob("*.py"))
         for line, name in _names_in(source)
-        if source != root / "dialect" / f"{dialect.family_of(name)}.py"
+        if source != folder / f"{dialect.family_of(name)}.py"
     ]
     assert not strange
 
