@@ -36,13 +36,21 @@ def test_it_is_found_by_its_name_and_ready() -> None:
     assert RUNTIME.status().ready
 
 
-def test_importing_it_loads_no_parser() -> None:
+def test_importing_it_loads_no_parser_and_a_run_only_the_families_that_it_needs() -> None:
+    body = "%0 = stablehlo.add %a, %a : tensor<f32>\nreturn %0 : tensor<f32>"
+    text = main(body, "%a: tensor<f32>", "tensor<f32>")
     code = (
-        "import sys, topos.runtimes.interpreter as i;"
+        "import sys, numpy, topos.runtimes.interpreter as i;"
         "assert 'lark' not in sys.modules and 'topos.stablehlo.parser.parse' not in sys.modules;"
-        "i.run_text('func.func @main() { return }', []); assert 'lark' in sys.modules"
+        f"i.run_text({text!r}, [numpy.float32(1)]); assert 'lark' in sys.modules;"
+        "print(*sys.modules)"
     )
-    subprocess.run([sys.executable, "-c", code], check=True, timeout=60)
+    done = subprocess.run(
+        [sys.executable, "-c", code], check=True, timeout=60, capture_output=True, text=True
+    )
+    loaded = {name.rpartition(".") for name in done.stdout.split()}
+    kernels = {name for folder, _, name in loaded if folder.endswith("interpreter.kernels")}
+    assert kernels == {"elementwise", "floats", "small"}
 
 
 def test_the_signature_has_shapes_and_dtypes() -> None:
