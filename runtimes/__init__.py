@@ -19,7 +19,7 @@ from topos.runtimes._runtime import (
     Runtime,
     Status,
 )
-from topos.runtimes._texts import cost_analysis, printed, verify
+from topos.runtimes._texts import census, cost_analysis, printed, verify
 
 __all__ = [
     "ArrayType",
@@ -32,6 +32,7 @@ __all__ = [
     "Runtime",
     "Status",
     "aligned",
+    "census",
     "cost_analysis",
     "load",
     "names",

@@ -15,8 +15,8 @@ from topos.bundle.manifest import Manifest
 from topos.bundle.portable import serialized
 from topos.bundle.trial import trials
 from topos.errors import BundleError
-from topos.stablehlo import binary
-from topos.stablehlo.binary import printed
+from topos.stablehlo.forms import binary
+from topos.stablehlo.forms.binary import printed
 
 CALLED = """\
 func.func @main(%x: tensor<3xf32>) -> tensor<3xf32> {

@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 from typing import Any
 
-from topos.stablehlo.binary import bindings
+from topos.stablehlo.forms.binary import bindings
 
 __all__ = ["artifact_of", "bytecode_of", "parsed"]
 

@@ -15,8 +15,8 @@ from tests.project.paths import ROOT
 from tests.stablehlo.binary_forms import artifact_of, bytecode_of, parsed
 from topos import runtimes, stablehlo
 from topos.errors import ArgumentError, ParseError, UnavailableError, UnsupportedError, VerifyError
-from topos.stablehlo import binary
-from topos.stablehlo.binary import bytecode_text, printed
+from topos.stablehlo.forms import binary
+from topos.stablehlo.forms.binary import bytecode_text, printed
 
 jax = pytest.importorskip("jax")
 

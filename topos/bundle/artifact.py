@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from topos.bundle.portable import serialized
 from topos.errors import BundleError, TextError
-from topos.stablehlo.binary import bytecode_text, printed
+from topos.stablehlo.forms.binary import bytecode_text, printed
 
 __all__ = ["demand_same"]
 

@@ -14,7 +14,7 @@ from topos import runtimes
 from topos.engine import Numerics
 from topos.errors import ArgumentError, ToposError, UnavailableError
 from topos.runtimes._command import DONE, FAILED, UNUSABLE, complain, describe, text_in
-from topos.stablehlo.mistakes import folder_mistake
+from topos.stablehlo.forms.mistakes import folder_mistake
 
 __all__ = ["EXIT", "add_bundle_arguments", "naming", "of_file", "table", "whole"]
 

@@ -7,8 +7,8 @@ import re
 import zipfile
 from typing import Final
 
-from topos.stablehlo.mistakes import Mistake
-from topos.stablehlo.models import model_in
+from topos.stablehlo.forms.mistakes import Mistake
+from topos.stablehlo.forms.models import model_in
 
 __all__ = ["mistake_in"]
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 import sys
 
 from topos.errors import ToposError
-from topos.stablehlo.binary import printed
+from topos.stablehlo.forms.binary import printed
 
 __all__ = ["main"]
 

@@ -18,7 +18,7 @@ from topos.errors import ParseError, ToposError, UnavailableError, UnsupportedEr
 
 __all__ = ["bindings", "bytecode_text", "printed"]
 
-WORKER: Final = "topos.stablehlo.binary_worker"
+WORKER: Final = "topos.stablehlo.forms.binary_worker"
 NEEDS: Final = "MLIR bytecode needs jaxlib"
 INSTALL: Final = "pip install 'topos-compiler[xla]'"
 # jaxlib loads in seconds even on a busy machine, and reads megabytes in one.

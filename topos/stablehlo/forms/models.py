@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Final
 
-from topos.stablehlo.mistakes import SAVED_MODEL, TENSORFLOW, Mistake
-from topos.stablehlo.protobuf import BYTES, VARINT, Field, fields
+from topos.stablehlo.forms.mistakes import SAVED_MODEL, TENSORFLOW, Mistake
+from topos.stablehlo.forms.protobuf import BYTES, VARINT, Field, fields
 
 __all__ = ["model_in"]
 

@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any, Final, Protocol, runtime_checkable
 
 from topos.errors import ArgumentError, ParseError
+from topos.stablehlo.forms.mistakes import demand_no_mistake, folder_mistake
 from topos.stablehlo.ir import Module
-from topos.stablehlo.mistakes import demand_no_mistake, folder_mistake
 
 __all__ = ["ModuleLike", "text_of"]
 
@@ -117,9 +117,9 @@ def _decoded(data: bytes) -> str:
 def _binary_text(data: bytes) -> str | None:
     """Returns the text of a binary form, or None for bytes that are none that is known."""
     # A command that is given text loads none of this.
-    from topos.stablehlo.binary import bytecode_text
-    from topos.stablehlo.binary_mistakes import mistake_in
-    from topos.stablehlo.exported import MAGIC, artifact_in
+    from topos.stablehlo.forms.binary import bytecode_text
+    from topos.stablehlo.forms.binary_mistakes import mistake_in
+    from topos.stablehlo.forms.exported import MAGIC, artifact_in
 
     artifact = data if data.startswith(MAGIC) else artifact_in(data)
     if artifact is not None:
