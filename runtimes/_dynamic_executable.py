@@ -17,13 +17,15 @@ from topos.runtimes._signature import ArrayType, ModuleSignature
 from topos.stablehlo.ir import Module, Tensor, Type
 from topos.stablehlo.printer import printed
 from topos.stablehlo.read import read, told_of
-from topos.stablehlo.specialize import is_static, specialized
+from topos.stablehlo.specialize import is_number, is_static, specialized_for
 from topos.stablehlo.types import ELEMENTS, dtype_of
 
 __all__ = ["DynamicExecutable", "opened"]
 
 Array = npt.NDArray[Any]
 Shapes = tuple[tuple[int, ...], ...]
+# The shapes of the arguments, then the bytes of those that are sizes.
+Key = tuple[Any, ...]
 
 # How many executables one keeps; beyond that, the one that was called longest ago goes.
 KEPT: Final = 64
@@ -38,9 +40,15 @@ def opened(runtime: Runtime, text: str, terms: Mapping[str, Any]) -> Executable:
             raise VerifyError("a module needs a function @main", 1)
         source = Source(runtime, text, module, terms)
         types = [argument.type for argument in source.main.arguments]
-        if all(map(is_static, types)):
-            return source.compiled([type for type in types if isinstance(type, Tensor)])
-        return DynamicExecutable(source, source.signature(), {})
+        if not all(map(is_static, types)):
+            return DynamicExecutable(source, source.signature(), {})
+        try:
+            return source.compiled([type for type in types if isinstance(type, Tensor)], {})[0]
+        except UnsupportedError:
+            # Its sizes may be the numbers of arguments, which only a call brings.
+            if not any(map(is_number, types)):
+                raise
+            return DynamicExecutable(source, source.signature(), {})
 
 
 class Source:
@@ -60,10 +68,11 @@ class Source:
         )
         return ModuleSignature(arguments, results)
 
-    def at(self, shapes: Shapes) -> Executable:
+    def at(self, shapes: Shapes, numbers: Mapping[int, Array]) -> tuple[Executable, frozenset[int]]:
         """Returns the module compiled for arguments of such shapes.
 
-        Raises `ArgumentError` where they break a rule or an assertion of the module.
+        Only where shapes alone do not tell every type, `numbers` do; with it comes which of them
+        did. Raises `ArgumentError` where they break a rule or an assertion of the module.
         """
         types = [
             Tensor(shape, argument.type.element)
@@ -71,16 +80,28 @@ class Source:
             if isinstance(argument.type, Tensor)
         ]
         try:
-            return self.compiled(types)
+            return self.compiled(types, numbers)
         except VerifyError as error:
             given = ", ".join(map(str, types))
             raise ArgumentError(f"arguments of {given} do not fit the module: {error}") from error
 
-    def compiled(self, types: Sequence[Tensor]) -> Executable:
-        """Returns the module compiled for arguments of `types`."""
+    def compiled(
+        self, types: Sequence[Tensor], numbers: Mapping[int, Array]
+    ) -> tuple[Executable, frozenset[int]]:
+        """Returns the module compiled for arguments of `types`, and which of `numbers` it needs."""
         with told_of(self._text):
-            static = printed(specialized(self._module, types))
-        return self._runtime.compile(static, **self._terms)
+            try:
+                static, shaped = specialized_for(self._module, types, {})
+            except UnsupportedError:
+                if not numbers:
+                    raise
+                static, shaped = specialized_for(self._module, types, numbers)
+        return self._runtime.compile(printed(static), **self._terms), shaped
+
+    def numbers(self, arguments: Mapping[int, Array]) -> dict[int, Array]:
+        """Returns those of `arguments` that may be sizes."""
+        stated = self.main.arguments
+        return {at: array for at, array in arguments.items() if is_number(stated[at].type)}
 
     def placed(self, array: Array) -> Placed:
         """Returns `array` held where the runtime keeps bound arguments."""
@@ -103,12 +124,14 @@ class DynamicExecutable(Executable):
         free = tuple([whole.arguments[at] for at in self._free])
         super().__init__(ModuleSignature(free, whole.results))
         self._source, self._whole, self._resident = source, whole, resident
-        self._kept: OrderedDict[Shapes, Future[Executable]] = OrderedDict()
+        self._kept: OrderedDict[Key, Future[Executable]] = OrderedDict()
+        # The arguments whose numbers are sizes, as far as calls have told.
+        self._asked: frozenset[int] = frozenset()
         self._lock = threading.Lock()
 
     def execute(self, arguments: list[Array]) -> tuple[Array, ...]:
         """Returns the results of the module for the shapes of these arguments."""
-        return self._for(tuple([argument.shape for argument in arguments]))(*arguments)
+        return self._for(dict(zip(self._free, arguments, strict=True)))(*arguments)
 
     def bind(self, resident: Mapping[int, npt.ArrayLike | Placed]) -> DynamicExecutable:
         """Returns this module with those arguments held by the runtime, as `Executable` says."""
@@ -116,31 +139,46 @@ class DynamicExecutable(Executable):
         by_place = {self._free[position]: each for position, each in held.items()}
         return DynamicExecutable(self._source, self._whole, {**self._resident, **by_place})
 
-    def _for(self, shapes: Shapes) -> Executable:
+    def _for(self, arguments: Mapping[int, Array]) -> Executable:
+        while True:
+            asked = self._asked
+            numbers = [arguments[at].tobytes() for at in sorted(asked)]
+            key = (tuple([array.shape for array in arguments.values()]), *numbers)
+            made = self._kept_for(key, arguments)
+            # Whoever waited for another's executable may have to ask for more than shapes.
+            if asked == self._asked:
+                return made
+
+    def _kept_for(self, key: Key, arguments: Mapping[int, Array]) -> Executable:
         with self._lock:
-            found = self._kept.get(shapes)
+            found = self._kept.get(key)
             waiting = Future[Executable]() if found is None else found
-            self._kept[shapes] = waiting
-            self._kept.move_to_end(shapes)
+            self._kept[key] = waiting
+            self._kept.move_to_end(key)
             if len(self._kept) > KEPT:
                 self._kept.popitem(last=False)
         if found is not None:
             return found.result()
         try:
-            made = self._made(shapes)
+            made, shaped = self._made(arguments)
         except BaseException as error:
             with self._lock:
-                self._kept.pop(shapes, None)
+                self._kept.pop(key, None)
             waiting.set_exception(error)
             raise
+        if not shaped <= self._asked:
+            with self._lock:
+                self._asked |= shaped
+                self._kept.clear()
         waiting.set_result(made)
         return made
 
-    def _made(self, shapes: Shapes) -> Executable:
-        whole = dict(zip(self._free, shapes, strict=True))
-        whole |= {at: placed.type.shape for at, placed in self._resident.items()}
-        executable = self._source.at(tuple([whole[at] for at in sorted(whole)]))
-        return executable.bind(self._resident) if self._resident else executable
+    def _made(self, arguments: Mapping[int, Array]) -> tuple[Executable, frozenset[int]]:
+        shapes = {at: array.shape for at, array in arguments.items()}
+        shapes |= {at: placed.type.shape for at, placed in self._resident.items()}
+        numbers = self._source.numbers(arguments)
+        made, shaped = self._source.at(tuple([shapes[at] for at in sorted(shapes)]), numbers)
+        return (made.bind(self._resident) if self._resident else made), shaped
 
 
 def _array_type(type: Type, line: int) -> ArrayType:

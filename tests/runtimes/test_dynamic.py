@@ -93,10 +93,10 @@ def test_threads_share_one_compilation(monkeypatch: pytest.MonkeyPatch) -> None:
     begun, made = threading.Event(), []
     compiled = _dynamic_executable.Source.compiled
 
-    def slow(self: Any, types: Any) -> Any:
+    def slow(self: Any, types: Any, numbers: Any) -> Any:
         made.append(types)
         begun.wait(10)
-        return compiled(self, types)
+        return compiled(self, types, numbers)
 
     monkeypatch.setattr(_dynamic_executable.Source, "compiled", slow)
     results: list[Any] = []
@@ -173,6 +173,29 @@ def test_shapes_inside_a_module_of_static_arguments_are_found_at_once() -> None:
     assert str(executable.signature) == "(float32[3, 2], float32[2]) -> (float32[3, 2])"
     with pytest.raises(ArgumentError, match="at most 4 rows, got 5"):
         INTERPRETER.compile(text.replace("3x2", "5x2"))
+
+
+def test_a_size_may_be_the_number_of_an_argument(monkeypatch: pytest.MonkeyPatch) -> None:
+    text = """func.func @main(%n: tensor<1xi32>, %i: tensor<i32>) -> (tensor<?xi32>, tensor<i32>) {
+      %0 = stablehlo.dynamic_iota %n, dim = 0 : (tensor<1xi32>) -> tensor<?xi32>
+      %1 = stablehlo.add %i, %i : tensor<i32>
+      return %0, %1 : tensor<?xi32>, tensor<i32>
+    }"""
+    executable = INTERPRETER.compile(text)
+    made: list[Any] = []
+    compiled = _dynamic_executable.Source.compiled
+
+    def counted(self: Any, types: Any, numbers: Any) -> Any:
+        made.append(types)
+        return compiled(self, types, numbers)
+
+    monkeypatch.setattr(_dynamic_executable.Source, "compiled", counted)
+    for count, number in ((2, 1), (3, 2), (2, 3), (3, 4), (2, 5)):
+        got, twice = executable(np.array([count], np.int32), np.int32(number))
+        np.testing.assert_array_equal(got, np.arange(count))
+        assert twice == 2 * number
+    # The first call told that the size is one; then each size was met once.
+    assert len(made) == 3
 
 
 def test_a_type_that_no_array_has_is_refused() -> None:

@@ -8,7 +8,9 @@ signature that it is called with.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TypeVar
+from typing import Any, TypeVar
+
+import numpy.typing as npt
 
 from topos.errors import ArgumentError, UnsupportedError, VerifyError
 from topos.stablehlo.dialect import find
@@ -22,8 +24,9 @@ from topos.stablehlo.specialize.unused import reached, without_unused
 from topos.stablehlo.specialize.values import Value, Variant, union
 from topos.stablehlo.traits import Trait
 
-__all__ = ["specialized"]
+__all__ = ["specialized", "specialized_for"]
 
+Array = npt.NDArray[Any]
 M = TypeVar("M", bound=Module)
 
 
@@ -34,6 +37,17 @@ def specialized(module: M, argument_types: Sequence[Tensor]) -> M:
     not those of `@main` and for a shape assertion that does not hold, `VerifyError` where the
     shapes break a rule, and `UnsupportedError` where they do not tell every type.
     """
+    return specialized_for(module, argument_types, {})[0]
+
+
+def specialized_for(
+    module: M, argument_types: Sequence[Tensor], numbers: Mapping[int, Array]
+) -> tuple[M, frozenset[int]]:
+    """Returns `module` specialized as `specialized` does, and which of `numbers` shaped it.
+
+    `numbers` has the elements of arguments that may be sizes, by position. The module is right for
+    every call in which those that shaped it are the same.
+    """
     functions = {function.name: function for function in module.functions}
     if "main" not in functions:
         raise VerifyError("a module needs a function @main", 1)
@@ -41,11 +55,11 @@ def specialized(module: M, argument_types: Sequence[Tensor]) -> M:
     _demand_arguments(main, argument_types)
     copies = _Copies(module, functions)
     values = [
-        Value(type, type != stated.type)
-        for type, stated in zip(argument_types, main.arguments, strict=True)
+        Value(type, type != stated.type, numbers.get(position))
+        for position, (type, stated) in enumerate(zip(argument_types, main.arguments, strict=True))
     ]
-    copies.variant("main", tuple(values), None)
-    return module._replace(functions=copies.made())
+    variant = copies.variant("main", tuple(values), None)
+    return module._replace(functions=copies.made()), variant.consulted & numbers.keys()
 
 
 def _demand_arguments(main: Function, types: Sequence[Tensor]) -> None:
