@@ -9,7 +9,7 @@ import pytest
 
 from topos import runtimes
 from topos.errors import ArgumentError, SymbolError, VerifyError
-from topos.stablehlo import Module, Operation, parse
+from topos.stablehlo import Module, Operation, Tensor, parse
 
 TEXT = """
 module @steps {
@@ -110,6 +110,19 @@ def test_verification_tells_the_place(module: Module) -> None:
         VerifyError, match=r"line 16, column 10: stablehlo.add needs operands of one element"
     ):
         broken.verify()
+
+
+def test_a_module_is_made_static_for_types_texts_or_arrays() -> None:
+    text = """func.func @main(%x: tensor<?x3xf32>) -> tensor<?x3xf32> {
+      %0 = stablehlo.negate %x : tensor<?x3xf32>
+      return %0 : tensor<?x3xf32>
+    }"""
+    for given in (Tensor((2, 3), "f32"), "tensor<2x3xf32>", np.ones((2, 3), np.float32)):
+        static = parse(text).specialize([given])
+        assert "?" not in str(static)
+        assert static.function().results[0].type == Tensor((2, 3), "f32")
+    with pytest.raises(ArgumentError, match="argument 0 must be tensor<.x3xf32>, got tensor<2x4"):
+        parse(text).specialize(["tensor<2x4xf32>"])
 
 
 def test_a_function_of_several_blocks_has_no_slice() -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Self
+from typing import Any, Self
 
 from topos.errors import ArgumentError, SymbolError
 from topos.stablehlo.calls import called_first
@@ -11,17 +11,20 @@ from topos.stablehlo.captures import captured
 from topos.stablehlo.cost import CostAnalysis, cost_analysis
 from topos.stablehlo.dialect.calling import Return
 from topos.stablehlo.forms import ModuleLike, text_of
+from topos.stablehlo.given_types import type_of
 from topos.stablehlo.ir import (
     Block,
     Function,
     Operation,
     Parameter,
     Region,
+    Tensor,
     Type,
 )
 from topos.stablehlo.ir import Module as Tree
 from topos.stablehlo.printer import printed
 from topos.stablehlo.read import parsed, told_of
+from topos.stablehlo.specialize import specialized
 from topos.stablehlo.verifier import verify
 
 __all__ = ["Module", "parse"]
@@ -65,6 +68,18 @@ class Module(Tree):
         Raises `VerifyError` where there is no `@main`.
         """
         return cost_analysis(self)
+
+    def specialize(self, argument_types: Sequence[Any]) -> Self:
+        """Returns this module for arguments of static types, with every `?` made static.
+
+        A type is a `Tensor`, its text, or an array like the argument. Raises `ArgumentError` where
+        `@main` does not take such types or an assertion of the module fails, with its own message,
+        and `UnsupportedError` where the types of the arguments do not tell those of all values.
+        """
+        types = [type_of(each) for each in argument_types]
+        if not all(isinstance(each, Tensor) for each in types):
+            raise ArgumentError(f"the types of arguments are tensors, got {types}")
+        return specialized(self.verify(), [each for each in types if isinstance(each, Tensor)])
 
     def function(self, name: str = "main") -> Function:
         """Returns a function; raises `SymbolError` where there is none of that name."""
