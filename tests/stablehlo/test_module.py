@@ -121,7 +121,7 @@ def test_a_module_is_made_static_for_types_texts_or_arrays() -> None:
         static = parse(text).specialize([given])
         assert "?" not in str(static)
         assert static.function().results[0].type == Tensor((2, 3), "f32")
-    with pytest.raises(ArgumentError, match="argument 0 must be tensor<.x3xf32>, got tensor<2x4"):
+    with pytest.raises(ArgumentError, match=r"argument 0 must be tensor<.x3xf32>, got tensor<2x4"):
         parse(text).specialize(["tensor<2x4xf32>"])
 
 
