@@ -98,8 +98,14 @@ def _get_dimension_size(context: BuildContext[dynamic.GetDimensionSize]) -> Cons
 
 
 def _set_dimension_size(context: BuildContext[dynamic.SetDimensionSize]) -> Kernel:
-    extent = extents(context.results[0])[context.op.dimension]
-    return Stated(context.name, "the size", (extent,), _known)
+    axis = context.op.dimension
+    extent = extents(context.results[0])[axis]
+    seen = (*[slice(None)] * axis, slice(extent))
+    return Stated(context.name, "the size", (extent,), partial(_seen, seen))
+
+
+def _seen(part: tuple[slice, ...], array: Array) -> Array:
+    return np.asarray(array[part])
 
 
 BUILDERS: Final[Builders] = {

@@ -65,6 +65,12 @@ CASES: tuple[Any, ...] = (
         [[4, 5], [1, 2]],
     ),
     ("set_dimension_size {dimension = 1 : i64}", "tensor<2x3xi32>", (M, np.int32(3)), M.tolist()),
+    (
+        "set_dimension_size {dimension = 1 : i64}",
+        "tensor<2x2xi32>",
+        (M, np.int32(2)),
+        M[:, :2].tolist(),
+    ),
 )
 
 
