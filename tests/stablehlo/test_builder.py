@@ -202,6 +202,13 @@ def test_a_value_of_a_region_that_has_ended_is_refused() -> None:
         dialect.negate(kept[0])
 
 
+def test_a_function_sees_no_value_of_another() -> None:
+    b = Builder()
+    x = b.argument((3,), "f32")
+    with pytest.raises(ArgumentError, match="%arg0 was made in another function"), b.function("f"):
+        dialect.negate(x)
+
+
 def test_a_region_that_raises_leaves_no_trace() -> None:
     b = Builder()
     x = b.argument((3,), "f32")

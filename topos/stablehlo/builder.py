@@ -48,7 +48,7 @@ class Value:
     `type` is its type, `name` what the text calls it.
     """
 
-    __slots__ = ("_block", "array", "builder", "name", "type")
+    __slots__ = ("array", "block", "builder", "name", "type")
 
     def __init__(
         self, builder: Builder, block: _Block, name: str, type: Type, array: Array | None = None
@@ -58,15 +58,10 @@ class Value:
         self.type = type
         # The elements of a small constant, which shapes and indices may be inferred from.
         self.array = array
-        self._block = block
+        self.block = block
 
     def __repr__(self) -> str:
         return f"Value({self.name}: {self.type})"
-
-    def demand_seen(self) -> None:
-        """Raises `ArgumentError` where the region that made this value has ended."""
-        if not self._block.open:
-            raise ArgumentError(f"{self.name} was made in a region or function that has ended")
 
 
 class _Block:
@@ -110,8 +105,12 @@ class Builder:
         if not self._open:
             raise ArgumentError("every function has returned: none is open to take an argument")
         function, stated = self._open[-1], type_of(type, element)
-        name = name or f"arg{len(function.arguments)}"
-        if not _NAME.fullmatch(name) or any(f"%{name}" == each.name for each in function.arguments):
+        taken = {argument.name for argument in function.arguments}
+        number = len(taken)
+        while not name and f"%arg{number}" in taken:
+            number += 1
+        name = name or f"arg{number}"
+        if not _NAME.fullmatch(name) or f"%{name}" in taken:
             raise ArgumentError(f"an argument needs a name of its own such as x, got {name!r}")
         value = self._argument(stated, name)
         function.arguments.append(Parameter(value.name, stated, attributes or {}))
@@ -138,9 +137,7 @@ class Builder:
             raise ArgumentError("every function has returned")
         function = self._open[-1]
         if self._blocks[-1] is not function.block:
-            raise ArgumentError(
-                "returns(...) stands in no region: that returns what its function does"
-            )
+            raise ArgumentError("a region ends with what its function returns, not by returns()")
         kinds, end = self._ending(calling.Return.operation_name, values)
         function.block.operations.append(end)
         self._open.pop()
@@ -266,7 +263,12 @@ class Builder:
             raise ArgumentError(f"an operand is a Value of this builder, got {value!r}")
         if value.builder is not self:
             raise ArgumentError(f"{value.name} is a value of another builder")
-        value.demand_seen()
+        function = self._open[-1]
+        if value.block not in self._blocks[self._blocks.index(function.block) :]:
+            where = (
+                "another function" if value.block.open else "a region or function that has ended"
+            )
+            raise ArgumentError(f"{value.name} was made in {where}")
 
     def _enter(self, name: str, visibility: str) -> None:
         function = _Function(name, visibility, [], _Block())
@@ -286,9 +288,8 @@ def _demand_callable(body: Body, count: int) -> None:
     try:
         inspect.signature(body).bind(*range(count))
     except TypeError:
-        raise ArgumentError(
-            f"a region's function takes {count} values: {body!r} does not"
-        ) from None
+        name = getattr(body, "__qualname__", repr(body))
+        raise ArgumentError(f"a region's function takes {count} values: {name} does not") from None
     except ValueError:
         # Functions of C tell no signature.
         return
