@@ -25,6 +25,7 @@ from topos.stablehlo.ir import (
     Type,
 )
 from topos.stablehlo.meshes import Mesh
+from topos.stablehlo.specialize.names import Names
 from topos.stablehlo.specialize.retyping import is_static, settled, states_static
 from topos.stablehlo.specialize.shape_arithmetic import (
     constant,
@@ -68,9 +69,7 @@ class Body:
 
     def __init__(self, context: Context) -> None:
         self._context = context
-        # Where both are seen no name stands for two values, so the last one is meant.
-        self._values: dict[str, Value] = {}
-        self._renamed: dict[str, str] = {}
+        self._names = Names()
         self.consulted: set[int] = set()
 
     def region(
@@ -79,13 +78,13 @@ class Body:
         """Returns a region with static types, and what it returns."""
         (block,) = region.blocks
         for parameter, value in zip(block.arguments, arguments, strict=True):
-            self._define(parameter.name, value)
+            self._names.define(parameter.name, value)
         made: list[Operation] = []
         *operations, end = block.operations
         for operation in operations:
             self._operation(operation, made)
-        returned = self._operands(end)
-        made.append(self._retyped(end, returned))
+        returned = self._names.operands(end)
+        made.append(self._names.retyped(end, returned))
         parameters = [
             parameter._replace(type=value.type)
             for parameter, value in zip(block.arguments, arguments, strict=True)
@@ -93,7 +92,7 @@ class Body:
         return Region((Block(tuple(parameters), tuple(made), block.label),)), returned
 
     def _operation(self, operation: Operation, made: list[Operation]) -> None:
-        values = self._operands(operation)
+        values = self._names.operands(operation)
         view = self._view(operation, values)
         if view.calls:
             self._call(view, values, made)
@@ -108,10 +107,10 @@ class Body:
             view = self._view(of_known_sizes(operation, values), values)
         static = form(view)
         for each in static:
-            self._plain(each, self._operands(each), made, is_new=True)
+            self._plain(each, self._names.operands(each), made, is_new=True)
         if not static and operation.results:
             target, stated = operation.operands[0], operation.result_types[0]
-            self._rename(operation.results[0], target, values[0].type != stated)
+            self._names.rename(operation.results[0], target, values[0].type != stated)
 
     def _plain(
         self,
@@ -122,12 +121,12 @@ class Body:
     ) -> None:
         """Adds an operation with its regions and types; one that `is_new` is not verified yet."""
         regions, bodies, returned = self._regions(operation, values)
-        retyped = self._retyped(operation, values)._replace(regions=regions)
+        retyped = self._names.retyped(operation, values)._replace(regions=regions)
         view = self._view(operation, values, bodies)
         types = self._types(view, values, is_new)
         results = self._results(view, types, values, returned)
         for name, result in zip(operation.results, results, strict=True):
-            self._define(name, result)
+            self._names.define(name, result)
         match results:
             case (Value(Tensor() as tensor, _, array),) if (
                 array is not None and folds(type(view)) and self._is_shared(results)
@@ -222,10 +221,10 @@ class Body:
             self._known(operation, tuple(results), made)
             return
         for name, value in zip(operation.results, results, strict=True):
-            self._define(name, value)
+            self._names.define(name, value)
         attributes = {**operation.attributes, key: Symbol(variant.name)}
         types = tuple([result.type for result in variant.results])
-        retyped = self._retyped(operation, values)
+        retyped = self._names.retyped(operation, values)
         made.append(retyped._replace(attributes=attributes, result_types=types))
 
     def _is_shared(self, results: Iterable[Value]) -> bool:
@@ -242,9 +241,9 @@ class Body:
             own = f"%result{index}_of_{base[1:]}" if mark else name
             assert value.array is not None
             assert isinstance(value.type, Tensor)
-            self._define(own, value)
+            self._names.define(own, value)
             if own != name:
-                self._rename(name, own, value.changed)
+                self._names.rename(name, own, value.changed)
             at = operation._replace(results=(own,))
             made.append(constant(at, value.array, value.type))
 
@@ -266,17 +265,6 @@ class Body:
             self._context.meshes,
         )
 
-    def _operands(self, operation: Operation) -> tuple[Value, ...]:
-        return tuple([self._values[name] for name in operation.operands])
-
-    def _retyped(self, operation: Operation, values: tuple[Value, ...]) -> Operation:
-        names = self._renamed
-        operands = operation.operands
-        if names:
-            operands = tuple([names.get(name, name) for name in operands])
-        types = tuple([value.type for value in values])
-        return operation._replace(operands=operands, operand_types=types)
-
     def _with_symbols(self, operation: Operation) -> Operation:
         """Returns an operation with the names of the copies of the functions that it names."""
         changed = {
@@ -296,17 +284,3 @@ class Body:
             return value
         stated = [Value(each.type) for each in self._context.functions[value].arguments]
         return Symbol(self._context.variant(value, tuple(stated), operation).name)
-
-    def _define(self, name: str, value: Value) -> None:
-        # The first of several results also goes by the name that they share.
-        for each in (name, name[:-2]) if name.endswith("#0") else (name,):
-            self._values[each] = value
-            self._renamed.pop(each, None)
-
-    def _rename(self, name: str, target: str, changed: bool) -> None:
-        """Has `name` stand for the value of `target` from here on."""
-        target = self._renamed.get(target, target)
-        self._define(name, self._values[target]._replace(changed=changed))
-        for each in (name, name[:-2]) if name.endswith("#0") else (name, f"{name}#0"):
-            self._renamed[each] = target
-            self._values[each] = self._values[name]
