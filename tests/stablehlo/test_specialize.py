@@ -187,3 +187,19 @@ def test_a_large_constant_is_not_decoded() -> None:
 def test_other_arguments_are_refused(types: list[Tensor], message: str) -> None:
     with pytest.raises(ArgumentError, match=message):
         specialized(read(TENSORFLOW), types)
+
+
+def test_functions_that_call_one_another_too_deep_or_in_a_circle_are_refused() -> None:
+    called = """func.func private @f{0}(%x: tensor<?xf32>) -> tensor<?xf32> {{
+      %0 = call @f{1}(%x) : (tensor<?xf32>) -> tensor<?xf32>
+      return %0 : tensor<?xf32>
+    }}"""
+    main = called.format("", 0).replace("private @f", "@main")
+    with pytest.raises(UnsupportedError, match="@f0 calls itself, which is not supported"):
+        specialized(parsed("\n".join([main, called.format(0, 0)])), [Tensor((2,), "f32")])
+    chain = [called.format(i, i + 1) for i in range(400)]
+    end = (
+        "func.func private @f400(%x: tensor<?xf32>) -> tensor<?xf32> { return %x : tensor<?xf32> }"
+    )
+    with pytest.raises(UnsupportedError, match="calls or regions nested this deep"):
+        specialized(parsed("\n".join([main, *chain, end])), [Tensor((2,), "f32")])

@@ -58,7 +58,10 @@ def specialized_for(
         Value(type, type != stated.type, numbers.get(position))
         for position, (type, stated) in enumerate(zip(argument_types, main.arguments, strict=True))
     ]
-    variant = copies.variant("main", tuple(values), None)
+    try:
+        variant = copies.variant("main", tuple(values), None)
+    except RecursionError:
+        raise UnsupportedError("calls or regions nested this deep", main.line) from None
     return module._replace(functions=copies.made()), variant.consulted & numbers.keys()
 
 
