@@ -74,7 +74,7 @@ def test_a_slice_computes_what_the_module_does(module: Module) -> None:
 
 def test_a_slice_starts_at_the_values_that_it_is_given(module: Module) -> None:
     part = module.slice(["%2"], inputs=["%1#0"]).verify()
-    assert [argument.name for argument in part.function().arguments] == ["%1_0", "%x"]
+    assert [argument.name for argument in part.function().arguments] == ["%v1_0", "%x"]
     assert np.array_equal(run(part, X, X)[0], X + X)
 
 
@@ -100,6 +100,20 @@ def test_replacing_reaches_into_regions_and_leaves_the_rest(module: Module) -> N
     assert sum(1 for _ in changed.walk()) == sum(1 for _ in module.walk()) + 1
     assert run(changed, X, N)[1] == 3
     assert module.replace(lambda operation: None) == module
+
+
+def test_a_rewrite_may_give_attributes_as_python_values() -> None:
+    text = """func.func @main(%x: tensor<2x3xf32>) -> tensor<3x2xf32> {
+      %0 = stablehlo.transpose %x, dims = [1, 0] : (tensor<2x3xf32>) -> tensor<3x2xf32>
+      return %0 : tensor<3x2xf32>
+    }"""
+    module = parse(text)
+    plain = module.replace(
+        lambda each: each._replace(attributes={"permutation": [1, 0]}) if each.results else None
+    )
+    assert str(plain) == str(module)
+    with pytest.raises(ArgumentError, match="an operation or a list of them, got str"):
+        module.replace(lambda each: "text")  # type: ignore[arg-type, return-value]
 
 
 def test_verification_tells_the_place(module: Module) -> None:

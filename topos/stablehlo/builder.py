@@ -16,6 +16,7 @@ from topos.stablehlo.definition import Definition
 from topos.stablehlo.dense import dense_of
 from topos.stablehlo.dialect import calling, find
 from topos.stablehlo.dialect.constants import Constant
+from topos.stablehlo.given_attributes import with_attributes_of_the_tree
 from topos.stablehlo.given_types import element_name, type_of
 from topos.stablehlo.ir import (
     Attributes,
@@ -59,6 +60,11 @@ class Value:
         # The elements of a small constant, which shapes and indices may be inferred from.
         self.array = array
         self.block = block
+
+    def __bool__(self) -> bool:
+        raise ArgumentError(
+            f"{self.name} is known in a run only: dialect.if_ or select chooses by it"
+        )
 
     def __repr__(self) -> str:
         return f"Value({self.name}: {self.type})"
@@ -105,13 +111,17 @@ class Builder:
         if not self._open:
             raise ArgumentError("every function has returned: none is open to take an argument")
         function, stated = self._open[-1], type_of(type, element)
+        if self._blocks[-1] is not function.block:
+            raise ArgumentError("a region takes what its operation gives it: no argument is added")
         taken = {argument.name for argument in function.arguments}
         number = len(taken)
         while not name and f"%arg{number}" in taken:
             number += 1
         name = name or f"arg{number}"
-        if not _NAME.fullmatch(name) or f"%{name}" in taken:
-            raise ArgumentError(f"an argument needs a name of its own such as x, got {name!r}")
+        if not _NAME.fullmatch(name):
+            raise ArgumentError(f"a name is a letter, then letters, digits and _-., got {name!r}")
+        if f"%{name}" in taken:
+            raise ArgumentError(f"@{function.name} has an argument called {name} already")
         value = self._argument(stated, name)
         function.arguments.append(Parameter(value.name, stated, attributes or {}))
         return value
@@ -200,7 +210,9 @@ class Builder:
         stated = tuple(map(type_of, results))
         kinds = tuple([operand.type for operand in operands])
         uses = tuple([operand.name for operand in operands])
-        operation = Operation(name, (), uses, attributes or {}, (), kinds, stated, 0, 0)
+        operation = with_attributes_of_the_tree(
+            Operation(name, (), uses, attributes or {}, (), kinds, stated, 0, 0)
+        )
         view = self._view(definition, operation, operands, stated, ())
         bodies = [
             self._region(body, types, definition.terminator)

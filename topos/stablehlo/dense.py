@@ -76,13 +76,15 @@ def dense_of(value: npt.ArrayLike, element: str) -> Dense:
     """Returns the constant of an array's elements, converted to `element`, that reads back as it.
 
     Equal elements are written once, many as the digits of their bytes. Raises `ElementError` where
-    integers or truth values cannot hold the array.
+    they cannot hold the array: floats round, and do not overflow.
     """
     dtype = ELEMENTS[element]
     given = np.asarray(value)
+    if given.dtype.kind == "c" and dtype.kind != "c":
+        raise ElementError(f"{element} holds not every element of {_short(given)}")
     with np.errstate(all="ignore"):
         array = given.astype(dtype)
-    if dtype.kind in "biu" and not np.array_equal(array, given):
+    if not _holds(array, given):
         raise ElementError(f"{element} holds not every element of {_short(given)}")
     type = Tensor(array.shape, element)
     flat = np.ascontiguousarray(array).reshape(-1)
@@ -93,6 +95,15 @@ def dense_of(value: npt.ArrayLike, element: str) -> Dense:
         raw = flat.astype(dtype.newbyteorder("<")).tobytes()
         return Dense(f'"0x{raw.hex().upper()}"', type, 0, 0)
     return Dense(_nested(array, element), type, 0, 0)
+
+
+def _holds(array: Array, given: Array) -> bool:
+    """Returns whether an array of other elements has those given, rounded where they are floats."""
+    if array.dtype.kind in "biu" or "int" in array.dtype.name:
+        return np.array_equal(array, given)
+    wide = np.complex128 if array.dtype.kind == "c" else np.float64
+    with np.errstate(all="ignore"):
+        return np.array_equal(np.isfinite(array.astype(wide)), np.isfinite(given.astype(wide)))
 
 
 def _short(array: Array) -> str:

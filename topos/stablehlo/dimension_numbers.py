@@ -221,6 +221,8 @@ class Layout(Attribute[ConvolutionNumbers]):
         """Returns the lists of `value`: numbers, their text, or three sequences of letters."""
         if isinstance(value, str):
             value = [[*_LETTER.findall(row)] for row in _ROW.findall(value)]
+        if isinstance(value, Mapping):
+            value = ConvolutionNumbers(**value)
         if isinstance(value, ConvolutionNumbers):
             sides = (value.input, value.kernel, value.output)
             value = [_row(axes, *named) for axes, (_, named) in zip(sides, _VALUES, strict=True)]

@@ -28,6 +28,8 @@ def type_of(type: Any, element: str = "") -> Type:
             return Tensor((), type)
         case tuple() | list() if element:
             return Tensor(tuple(map(_extent, type)), element_name(element))
+        case ((tuple() | list()) as shape, str(name)):
+            return type_of(shape, name)
         case _ if hasattr(type, "shape") and hasattr(type, "dtype"):
             return Tensor(tuple(map(int, type.shape)), element_name(element or type.dtype))
     raise ArgumentError(

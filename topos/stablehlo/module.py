@@ -11,6 +11,7 @@ from topos.stablehlo.captures import captured
 from topos.stablehlo.cost import CostAnalysis, cost_analysis
 from topos.stablehlo.dialect.calling import Return
 from topos.stablehlo.forms import ModuleLike, text_of
+from topos.stablehlo.given_attributes import with_attributes_of_the_tree
 from topos.stablehlo.given_types import type_of
 from topos.stablehlo.ir import (
     Block,
@@ -70,13 +71,16 @@ class Module(Tree):
         return cost_analysis(self)
 
     def specialize(self, argument_types: Sequence[Any]) -> Self:
-        """Returns this module for arguments of static types, with every `?` made static.
+        """Returns this module for its arguments' static types, with every `?` made static.
 
         A type is a `Tensor`, its text, or an array like the argument. Raises `ArgumentError` where
         `@main` does not take such types or an assertion of the module fails, with its own message,
         and `UnsupportedError` where the types of the arguments do not tell those of all values.
         """
         types = [type_of(each) for each in argument_types]
+        for position, each in enumerate(types):
+            if isinstance(each, Tensor) and None in each.shape:
+                raise ArgumentError(f"argument {position} still has an open extent in {each}")
         if not all(isinstance(each, Tensor) for each in types):
             raise ArgumentError(f"the types of arguments are tensors, got {types}")
         return specialized(self.verify(), [each for each in types if isinstance(each, Tensor)])
@@ -115,11 +119,14 @@ class Module(Tree):
     ) -> Self:
         """Returns the module that computes the values `results` of a function from `inputs`.
 
-        Values are named as in the text, such as `"%3"`. Its `@main` takes the inputs, and those of
-        the function's own arguments that are needed besides, in order; it holds the operations that
+        Values are named as in the text, such as `"%3"`. Its `@main` takes the inputs in the order
+        given, then those of the function's own arguments that are needed besides; an input `%r#1`
+        is called `%r_1`, and `%0#1` is called `%v0_1`. It holds the operations that
         lead to the results, whole with their regions, and the functions that these call. Raises
         `SymbolError` where the function's outermost block defines no such value.
         """
+        if isinstance(results, str) or isinstance(inputs, str):
+            raise ArgumentError('results and inputs are lists of names, such as ["%0"]')
         source = self.function(function)
         block = _body_of(source)
         types = {argument.name: argument.type for argument in block.arguments}
@@ -179,12 +186,23 @@ def _rewritten(region: Region, rewrite: Rewrite) -> Region:
             outcome = rewrite(inner)
             if outcome is None:
                 operations.append(inner)
-            elif isinstance(outcome, Operation):
-                operations.append(outcome)
-            else:
-                operations.extend(outcome)
+                continue
+            operations += map(_rewritten_as, _listed(outcome))
         blocks.append(block._replace(operations=tuple(operations)))
     return Region(tuple(blocks))
+
+
+def _listed(outcome: Any) -> Sequence[Any]:
+    # An operation is a tuple itself.
+    single = isinstance(outcome, Operation) or not isinstance(outcome, (list, tuple))
+    return [outcome] if single else outcome
+
+
+def _rewritten_as(outcome: Any) -> Operation:
+    if not isinstance(outcome, Operation):
+        got = type(outcome).__name__
+        raise ArgumentError(f"a rewrite returns None, an operation or a list of them, got {got}")
+    return with_attributes_of_the_tree(outcome)
 
 
 def _body_of(function: Function) -> Block:
@@ -208,7 +226,9 @@ def _argument_names(taken: Sequence[str], types: Mapping[str, Type]) -> dict[str
         base, mark, index = name.partition("#")
         if not mark:
             continue
-        fresh = f"{base}_{index}"
+        # In MLIR a name that begins with a digit is a number.
+        letter = "v" if base[1].isdigit() else ""
+        fresh = f"%{letter}{base[1:]}_{index}"
         while fresh in types or fresh in names.values():
             fresh = f"{fresh}_"
         names[name] = fresh

@@ -9,6 +9,7 @@ from topos.errors import ArgumentError
 from topos.stablehlo.builder import Body, Builder, Value, alone
 from topos.stablehlo.definition import Definition
 from topos.stablehlo.dialect import find
+from topos.stablehlo.given_attributes import of_python
 from topos.stablehlo.ir import Attributes
 
 __all__ = ["called", "function_of"]
@@ -34,6 +35,7 @@ def function_of(name: str) -> Callable[..., Any]:
 
 def called(
     name: str,
+    /,
     *parts: Any,
     result: Any = None,
     builder: Builder | None = None,
@@ -83,15 +85,11 @@ def _made(definition: type[Definition], given: Mapping[str, Any]) -> dict[str, A
         attribute = known.get(name)
         if attribute is None:
             listed = ", ".join(known) or "none"
-            called = definition.operation_name
-            raise ArgumentError(f"{called} has no attribute {name}; its attributes: {listed}")
-        if value is None:
-            continue
-        try:
-            part = attribute.made(value)
-        except (AttributeError, TypeError, ValueError) as error:
-            called = definition.operation_name
-            raise ArgumentError(f"{called} cannot take {value!r} as {name}: {error}") from None
+            reason = f"has no attribute {name}; its attributes: {listed}"
+            raise ArgumentError(
+                f"{definition.operation_name} {reason}; further ones go into attributes={{...}}"
+            )
+        part = None if value is None else of_python(definition, attribute, value)
         if part is not None:
             made[attribute.key] = part
     return made

@@ -104,7 +104,10 @@ class Dialect:
     def __getattr__(self, name: str) -> Any:
         operation = _spelled(self._prefix).get(name)
         if operation is None:
-            near = get_close_matches(name, dir(self), n=1)
+            others = [
+                f"{each}.{name}" for each in ("chlo", "func", "sdy") if name in _spelled(each)
+            ]
+            near = others or get_close_matches(name, dir(self), n=1)
             hint = f"; did you mean {near[0]}?" if near else ""
             raise AttributeError(f"no operation is called {self._prefix}.{name.rstrip('_')}{hint}")
         return _written(operation)
