@@ -41,7 +41,7 @@ __all__ = [
 ]
 
 _KEY: Final = re.compile(r"[A-Za-z_][\w$.]*", re.ASCII)
-_SYMBOL: Final = re.compile(r"[A-Za-z_$][\w$.\-]*", re.ASCII)
+_SYMBOL: Final = re.compile(r"[A-Za-z_][\w$.]*", re.ASCII)
 _USUAL: Final[Mapping[type, str]] = {int: " : i64", float: " : f64"}
 _PLAIN: Final = frozenset(range(32, 127)) - set(b'"\\')
 

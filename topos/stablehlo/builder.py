@@ -11,7 +11,7 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from topos.errors import ArgumentError
+from topos.errors import ArgumentError, ElementError, ToposError
 from topos.stablehlo.definition import Definition
 from topos.stablehlo.dense import dense_of
 from topos.stablehlo.dialect import calling, find
@@ -34,6 +34,7 @@ from topos.stablehlo.module import Module
 __all__ = ["Body", "Builder", "Value", "alone", "type_of"]
 
 Array = npt.NDArray[Any]
+VISIBILITIES: Final = ("public", "private", "nested")
 # A number alone is the name of a result.
 _NAME: Final = re.compile(r"[A-Za-z_][\w.\-]*", re.ASCII)
 
@@ -118,7 +119,7 @@ class Builder:
         while not name and f"%arg{number}" in taken:
             number += 1
         name = name or f"arg{number}"
-        if not _NAME.fullmatch(name):
+        if not isinstance(name, str) or not _NAME.fullmatch(name):
             raise ArgumentError(f"a name is a letter, then letters, digits and _-., got {name!r}")
         if f"%{name}" in taken:
             raise ArgumentError(f"@{function.name} has an argument called {name} already")
@@ -132,8 +133,13 @@ class Builder:
         `element` is the element's name where numpy's dtype does not tell it: Python's integers
         are i64, its floating-point numbers f64.
         """
-        array = np.asarray(value)
-        dense = dense_of(array, element_name(element or array.dtype))
+        try:
+            array = np.asarray(value)
+            dense = dense_of(array, element_name(element or array.dtype))
+        except ToposError:
+            raise
+        except (OverflowError, ValueError) as error:
+            raise ElementError(f"no constant is made of {value!r}: {error}") from None
         (made,) = self.add(
             Constant.operation_name, attributes={"value": dense}, results=[dense.type]
         )
@@ -158,17 +164,28 @@ class Builder:
     @contextmanager
     def function(self, name: str, *, visibility: str = "private") -> Iterator[Builder]:
         """Opens another function, which `returns` closes; `func.call` calls it by its name."""
-        if name in self._functions:
-            raise ArgumentError(f"a function is called {name!r} already")
+        if not isinstance(name, str) or name in self._functions:
+            raise ArgumentError(f"a function needs a name of its own, got {name!r}")
+        if visibility not in VISIBILITIES:
+            raise ArgumentError(f"a function is {', '.join(VISIBILITIES)}, got {visibility!r}")
         self._enter(name, visibility)
-        function = self._open[-1]
-        yield self
+        function, depth = self._open[-1], len(self._blocks) - 1
+        try:
+            yield self
+        except BaseException:
+            # What was begun is gone, so that the next call stands where this one did.
+            if function in self._open:
+                del self._open[self._open.index(function) :], self._blocks[depth:]
+            function.block.open = False
+            self._functions.pop(name, None)
+            self._written.pop(name, None)
+            raise
         if function.block.open:
             raise ArgumentError(f"@{name} needs its results: call returns(...) before it ends")
 
     def call(self, callee: str, *operands: Value) -> Value | tuple[Value, ...]:
         """Calls a function of this module that has returned."""
-        function = self._written.get(callee)
+        function = self._written.get(callee) if isinstance(callee, str) else None
         if function is None:
             raise ArgumentError(f"no function called {callee!r} has been written")
         attributes = {"callee": Symbol(callee)}
@@ -221,9 +238,10 @@ class Builder:
         operation = operation._replace(regions=tuple([region for region, _ in bodies]))
         signatures = tuple([signature for _, signature in bodies])
         view = self._view(definition, operation, operands, stated, signatures)
-        inferred = tuple(view.infer())
-        if stated and len(stated) == len(inferred):
-            inferred = stated
+        inferred = _inferred(view)
+        if stated and len(stated) != len(inferred):
+            raise ArgumentError(f"{name} has {len(inferred)} results, and {len(stated)} are stated")
+        inferred = stated or inferred
         names = self._names(len(inferred))
         operation = operation._replace(results=names, result_types=inferred)
         self._view(definition, operation, operands, inferred, signatures).verify()
@@ -317,6 +335,18 @@ def _finished(function: _Function, results: tuple[Parameter, ...]) -> Function:
     block = Block(tuple(function.arguments), tuple(function.block.operations))
     region = Region((block,))
     return Function(function.name, block.arguments, results, attributes, region, 0, 0)
+
+
+def _inferred(view: Definition) -> tuple[Type, ...]:
+    try:
+        return tuple(view.infer())
+    except ToposError:
+        raise
+    except (IndexError, ValueError):
+        # It may count on as many operands as the verifier asks for first.
+        count = len(view.operands)
+        got = "1 operand" if count == 1 else f"{count} operands"
+        raise ArgumentError(f"{view.name} does not take {got}") from None
 
 
 def _block_types(view: Definition, count: int) -> Sequence[tuple[Type, ...]]:

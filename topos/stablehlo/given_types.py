@@ -18,9 +18,11 @@ __all__ = ["element_name", "type_of"]
 def type_of(type: Any, element: str = "") -> Type:
     """Returns the type that `type` is, spells, or has as an array; a shape needs its `element`."""
     match type:
-        case Tensor() | Unranked() | TupleType() | OtherType():
+        case Tensor(tuple() as shape, str(name), encoding):
+            return Tensor(tuple(map(_extent, shape)), name, encoding)
+        case Unranked() | TupleType() | OtherType():
             return type
-        case str() if type.startswith("tensor<"):
+        case str() if type.startswith("tensor<") and type.endswith(">"):
             return tensor_of(type)
         case str() if type == "token":
             return TOKEN
@@ -53,9 +55,9 @@ def _extent(value: Any) -> int | None:
     if value is None:
         return None
     try:
-        extent = index(value)
+        extent = -1 if isinstance(value, bool) else index(value)
     except TypeError:
         extent = -1
-    if extent < 0:
+    if not 0 <= extent < 1 << 63:
         raise ArgumentError(f"an extent is an integer of 0 or more, or None, got {value!r}")
     return extent

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 from typing import Any, Self
 
 from topos.errors import ArgumentError, SymbolError
@@ -77,13 +77,17 @@ class Module(Tree):
         `@main` does not take such types or an assertion of the module fails, with its own message,
         and `UnsupportedError` where the types of the arguments do not tell those of all values.
         """
+        if not isinstance(argument_types, (list, tuple)):
+            raise ArgumentError(f"a list has a type for each argument, got {argument_types!r}")
         types = [type_of(each) for each in argument_types]
         for position, each in enumerate(types):
             if isinstance(each, Tensor) and None in each.shape:
                 raise ArgumentError(f"argument {position} still has an open extent in {each}")
         if not all(isinstance(each, Tensor) for each in types):
             raise ArgumentError(f"the types of arguments are tensors, got {types}")
-        return specialized(self.verify(), [each for each in types if isinstance(each, Tensor)])
+        verified = self.verify()
+        with told_of(""):
+            return specialized(verified, [each for each in types if isinstance(each, Tensor)])
 
     def function(self, name: str = "main") -> Function:
         """Returns a function; raises `SymbolError` where there is none of that name."""
@@ -125,17 +129,21 @@ class Module(Tree):
         lead to the results, whole with their regions, and the functions that these call. Raises
         `SymbolError` where the function's outermost block defines no such value.
         """
-        if isinstance(results, str) or isinstance(inputs, str):
+        if not all(isinstance(each, (list, tuple)) for each in (results, inputs)):
             raise ArgumentError('results and inputs are lists of names, such as ["%0"]')
         source = self.function(function)
         block = _body_of(source)
         types = {argument.name: argument.type for argument in block.arguments}
         types.update(_defined(block.operations))
+        # The first of several results also goes by the name that they share.
+        results = [f"{name}#0" if f"{name}#0" in types else name for name in results]
+        inputs = [f"{name}#0" if f"{name}#0" in types else name for name in dict.fromkeys(inputs)]
         for name in (*results, *inputs):
             if name not in types:
                 raise SymbolError(f"@{function} defines no value {name} outside of regions")
         kept, taken = _needed(block, results, inputs)
-        names = _argument_names(taken, types)
+        inside = [each for region in _regions(kept) for each in _names_in(region)]
+        names = _argument_names(taken, {*types, *inside})
         arguments = tuple([Parameter(names.get(name, name), types[name], {}) for name in taken])
         kinds = tuple([types[name] for name in results])
         end = Operation(Return.operation_name, (), tuple(results), {}, (), kinds, (), 0, 0)
@@ -219,7 +227,22 @@ def _defined(operations: Sequence[Operation]) -> Iterator[tuple[str, Type]]:
                 yield name[:-2], type
 
 
-def _argument_names(taken: Sequence[str], types: Mapping[str, Type]) -> dict[str, str]:
+def _regions(operations: Sequence[Operation]) -> Iterator[Region]:
+    return (region for operation in operations for region in operation.regions)
+
+
+def _names_in(region: Region) -> Iterator[str]:
+    """Yields the names that a region and those inside it define."""
+    for block in region.blocks:
+        yield from (argument.name for argument in block.arguments)
+    for operation in _walked(region):
+        yield from (name for name, _ in _defined([operation]))
+        for inner in operation.regions:
+            for block in inner.blocks:
+                yield from (argument.name for argument in block.arguments)
+
+
+def _argument_names(taken: Sequence[str], known: Container[str]) -> dict[str, str]:
     """Returns what to call the arguments that were one of several results, such as `%1#0`."""
     names: dict[str, str] = {}
     for name in taken:
@@ -229,7 +252,7 @@ def _argument_names(taken: Sequence[str], types: Mapping[str, Type]) -> dict[str
         # In MLIR a name that begins with a digit is a number.
         letter = "v" if base[1].isdigit() else ""
         fresh = f"%{letter}{base[1:]}_{index}"
-        while fresh in types or fresh in names.values():
+        while fresh in known or fresh in names.values():
             fresh = f"{fresh}_"
         names[name] = fresh
         if index == "0":
@@ -261,6 +284,7 @@ def _needed(
     block: Block, results: Sequence[str], inputs: Sequence[str]
 ) -> tuple[list[Operation], list[str]]:
     """Returns the operations that lead from `inputs` to `results`, and the values they start at."""
+    defined = {name for name, _ in _defined(block.operations)}
     wanted = {name for name in results if name not in inputs}
     kept: list[Operation] = []
     for operation in reversed(block.operations):
@@ -269,6 +293,6 @@ def _needed(
             continue
         kept.append(operation)
         used = {*operation.operands, *captured(operation.regions)}
-        wanted |= used - {*inputs}
+        wanted |= {f"{name}#0" if f"{name}#0" in defined else name for name in used} - {*inputs}
     starts = [each.name for each in block.arguments if each.name in wanted]
     return kept[::-1], [*inputs, *[name for name in starts if name not in inputs]]

@@ -52,6 +52,10 @@ def called(
     assert definition is not None, "a function of dialect is of a defined operation"
     operands, regions = _parted(name, parts)
     owner = builder or (operands[0].builder if operands else None)
+    if owner is not None and not isinstance(owner, Builder):
+        raise ArgumentError(f"{name} takes a Builder as builder, got {owner!r}")
+    if attributes is not None and not isinstance(attributes, Mapping):
+        raise ArgumentError(f"{name} takes a dictionary as attributes, got {attributes!r}")
     if owner is None:
         raise ArgumentError(f"{name} has no operand that tells where it stands: pass builder=...")
     stated = {**_made(definition, given), **(attributes or {})}
@@ -65,7 +69,7 @@ def _parted(name: str, parts: Sequence[Any]) -> tuple[list[Value], list[Body]]:
     for part in parts:
         if isinstance(part, Value):
             operands.append(part)
-        elif isinstance(part, (tuple, list)):
+        elif isinstance(part, (tuple, list)) and all(isinstance(each, Value) for each in part):
             operands.extend(part)
         elif callable(part):
             regions.append(part)

@@ -7,6 +7,7 @@ from typing import Any, Final, NamedTuple
 
 import numpy.typing as npt
 
+from topos.errors import ToposError
 from topos.stablehlo.definition import Definition
 from topos.stablehlo.dialect import find
 from topos.stablehlo.dialect.control import Case, If, While
@@ -105,7 +106,13 @@ class Body:
             return
         if isinstance(view, RealDynamicSlice):
             view = self._view(of_known_sizes(operation, values), values)
-        static = form(view)
+        try:
+            static = form(view)
+        except ToposError:
+            raise
+        except (IndexError, KeyError, OverflowError, ValueError):
+            # A call that asks for shapes has no rule of its own in the specification.
+            view.unsupported("has operands or attributes that tell no shape")
         for each in static:
             self._plain(each, self._names.operands(each), made, is_new=True)
         if not static and operation.results:

@@ -27,6 +27,9 @@ from topos.stablehlo.traits import Trait
 __all__ = ["specialized", "specialized_for"]
 
 Array = npt.NDArray[Any]
+# Functions that call one another twice each may have twice the copies a level.
+_MOST_COPIES = 4096
+
 M = TypeVar("M", bound=Module)
 
 
@@ -101,6 +104,10 @@ class _Copies:
         if at is not None and signature in self._open:
             reason = f"@{name} calls itself, which is not supported"
             raise UnsupportedError(reason, at.line, at.column)
+        if len(self._made) + len(self._open) > _MOST_COPIES:
+            function = self._functions[name]
+            reason = f"@{name} and others called with more than {_MOST_COPIES} sets of shapes"
+            raise UnsupportedError(reason, function.line, function.column)
         self._open.append(signature)
         made = self._copied(self._functions[name], values)
         self._open.pop()
