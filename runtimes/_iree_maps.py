@@ -137,12 +137,23 @@ def _cbrt(ir: Binding, operation: Binding) -> str | None:
 
 
 def _convert(ir: Binding, operation: Binding) -> str | None:
-    """Goes from an integer to bf16 by way of f32: the step between is missing on some processors.
+    """Goes from an integer to bf16 by way of f32, and to complex numbers by way of their parts.
 
-    There IREE's linker finds no function that rounds f32 to bf16. Without the barrier the compiler
-    joins the two steps again.
+    On some processors the step to bf16 is missing: there IREE's linker finds no function that
+    rounds f32 to it. Without the barrier the compiler joins the two steps again. Of a real constant
+    that becomes complex inside a product, the compiler makes both parts.
     """
     given, type = operation.operands[0].type, operation.results[0].type
+    element = type.element_type
+    if isinstance(element, ir.ComplexType) and not isinstance(given.element_type, ir.ComplexType):
+        part = tensor(type.shape, element.element_type)
+        return f"""
+    func.func private @f(%x: {given}) -> {type} {{
+      %a = stablehlo.convert %x : ({given}) -> {part}
+      %b = stablehlo.constant dense<0.0> : {part}
+      %r = stablehlo.complex %a, %b : {type}
+      return %r : {type}
+    }}"""
     if element_of(operation) != "bf16" or not isinstance(given.element_type, ir.IntegerType):
         return None
     single = tensor(type.shape, "f32")

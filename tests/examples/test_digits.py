@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.examples.commands import FOREIGN, run
+from tests.examples.commands import FOREIGN, command, run
 from tests.examples.tables import row
 from topos import runtimes
 from topos.errors import CompileError
@@ -72,7 +72,7 @@ def test_the_same_seed_trains_the_same_network(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("package", ["sklearn", "rich"])
 def test_a_missing_package_is_one_line_that_names_the_extra(tmp_path: Path, package: str) -> None:
-    done = run("digits.py", tmp_path, absent=[package])
+    done = command("digits.py", tmp_path, absent=[package])
     assert done.returncode == 2
     (line,) = done.stderr.splitlines()
     assert line == ("the digits need scikit-learn and rich: pip install 'topos-compiler[examples]'")

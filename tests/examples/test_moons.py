@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.examples.commands import FOREIGN, run
+from tests.examples.commands import FOREIGN, command, run
 from tests.examples.tables import row
 from topos import runtimes
 
@@ -52,7 +52,7 @@ def test_an_exact_training_of_one_seed_leaves_the_same_files(tmp_path: Path) -> 
     ],
 )
 def test_a_missing_package_is_one_line(tmp_path: Path, package: str, message: str) -> None:
-    done = run("moons.py", tmp_path, "--epochs", "1", absent=[package])
+    done = command("moons.py", tmp_path, "--epochs", "1", absent=[package])
     assert (done.returncode, done.stderr) == (2, f"{message}\n")
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.examples.commands import FOREIGN, run
+from tests.examples.commands import FOREIGN, command, run
 from tests.examples.tables import row
 from topos import runtimes
 
@@ -66,6 +66,6 @@ def test_an_option_out_of_range_is_refused(
 
 
 def test_without_rich_one_line_names_the_extra(tmp_path: Path) -> None:
-    done = run("xor.py", tmp_path, absent=["rich"])
+    done = command("xor.py", tmp_path, absent=["rich"])
     assert done.returncode == 2
     assert done.stderr == "the examples need rich: pip install 'topos-compiler[examples]'\n"

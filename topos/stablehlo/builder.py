@@ -30,6 +30,7 @@ from topos.stablehlo.ir import (
     Type,
 )
 from topos.stablehlo.module import Module
+from topos.stablehlo.shapes import agree
 
 __all__ = ["Body", "Builder", "Value", "alone", "type_of"]
 
@@ -241,7 +242,9 @@ class Builder:
         inferred = _inferred(view)
         if stated and len(stated) != len(inferred):
             raise ArgumentError(f"{name} has {len(inferred)} results, and {len(stated)} are stated")
-        inferred = stated or inferred
+        # A stated type that does not fit is what the verifier tells of.
+        pairs = zip(stated or inferred, inferred, strict=True)
+        inferred = tuple([known if agree(said, known) else said for said, known in pairs])
         names = self._names(len(inferred))
         operation = operation._replace(results=names, result_types=inferred)
         self._view(definition, operation, operands, inferred, signatures).verify()
