@@ -31,10 +31,10 @@ class BuildContext(OpView, Generic[D]):
     """One verified operation with its regions compiled.
 
     `op` has its attributes, decoded as it declares them. A kernel is called with the operands, then
-    with `captures` values that the regions use from
-    outside, which each region's program takes after its own arguments. `exact` tells the posture:
-    the oracle's bits, or whatever numpy is fastest at. The values are tensors everywhere but at
-    the operations that are there for tuples and tokens.
+    with `captures` values that the regions use from outside, which each region's program takes
+    after its own arguments. `exact` tells the posture: the oracle's bits, or whatever numpy is
+    fastest at. The values are tensors everywhere but at the operations that are there for tuples
+    and tokens.
     """
 
     operands: tuple[Tensor, ...]

@@ -8,7 +8,6 @@ import numpy.typing as npt
 
 from topos.runtimes.interpreter.context import BuildContext
 from topos.stablehlo.ir import Symbol, Tensor, Type
-from topos.stablehlo.traits import Trait
 
 __all__ = ["moves_nothing", "unchanged", "works_pointwise"]
 
@@ -17,18 +16,20 @@ Array = npt.NDArray[Any]
 
 def works_pointwise(context: BuildContext[Any]) -> bool:
     """Returns whether the kernel of `context`, all of scalars, also computes element by element."""
-    traits, calls = context.op.traits, context.op.calls
-    if calls:
-        return context.function(Symbol(context.attribute(calls)), context.operation).elementwise
-    if Trait.CARRIES in traits:
+    op = context.op
+    if op.calls:
+        callee = Symbol(context.attribute(op.calls))
+        return context.function(callee, context.operation).elementwise
+    if op.is_carrier:
         return all(region.elementwise for region in context.regions)
-    return Trait.ELEMENTWISE in traits or moves_nothing(context)
+    return op.is_elementwise or moves_nothing(context)
 
 
 def moves_nothing(context: BuildContext[Any]) -> bool:
     """Returns whether `context` gives its one scalar another layout, of which there is but one."""
-    types = (*context.operands, *context.results)
-    return Trait.LAYOUT in context.op.traits and all(map(_is_scalar, types))
+    if not context.op.is_layout:
+        return False
+    return all(map(_is_scalar, (*context.operands, *context.results)))
 
 
 def unchanged(array: Array) -> Array:

@@ -125,10 +125,13 @@ class Definition(OpView):
     declared_operands: ClassVar[tuple[str, ...]] = ()
     declared_attributes: ClassVar[tuple[Attribute[Any], ...]] = ()
     form: ClassVar[Assembly]
-    # Whether the verifier refuses the operation where any may stand, and whether its value is in
-    # the text; `define` sets both from the traits, which take longer to combine than to read.
+    # What is asked of every operation of a module: `define` sets these from the traits, which take
+    # longer to combine than to read. A refused operation stands nowhere but at the end of a block.
     is_refused: ClassVar[bool] = False
     is_constant: ClassVar[bool] = False
+    is_elementwise: ClassVar[bool] = False
+    is_layout: ClassVar[bool] = False
+    is_carrier: ClassVar[bool] = False
 
     def verify(self) -> None:
         """Refuses the operation unless its parts are as declared and its results as inferred."""
@@ -199,6 +202,9 @@ def define(name: str) -> Callable[[D], D]:
         definition.operation_name = name
         definition.is_refused = bool(definition.traits & (Trait.TERMINATOR | Trait.UNSUPPORTED))
         definition.is_constant = Trait.CONSTANT in definition.traits
+        definition.is_elementwise = Trait.ELEMENTWISE in definition.traits
+        definition.is_layout = Trait.LAYOUT in definition.traits
+        definition.is_carrier = Trait.CARRIES in definition.traits
         definition.terminator = definition.terminator or f"{name.partition('.')[0]}.return"
         definition.declared_operands = tuple([key for key, _ in operands])
         definition.declared_attributes = tuple(

@@ -14,11 +14,11 @@ __all__ = ["builder_of"]
 
 def builder_of(definition: type[Definition]) -> Builder | None:
     """Returns the builder of an operation, whose family is loaded now, or `None`."""
-    return _builders(definition.__module__.rpartition(".")[2]).get(definition)
+    return _builders(definition.__module__).get(definition)
 
 
 @cache
-def _builders(family: str) -> Builders:
-    name = f"{__name__}.{family}"
+def _builders(module: str) -> Builders:
+    name = f"{__name__}.{module.rpartition('.')[2]}"
     builders: Builders = import_module(name).BUILDERS if find_spec(name) else {}
     return builders

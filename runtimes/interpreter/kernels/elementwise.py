@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from importlib import import_module
 from typing import Any, Final
 
@@ -62,6 +63,7 @@ def _table(element: str, exact: bool) -> Kernels:
     return _loaded("floats", _FAST.get(element, "FAST"))
 
 
+@cache
 def _loaded(file: str, table: str) -> Kernels:
     # A module has elements of few kinds, and complex ones need many more functions than others.
     kernels: Kernels = getattr(import_module(f"{__package__}.{file}"), table)
