@@ -227,8 +227,3 @@ def test_an_operation_without_operands_takes_the_builder() -> None:
     b = Builder()
     b.returns(dialect.iota(iota_dimension=0, result="tensor<3xi32>", builder=b))
     assert run(b.module())[0].tolist() == [0, 1, 2]
-
-
-def test_no_file_of_the_dialects_hides_a_function_of_an_operation() -> None:
-    families = {dialect.family_of(name) for name in dialect.names()}
-    assert not families & set(dir(dialect))

@@ -20,6 +20,7 @@ from topos.stablehlo.types import (
     checked,
     component,
     dtype_of,
+    element_of,
     extents,
     is_complex,
     is_float,
@@ -38,7 +39,6 @@ _FLOAT: Final = re.compile(r"[-+]?[0-9]+\.[0-9]*(?:[eE][-+]?[0-9]+)?")
 # What no list of decimal numbers holds; float and int themselves judge the rest.
 _NOT_DECIMAL: Final = re.compile(r"[^0-9eE.,+-]|(?<![0-9])\.")
 _NOT_INTEGER: Final = re.compile(r"[^0-9,-]")
-_NAMES: Final = {dtype: name for name, dtype in ELEMENTS.items()}
 _HEXADECIMAL: Final = re.compile(r"0x[0-9A-Fa-f]{1,32}")
 _HEXADECIMAL_INTEGER: Final = re.compile(rf"-?{_HEXADECIMAL.pattern}")
 _BARE: Final = str.maketrans("", "", "()")
@@ -160,7 +160,7 @@ def _elements(raw: bytes, dtype: np.dtype[Any]) -> Array:
 
 def _patterns(patterns: Array, dtype: np.dtype[Any]) -> Array:
     """Returns the elements with these bits, of which a narrow one has the low ones of a byte."""
-    mask = (1 << width(_NAMES[dtype])) - 1
+    mask = (1 << width(element_of(dtype))) - 1
     return np.asarray(patterns & patterns.dtype.type(mask)).view(dtype)
 
 
