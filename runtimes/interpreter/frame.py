@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from topos.runtimes.interpreter.program import Kernel, Program, Step
 from topos.stablehlo.definition import Definition
-from topos.stablehlo.ir import Tensor, Type
+from topos.stablehlo.ir import Tensor, Type, result_names
 from topos.stablehlo.traits import Trait
 
 __all__ = ["Frame"]
@@ -35,9 +35,7 @@ class Frame:
         self.types.append(type)
         # An argument of a region may have no name; nothing then uses it.
         if name:
-            self._slots[name] = slot
-        if name.endswith("#0"):
-            self._slots[name[:-2]] = slot
+            self._slots.update(dict.fromkeys(result_names(name), slot))
         return slot
 
     def end_arguments(self) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from topos.stablehlo.ir import Region
+from topos.stablehlo.ir import Region, result_names
 
 __all__ = ["captured"]
 
@@ -24,6 +24,6 @@ def _free(region: Region) -> list[str]:
         for operation in block.operations:
             used = (*operation.operands, *captured(operation.regions))
             free += [name for name in used if name not in defined]
-            defined.update(operation.results)
-            defined.update(name[:-2] for name in operation.results if name.endswith("#0"))
+            for name in operation.results:
+                defined.update(result_names(name))
     return free

@@ -19,6 +19,7 @@ from topos.stablehlo.ir import (
     Region,
     Tensor,
     Type,
+    result_names,
 )
 from topos.stablehlo.traits import Trait
 from topos.stablehlo.types import ELEMENTS
@@ -145,9 +146,8 @@ class _Taker:
             return
         operands = tuple([types[name] for name in operation.operands if name in types])
         results = operation.result_types
-        types.update(zip(operation.results, results, strict=False))
-        if operation.results and operation.results[0].endswith("#0"):
-            types[operation.results[0][:-2]] = results[0]
+        for name, type in zip(operation.results, results, strict=False):
+            types.update(dict.fromkeys(result_names(name), type))
         if definition.calls:
             tally.add(self.function(str(operation.attributes.get(definition.calls))), times)
             return

@@ -31,6 +31,7 @@ __all__ = [
     "Typed",
     "Unranked",
     "Word",
+    "result_names",
 ]
 
 # An attribute is a number, a truth value, a string, or one of the classes below; a list is a tuple
@@ -253,3 +254,8 @@ class Module(NamedTuple):
     attributes: Attributes
     functions: tuple[Function, ...]
     others: tuple[Operation, ...] = ()
+
+
+def result_names(name: str) -> tuple[str, ...]:
+    """Returns what the result `name` goes by: the first of several also by the one they share."""
+    return (name, name[:-2]) if name.endswith("#0") else (name,)

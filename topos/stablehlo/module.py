@@ -21,6 +21,7 @@ from topos.stablehlo.ir import (
     Region,
     Tensor,
     Type,
+    result_names,
 )
 from topos.stablehlo.ir import Module as Tree
 from topos.stablehlo.printer import printed
@@ -136,8 +137,8 @@ class Module(Tree):
         types = {argument.name: argument.type for argument in block.arguments}
         types.update(_defined(block.operations))
         # The first of several results also goes by the name that they share.
-        results = [f"{name}#0" if f"{name}#0" in types else name for name in results]
-        inputs = [f"{name}#0" if f"{name}#0" in types else name for name in dict.fromkeys(inputs)]
+        results = [_own_name(name, types) for name in results]
+        inputs = [*dict.fromkeys([_own_name(name, types) for name in inputs])]
         for name in (*results, *inputs):
             if name not in types:
                 raise SymbolError(f"@{function} defines no value {name} outside of regions")
@@ -222,9 +223,7 @@ def _body_of(function: Function) -> Block:
 def _defined(operations: Sequence[Operation]) -> Iterator[tuple[str, Type]]:
     for operation in operations:
         for name, type in zip(operation.results, operation.result_types, strict=False):
-            yield name, type
-            if name.endswith("#0"):
-                yield name[:-2], type
+            yield from ((each, type) for each in result_names(name))
 
 
 def _regions(operations: Sequence[Operation]) -> Iterator[Region]:
@@ -280,6 +279,11 @@ def _renamed(operation: Operation, names: Mapping[str, str]) -> Operation:
     return operation._replace(operands=operands, regions=tuple(regions))
 
 
+def _own_name(name: str, known: Container[str]) -> str:
+    """Returns the name of a value alone, where `name` is what several results share."""
+    return f"{name}#0" if f"{name}#0" in known else name
+
+
 def _needed(
     block: Block, results: Sequence[str], inputs: Sequence[str]
 ) -> tuple[list[Operation], list[str]]:
@@ -293,6 +297,6 @@ def _needed(
             continue
         kept.append(operation)
         used = {*operation.operands, *captured(operation.regions)}
-        wanted |= {f"{name}#0" if f"{name}#0" in defined else name for name in used} - {*inputs}
+        wanted |= {_own_name(name, defined) for name in used} - {*inputs}
     starts = [each.name for each in block.arguments if each.name in wanted]
     return kept[::-1], [*inputs, *[name for name in starts if name not in inputs]]

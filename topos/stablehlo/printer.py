@@ -31,6 +31,7 @@ from topos.stablehlo.ir import (
     Parameter,
     Region,
     Type,
+    result_names,
 )
 
 __all__ = ["Writer", "printed"]
@@ -94,9 +95,8 @@ class Writer:
         return True
 
     def _define(self, name: str, type: Type) -> None:
-        self._types[name] = type
-        if name.endswith("#0"):
-            self._types[name[:-2]] = type
+        for each in result_names(name):
+            self._types[each] = type
 
     def _open(self, block: Block, position: int, labelled: bool) -> None:
         """Defines the arguments of a block and adds the line of its label, where it needs one."""

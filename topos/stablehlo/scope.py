@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from topos.errors import VerifyError
 from topos.stablehlo.dense import decoded
-from topos.stablehlo.ir import Dense, Operation, Tensor, Type
+from topos.stablehlo.ir import Dense, Operation, Tensor, Type, result_names
 from topos.stablehlo.resources import absent
 
 __all__ = ["Scope"]
@@ -47,9 +47,7 @@ class Scope:
         """Gives `name` to a value; an argument of a block may have none."""
         if not name:
             return
-        # The first of several results also goes by the name that they share.
-        names = (name, name[:-2]) if name.endswith("#0") else (name,)
-        for each in reversed(names):
+        for each in reversed(result_names(name)):
             if each in self._types:
                 raise VerifyError(f"{each} is defined twice", *place)
             self._add(each, type)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from topos.stablehlo.ir import Operation
+from topos.stablehlo.ir import Operation, result_names
 from topos.stablehlo.specialize.values import Value
 
 __all__ = ["Names"]
@@ -32,8 +32,7 @@ class Names:
 
     def define(self, name: str, value: Value) -> None:
         """Gives `name` to a value."""
-        # The first of several results also goes by the name that they share.
-        for each in (name, name[:-2]) if name.endswith("#0") else (name,):
+        for each in result_names(name):
             self._values[each] = value
             self._renamed.pop(each, None)
 
