@@ -18,7 +18,7 @@ import numpy.typing as npt
 
 from tests.conformance.digest import digest_of, numbers, patterns, words
 from tests.project.paths import ROOT
-from tests.runtimes.stablehlo.conformance import case_of, listed
+from tests.stablehlo.conformance import case_of, listed
 from topos.errors import ToposError, VerifyError
 from topos.runtimes import interpreter
 from topos.stablehlo.dialect import with_trait

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from tests.project.paths import ROOT
-from tests.runtimes.stablehlo.gallery import GALLERY, operations
+from tests.stablehlo.gallery import GALLERY, operations
 from topos import runtimes
 from topos.errors import UnsupportedError
 from topos.stablehlo.verifier import verified_names
