@@ -11,6 +11,7 @@ import numpy.typing as npt
 
 from topos.engine import Numerics
 from topos.errors import CompileError
+from topos.payload.kernels.canonical import Array
 from topos.runtimes._dynamic import specializing
 from topos.runtimes._packages import imported, missing
 from topos.runtimes._packing import packed, unpacked
@@ -27,7 +28,6 @@ __all__ = [
     "run_text",
 ]
 
-Array = npt.NDArray[Any]
 
 MAX_STEPS: Final = "max_steps"
 

@@ -5,14 +5,12 @@ from __future__ import annotations
 from contextlib import suppress
 from typing import Any, cast
 
-import numpy.typing as npt
-
 from topos.errors import UnsupportedError, VerifyError
-from topos.runtimes.interpreter.context import BuildContext, Constant
+from topos.runtimes.interpreter.context import BuildContext, Constant, unchanged
 from topos.runtimes.interpreter.frame import Frame
 from topos.runtimes.interpreter.kernels import builder_of
-from topos.runtimes.interpreter.pointwise import moves_nothing, unchanged, works_pointwise
-from topos.runtimes.interpreter.program import Program
+from topos.runtimes.interpreter.pointwise import moves_nothing, works_pointwise
+from topos.runtimes.interpreter.program import Array, Program
 from topos.runtimes.interpreter.scalarization import over_scalars
 from topos.stablehlo.calls import called_first, depth_of
 from topos.stablehlo.captures import captured
@@ -29,8 +27,6 @@ from topos.stablehlo.ir import (
 from topos.stablehlo.types import checked, held
 
 __all__ = ["build"]
-
-Array = npt.NDArray[Any]
 
 
 def build(module: Module, exact: bool) -> Program:

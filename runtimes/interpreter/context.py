@@ -6,16 +6,12 @@ from collections.abc import Callable, Mapping
 from copy import copy
 from typing import Any, Generic, NamedTuple, TypeVar
 
-import numpy.typing as npt
-
-from topos.runtimes.interpreter.program import Kernel, Program
+from topos.runtimes.interpreter.program import Array, Kernel, Program
 from topos.stablehlo.definition import Definition
 from topos.stablehlo.ir import Operation, Symbol, Tensor
 from topos.stablehlo.opview import OpView
 
-__all__ = ["BuildContext", "Builder", "Builders", "Constant"]
-
-Array = npt.NDArray[Any]
+__all__ = ["BuildContext", "Builder", "Builders", "Constant", "always", "unchanged"]
 
 
 class Constant(NamedTuple):
@@ -68,3 +64,13 @@ class BuildContext(OpView, Generic[D]):
 
 Builder = Callable[[BuildContext[Any]], Kernel | Constant]
 Builders = Mapping[type[Definition], Builder]
+
+
+def always(kernel: Kernel) -> Builder:
+    """Returns the builder of an operation with one kernel, whatever its types and attributes."""
+    return lambda context: kernel
+
+
+def unchanged(array: Array) -> Array:
+    """Returns `array`: the kernel of what changes nothing."""
+    return array

@@ -5,16 +5,12 @@ from __future__ import annotations
 from operator import itemgetter
 from typing import Any
 
-import numpy.typing as npt
-
-from topos.runtimes.interpreter.program import Kernel, Program, Step
+from topos.runtimes.interpreter.program import Array, Kernel, Program, Step
 from topos.stablehlo.definition import Definition
 from topos.stablehlo.ir import Tensor, Type, result_names
 from topos.stablehlo.traits import Trait
 
 __all__ = ["Frame"]
-
-Array = npt.NDArray[Any]
 
 
 class Frame:

@@ -4,14 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy.typing as npt
-
 from topos.runtimes.interpreter.context import BuildContext
 from topos.stablehlo.ir import Symbol, Tensor, Type
 
-__all__ = ["moves_nothing", "unchanged", "works_pointwise"]
-
-Array = npt.NDArray[Any]
+__all__ = ["moves_nothing", "works_pointwise"]
 
 
 def works_pointwise(context: BuildContext[Any]) -> bool:
@@ -30,11 +26,6 @@ def moves_nothing(context: BuildContext[Any]) -> bool:
     if not context.op.is_layout:
         return False
     return all(map(_is_scalar, (*context.operands, *context.results)))
-
-
-def unchanged(array: Array) -> Array:
-    """Returns `array`: the kernel of what moves nothing, for a scalar or an array of them."""
-    return array
 
 
 def _is_scalar(type: Type) -> bool:

@@ -6,15 +6,14 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-import numpy.typing as npt
-
+from topos.payload.kernels.canonical import Array
 from topos.stablehlo.definition import Definition
 from topos.stablehlo.ir import Type
 
-__all__ = ["Kernel", "Kernels", "Program", "Step"]
+__all__ = ["Array", "Axes", "Kernel", "Kernels", "Program", "Shape", "Step", "single"]
 
-Array = npt.NDArray[Any]
-
+Axes = tuple[int, ...]
+Shape = tuple[int, ...]
 # A kernel takes one array an operand. It returns one array, or a sequence of arrays where the
 # operation has other than one result.
 Kernel = Callable[..., Any]
@@ -72,3 +71,8 @@ class Program:
             for slot in dead:
                 values[slot] = None
         return [values[slot] for slot in self.outputs]
+
+
+def single(results: Sequence[Any]) -> Any:
+    """Returns what a kernel returns for `results`: the one, or all where there are more or none."""
+    return results[0] if len(results) == 1 else results

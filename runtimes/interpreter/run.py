@@ -4,17 +4,16 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
-import numpy.typing as npt
 
 from topos.errors import ExecutionError
 from topos.payload.kernels.subnormals import demand_subnormals
 from topos.runtimes._runtime import ArrayType, Executable, ModuleSignature
 from topos.runtimes.interpreter.budget import StepsError, limited
 from topos.runtimes.interpreter.build import build
-from topos.runtimes.interpreter.program import Program
+from topos.runtimes.interpreter.program import Array, Program
 from topos.stablehlo.ir import Type
 from topos.stablehlo.parser.parse import parse
 from topos.stablehlo.read import told_of
@@ -23,7 +22,6 @@ from topos.stablehlo.verifier import verify
 
 __all__ = ["Evaluation", "compiled"]
 
-Array = npt.NDArray[Any]
 
 # What numpy says of a size that no machine has.
 _TOO_BIG: Final = re.compile(

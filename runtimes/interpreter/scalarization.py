@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any, Final
+from typing import Final
 
-import numpy.typing as npt
-
+from topos.payload.kernels.canonical import Array
 from topos.stablehlo.dense import decoded
 from topos.stablehlo.dialect import has
 from topos.stablehlo.ir import Block, Dense, Operation, Parameter, Tensor, Type
@@ -14,7 +13,6 @@ from topos.stablehlo.traits import Trait
 
 __all__ = ["over_scalars"]
 
-Array = npt.NDArray[Any]
 Known = tuple[tuple[Parameter, Array], ...]
 
 _SINGLE: Final = Trait.ELEMENTWISE | Trait.LAYOUT

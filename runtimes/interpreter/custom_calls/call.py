@@ -6,13 +6,11 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import numpy.typing as npt
-
+from topos.payload.kernels.canonical import Array
 from topos.runtimes._runtime import ArrayType
 
 __all__ = ["Called", "CustomCall", "CustomKernel"]
 
-Array = npt.NDArray[Any]
 
 # A function of the module over scalars, applied to every element of arrays of one shape.
 Called = Callable[..., Sequence[Array]]

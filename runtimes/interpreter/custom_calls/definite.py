@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
-import numpy.typing as npt
 
+from topos.payload.kernels.canonical import Array
 from topos.runtimes.interpreter.custom_calls.elements import product, quotient
 
 __all__ = ["factored"]
-
-Array = npt.NDArray[Any]
 
 
 def factored(matrix: Array, blocked: bool) -> tuple[Array, Array]:

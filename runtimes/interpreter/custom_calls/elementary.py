@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
-import numpy.typing as npt
 
 from topos.payload.kernels import maps
+from topos.payload.kernels.canonical import Array
 from topos.payload.kernels.conversion import convert
 from topos.payload.kernels.mapping import mapped
 from topos.runtimes._runtime import ArrayType
@@ -24,7 +24,6 @@ from topos.runtimes.interpreter.special import (
 
 __all__ = ["TARGETS"]
 
-Array = npt.NDArray[Any]
 Each = Callable[[Array], Array]
 
 

@@ -5,18 +5,14 @@ numpy's complex product may fuse a multiplication and an addition where the proc
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
-import numpy.typing as npt
 
 from topos.payload.kernels import reduction
+from topos.payload.kernels.canonical import Array
 from topos.runtimes.interpreter.special import complex_arithmetic
 from topos.runtimes.interpreter.special.complex_parts import binary
 
 __all__ = ["product", "quotient", "total"]
-
-Array = npt.NDArray[Any]
 
 
 def product(left: Array, right: Array) -> Array:

@@ -5,14 +5,13 @@ from __future__ import annotations
 from typing import Any, Final
 
 import numpy as np
-import numpy.typing as npt
 
+from topos.payload.kernels.canonical import Array
 from topos.runtimes.interpreter.custom_calls.elements import product, quotient
 from topos.runtimes.interpreter.custom_calls.triangular import solved
 
 __all__ = ["eliminated", "tridiagonal"]
 
-Array = npt.NDArray[Any]
 
 # From this many columns on, the products of blocks outweigh the calls.
 _BLOCK: Final = 16

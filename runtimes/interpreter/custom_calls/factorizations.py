@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
-import numpy.typing as npt
 
 from topos.errors import ExecutionError
+from topos.payload.kernels.canonical import Array
 from topos.runtimes.interpreter.custom_calls.call import CustomCall
 from topos.runtimes.interpreter.custom_calls.definite import factored
 from topos.runtimes.interpreter.custom_calls.elimination import eliminated, tridiagonal
@@ -20,7 +20,6 @@ from topos.runtimes.interpreter.custom_calls.triangular import adjoint, solved
 
 __all__ = ["TARGETS"]
 
-Array = npt.NDArray[Any]
 
 _TRANSPOSES: Final = {"N": "NO_TRANSPOSE", "T": "TRANSPOSE", "C": "ADJOINT"}
 

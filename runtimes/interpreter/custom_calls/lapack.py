@@ -13,15 +13,14 @@ from types import MappingProxyType
 from typing import Any, Final
 
 import numpy as np
-import numpy.typing as npt
 
 from topos.errors import ExecutionError
+from topos.payload.kernels.canonical import Array
 from topos.runtimes.interpreter.custom_calls.call import CustomCall
 from topos.runtimes.interpreter.custom_calls.forms import Form, Options, Target
 
 __all__ = ["Routine", "flag", "routines"]
 
-Array = npt.NDArray[Any]
 Layout = tuple[int, ...] | None
 Routine = Callable[..., Sequence[Any]]
 

@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
-import numpy.typing as npt
 
+from topos.payload.kernels.canonical import Array
 from topos.runtimes._runtime import ArrayType
 from topos.runtimes.interpreter.custom_calls.call import CustomCall
 from topos.runtimes.interpreter.custom_calls.forms import Target
 
 __all__ = ["TARGETS"]
-
-Array = npt.NDArray[Any]
 
 
 def _same(call: CustomCall, *operands: Array) -> list[Array]:

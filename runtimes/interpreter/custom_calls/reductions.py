@@ -7,17 +7,15 @@ from functools import partial
 from typing import Any, Final
 
 import numpy as np
-import numpy.typing as npt
 
 from topos.errors import ExecutionError
+from topos.payload.kernels.canonical import Array
 from topos.runtimes.interpreter.custom_calls.call import CustomCall
 from topos.runtimes.interpreter.custom_calls.foreign import required_scipy
 from topos.runtimes.interpreter.custom_calls.forms import Target
 from topos.runtimes.interpreter.custom_calls.lapack import flag, routines
 
 __all__ = ["TARGETS"]
-
-Array = npt.NDArray[Any]
 
 
 # Room for blocks of this many columns, with which LAPACK sums in the order that jax has.

@@ -5,13 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from topos.payload.kernels.canonical import Array
 from topos.runtimes.interpreter.custom_calls.elements import product, quotient, total
 
 __all__ = ["factored", "reflected"]
-
-Array = npt.NDArray[Any]
 
 
 def reflected(vectors: Array, scales: Array, matrix: Array, *, adjoint: bool, exact: bool) -> Array:

@@ -12,8 +12,8 @@ from functools import partial
 from typing import Any, Final
 
 import numpy as np
-import numpy.typing as npt
 
+from topos.payload.kernels.canonical import Array
 from topos.runtimes.interpreter.custom_calls.call import CustomCall
 from topos.runtimes.interpreter.custom_calls.foreign import optional_scipy, required_scipy
 from topos.runtimes.interpreter.custom_calls.forms import Target
@@ -21,7 +21,6 @@ from topos.runtimes.interpreter.custom_calls.lapack import flag, routines
 
 __all__ = ["TARGETS"]
 
-Array = npt.NDArray[Any]
 
 _FAILED: Final = 1
 

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
-import numpy.typing as npt
 
+from topos.payload.kernels.canonical import Array
 from topos.runtimes.interpreter.custom_calls.elements import product, quotient
 
 __all__ = ["adjoint", "solved"]
 
-Array = npt.NDArray[Any]
 
 # From this size on, the products of blocks outweigh the calls.
 _BLOCK: Final = 32

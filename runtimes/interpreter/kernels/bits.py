@@ -3,23 +3,21 @@
 from __future__ import annotations
 
 from functools import partial
+from operator import methodcaller
 from typing import Any, Final
 
 import numpy as np
-import numpy.typing as npt
 
 from topos.payload.kernels.conversion import convert
 from topos.runtimes.interpreter.context import BuildContext, Builders
 from topos.runtimes.interpreter.kernels import integers
 from topos.runtimes.interpreter.kernels.small import NARROW_INTEGERS, SMALL_FLOATS, narrow, of_bits
-from topos.runtimes.interpreter.program import Kernel, Kernels
+from topos.runtimes.interpreter.program import Array, Kernel, Kernels, Shape
 from topos.stablehlo.dialect import bits as dialect
 from topos.stablehlo.types import ELEMENTS, dtype_of, extents, width
 
 __all__ = ["BUILDERS", "LOGIC"]
 
-Array = npt.NDArray[Any]
-Shape = tuple[int, ...]
 
 LOGIC: Final[Kernels] = {
     dialect.And: np.bitwise_and,
@@ -79,14 +77,10 @@ def _bitcast(context: BuildContext[Any]) -> Kernel:
     (operand,), (result,) = context.operands, context.results
     source, target = width(operand.element), width(result.element)
     if source == target and "i1" not in (operand.element, result.element):
-        return partial(_viewed, dtype_of(result))
+        return methodcaller("view", dtype_of(result))
     if source % 8 or target % 8:
         return partial(_regrouped, source, target, dtype_of(result), extents(result))
     return partial(_recast, dtype_of(result), extents(result))
-
-
-def _viewed(dtype: np.dtype[Any], array: Array) -> Array:
-    return array.view(dtype)
 
 
 def _recast(dtype: np.dtype[Any], shape: Shape, array: Array) -> Array:

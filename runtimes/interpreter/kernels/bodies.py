@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from typing import Any, Final, cast
+from typing import Final, cast
 
 import numpy as np
-import numpy.typing as npt
 
-from topos.runtimes.interpreter.program import Program
+from topos.runtimes.interpreter.program import Array, Program
 from topos.stablehlo.definition import Definition
 from topos.stablehlo.dialect import bits, elementwise
 from topos.stablehlo.ir import Tensor
@@ -17,7 +16,6 @@ from topos.stablehlo.types import dtype_of
 
 __all__ = ["ORDERLESS", "Combiner", "Pointwise", "combiner", "pointwise"]
 
-Array = npt.NDArray[Any]
 # Takes arrays of one shape, one an argument, then what the region captures.
 Pointwise = Callable[[Sequence[Array], Sequence[Array]], tuple[Array, ...]]
 # Takes the left and the right operands, then what the region captures.

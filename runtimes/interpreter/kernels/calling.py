@@ -5,17 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, Final
 
-import numpy.typing as npt
-
 from topos.runtimes.interpreter.budget import Place, running
 from topos.runtimes.interpreter.context import BuildContext, Builders
-from topos.runtimes.interpreter.program import Kernel, Program
+from topos.runtimes.interpreter.program import Array, Kernel, Program, single
 from topos.stablehlo.dialect import calling as dialect
 from topos.stablehlo.ir import Symbol
 
 __all__ = ["BUILDERS", "calling"]
-
-Array = npt.NDArray[Any]
 
 
 def calling(context: BuildContext[Any], name: Symbol) -> Kernel:
@@ -35,8 +31,7 @@ class _Call:
         budget = running()
         if budget is not None:
             budget.spend(self.place)
-        results = self.program.consume([*arguments])
-        return results[0] if len(results) == 1 else results
+        return single(self.program.consume([*arguments]))
 
 
 def _call(context: BuildContext[dialect.Call]) -> Kernel:

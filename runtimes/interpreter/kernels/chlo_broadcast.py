@@ -6,20 +6,16 @@ from collections.abc import Sequence
 from functools import partial
 from typing import Any, Final
 
-import numpy.typing as npt
-
 from topos.runtimes.interpreter.context import BuildContext, Builders, Constant
 from topos.runtimes.interpreter.kernels import builder_of
 from topos.runtimes.interpreter.kernels.layout import broadcast
-from topos.runtimes.interpreter.program import Kernel
+from topos.runtimes.interpreter.program import Array, Kernel
 from topos.stablehlo.dialect import chlo_broadcast as dialect
 from topos.stablehlo.dialect import find
 from topos.stablehlo.types import extents
 
 __all__ = ["BUILDERS"]
 
-Array = npt.NDArray[Any]
-Shape = tuple[int, ...]
 
 _PREFIX: Final = "chlo.broadcast_"
 

@@ -13,15 +13,14 @@ from functools import partial
 from typing import Any, Final
 
 import numpy as np
-import numpy.typing as npt
 
 from topos.payload.kernels import mapping
 from topos.payload.kernels.canonical import canonical
 from topos.payload.kernels.conversion import convert, promoted, rounded
 from topos.payload.kernels.rounding import FORMATS
-from topos.runtimes.interpreter.context import BuildContext, Builders
+from topos.runtimes.interpreter.context import BuildContext, Builders, always, unchanged
 from topos.runtimes.interpreter.kernels.elementwise import elementwise
-from topos.runtimes.interpreter.program import Kernel
+from topos.runtimes.interpreter.program import Array, Kernel
 from topos.runtimes.interpreter.special import (
     bessel,
     circular,
@@ -39,37 +38,23 @@ from topos.stablehlo.types import dtype_of, width
 
 __all__ = ["BUILDERS"]
 
-Array = npt.NDArray[Any]
 Map = Callable[..., Array]
 
 # So many elements at a time stay in the processor's caches.
 _CHUNK: Final = 4096
 
 
-_CURVES: Final[Mapping[type[Definition], mapping.Map]] = {
-    dialect.Acos: circular.ACOS,
-    dialect.Acosh: hyperbolic.ACOSH,
-    dialect.Asin: circular.ASIN,
-    dialect.Asinh: hyperbolic.ASINH,
-    dialect.Atan: circular.ATAN,
-    dialect.Atanh: hyperbolic.ATANH,
-    dialect.Cosh: hyperbolic.COSH,
-    dialect.Sinh: hyperbolic.SINH,
-    dialect.Tan: circular.TAN,
-}
-
-
-_COMPLEX: Final[Mapping[type[Definition], Map]] = {
-    dialect.AsinAcosKernel: complex_inverse.kernel,
-    dialect.Acos: complex_inverse.acos,
-    dialect.Acosh: complex_inverse.acosh,
-    dialect.Asin: complex_inverse.asin,
-    dialect.Asinh: complex_inverse.asinh,
-    dialect.Atan: complex_inverse.atan,
-    dialect.Atanh: complex_inverse.atanh,
-    dialect.Cosh: complex_hyperbolic.cosh,
-    dialect.Sinh: complex_hyperbolic.sinh,
-    dialect.Tan: complex_hyperbolic.tan,
+# Each with its map of real numbers and its function of complex ones.
+_CURVES: Final[Mapping[type[Definition], tuple[mapping.Map, Map]]] = {
+    dialect.Acos: (circular.ACOS, complex_inverse.acos),
+    dialect.Acosh: (hyperbolic.ACOSH, complex_inverse.acosh),
+    dialect.Asin: (circular.ASIN, complex_inverse.asin),
+    dialect.Asinh: (hyperbolic.ASINH, complex_inverse.asinh),
+    dialect.Atan: (circular.ATAN, complex_inverse.atan),
+    dialect.Atanh: (hyperbolic.ATANH, complex_inverse.atanh),
+    dialect.Cosh: (hyperbolic.COSH, complex_hyperbolic.cosh),
+    dialect.Sinh: (hyperbolic.SINH, complex_hyperbolic.sinh),
+    dialect.Tan: (circular.TAN, complex_hyperbolic.tan),
 }
 
 
@@ -90,11 +75,10 @@ _ERROR: Final[Mapping[type[Definition], Map]] = {
 
 def _curve(context: BuildContext[Any]) -> Kernel:
     element = context.results[0].element
+    curve, of_parts = _CURVES[type(context.op)]
     if element.startswith("complex"):
-        if context.exact or type(context.op) not in _CURVES:
-            return partial(_mapped_parts, _COMPLEX[type(context.op)])
-        return partial(_plain_parts, _CURVES[type(context.op)].approximate)
-    curve = _CURVES[type(context.op)]
+        exact = partial(_mapped_parts, of_parts)
+        return exact if context.exact else partial(_plain_parts, curve.approximate)
     if not context.exact and element in ("f64", "f32"):
         return partial(_plain, curve.approximate)
     exact = partial(mapping.mapped, curve)
@@ -152,11 +136,7 @@ def _chunked(function: Map, flat: list[Array]) -> Array:
 
 
 def _conj(context: BuildContext[Any]) -> Kernel:
-    return np.conjugate if context.results[0].element.startswith("complex") else _unchanged
-
-
-def _unchanged(array: Array) -> Array:
-    return array
+    return np.conjugate if context.results[0].element.startswith("complex") else unchanged
 
 
 _INFINITE: Final[Mapping[type[Definition], Map]] = {
@@ -203,10 +183,6 @@ def _high_word(left: Array, right: Array) -> Array:
     return np.asarray(high).view(left.dtype)
 
 
-def _next_after(context: BuildContext[Any]) -> Kernel:
-    return _neighbour
-
-
 def _neighbour(array: Array, toward: Array) -> Array:
     # Of two zeros the result is the second one, which numpy does not promise.
     moved = np.where(array == toward, toward, np.nextafter(array, toward))
@@ -215,11 +191,12 @@ def _neighbour(array: Array, toward: Array) -> Array:
 
 BUILDERS: Final[Builders] = {
     **dict.fromkeys((dialect.Erf, dialect.Square), elementwise),
-    **dict.fromkeys(_COMPLEX, _curve),
+    **dict.fromkeys(_CURVES, _curve),
     **dict.fromkeys(_SPECIAL, _special),
     **dict.fromkeys(_ERROR, _error),
     **dict.fromkeys(_INFINITE, _asked),
+    dialect.AsinAcosKernel: always(partial(_mapped_parts, complex_inverse.kernel)),
     dialect.Conj: _conj,
     dialect.Mulhi: _mulhi,
-    dialect.NextAfter: _next_after,
+    dialect.NextAfter: always(_neighbour),
 }

@@ -7,18 +7,15 @@ from functools import partial
 from typing import Any, Final
 
 import numpy as np
-import numpy.typing as npt
 
-from topos.runtimes.interpreter.context import BuildContext, Builders
+from topos.runtimes.interpreter.context import BuildContext, Builders, unchanged
 from topos.runtimes.interpreter.kernels.conversion import converter
-from topos.runtimes.interpreter.program import Kernel
+from topos.runtimes.interpreter.program import Array, Kernel
 from topos.stablehlo.dialect import collectives as dialect
 from topos.stablehlo.ir import Dense, Opaque
 from topos.stablehlo.types import dtype_of
 
 __all__ = ["BUILDERS"]
-
-Array = npt.NDArray[Any]
 
 
 def _members(context: BuildContext[Any], key: str) -> tuple[int, ...]:
@@ -53,11 +50,7 @@ def _each(kernels: Sequence[Kernel], *arrays: Array) -> list[Array]:
 
 def _sent(context: BuildContext[Any]) -> Kernel:
     """Builds what sends a value along pairs of processes; where nothing arrives there are zeros."""
-    return _unchanged if _members(context, "source_target_pairs") else np.zeros_like
-
-
-def _unchanged(array: Array) -> Array:
-    return array
+    return unchanged if _members(context, "source_target_pairs") else np.zeros_like
 
 
 BUILDERS: Final[Builders] = {

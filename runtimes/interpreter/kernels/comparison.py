@@ -7,19 +7,17 @@ from functools import partial
 from typing import Any, Final
 
 import numpy as np
-import numpy.typing as npt
 
 from topos.payload.kernels import comparison
-from topos.runtimes.interpreter.context import BuildContext, Builders
+from topos.runtimes.interpreter.context import BuildContext, Builders, always
 from topos.runtimes.interpreter.kernels.elementwise import kernel_of
-from topos.runtimes.interpreter.program import Kernel
+from topos.runtimes.interpreter.program import Array, Kernel
 from topos.stablehlo.dialect import comparison as dialect_comparison
 from topos.stablehlo.dialect import elementwise as dialect_elementwise
 from topos.stablehlo.types import is_complex, is_float
 
 __all__ = ["BUILDERS"]
 
-Array = npt.NDArray[Any]
 
 _FLOAT: Final[Mapping[str, Kernel]] = {
     "EQ": comparison.equal,
@@ -72,10 +70,6 @@ def _ordered(array: Array) -> Array:
     return np.where(bits < 0, bits ^ np.iinfo(bits.dtype).max, bits)
 
 
-def _select(context: BuildContext[Any]) -> Kernel:
-    return comparison.select
-
-
 def _clamp(context: BuildContext[Any]) -> Kernel:
     element = context.results[0].element
     lower = kernel_of(dialect_elementwise.Maximum, element, context.exact)
@@ -92,5 +86,5 @@ def _clamped(lower: Kernel, upper: Kernel, low: Array, array: Array, high: Array
 BUILDERS: Final[Builders] = {
     dialect_comparison.Clamp: _clamp,
     dialect_comparison.Compare: _compare,
-    dialect_comparison.Select: _select,
+    dialect_comparison.Select: always(comparison.select),
 }

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any, Final
 
 import numpy as np
-import numpy.typing as npt
 
 from topos.runtimes.interpreter.context import BuildContext, Builders, Constant
 from topos.runtimes.interpreter.kernels.conversion import converted
@@ -15,8 +14,6 @@ from topos.stablehlo.ir import Dense
 from topos.stablehlo.types import dtype_of, extents
 
 __all__ = ["BUILDERS"]
-
-Array = npt.NDArray[Any]
 
 
 def _constant(context: BuildContext[Any]) -> Constant:

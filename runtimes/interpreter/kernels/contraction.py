@@ -8,19 +8,16 @@ from functools import partial
 from typing import Any, Final, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from topos.runtimes.interpreter.context import BuildContext, Builders
 from topos.runtimes.interpreter.kernels.products import Product, product_of
-from topos.runtimes.interpreter.program import Kernel
+from topos.runtimes.interpreter.program import Array, Axes, Kernel
 from topos.stablehlo.dialect import contraction as dialect
 from topos.stablehlo.dimension_numbers import DotNumbers, RaggedDotNumbers
 from topos.stablehlo.types import dtype_of, extents
 
 __all__ = ["BUILDERS", "Axes", "Pairing", "contraction", "pairing_of"]
 
-Array = npt.NDArray[Any]
-Axes = tuple[int, ...]
 Names = tuple[str, ...]
 
 

@@ -11,20 +11,13 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 import numpy as np
-import numpy.typing as npt
 
 from topos.runtimes.interpreter.budget import Place, running
-from topos.runtimes.interpreter.context import BuildContext, Builders
-from topos.runtimes.interpreter.program import Kernel, Program
+from topos.runtimes.interpreter.context import BuildContext, Builders, always
+from topos.runtimes.interpreter.program import Array, Kernel, Program, single
 from topos.stablehlo.dialect import control as dialect
 
 __all__ = ["BUILDERS"]
-
-Array = npt.NDArray[Any]
-
-
-def _single(results: Sequence[Array]) -> Any:
-    return results[0] if len(results) == 1 else results
 
 
 def _if(context: BuildContext[Any]) -> Kernel:
@@ -44,11 +37,11 @@ class _Branches:
 
     def __call__(self, index: Array, *captures: Array) -> Any:
         if index.ndim:
-            return _single(self._scattered(index, captures))
+            return single(self._scattered(index, captures))
         place = int(index)
         if not 0 <= place < len(self.regions):
             place = len(self.regions) - 1
-        return _single(self.regions[place].consume([*captures]))
+        return single(self.regions[place].consume([*captures]))
 
     def _scattered(self, index: Array, captures: Sequence[Array]) -> list[Array]:
         """Returns for each element of `index` what its branch returns."""
@@ -96,7 +89,7 @@ class _Loop:
             # The body gets the only reference to its arguments, so that it may free them.
             state = self.body.consume(state)
             truth = self.condition.consume([*state, *captures])[0]
-        return _single(state) if truth.ndim == 0 else _single(self._each(truth, state, captures))
+        return single(state) if truth.ndim == 0 else single(self._each(truth, state, captures))
 
     def _each(self, truth: Array, state: Sequence[Array], captures: Sequence[Array]) -> list[Array]:
         """Returns the last state of each element of `truth`, every one of which loops alone."""
@@ -115,17 +108,13 @@ class _Loop:
         return results
 
 
-def _barrier(context: BuildContext[Any]) -> Kernel:
-    return _unchanged
-
-
-def _unchanged(*values: Array) -> Any:
-    return _single(values)
+def _passed(*values: Array) -> Any:
+    return single(values)
 
 
 BUILDERS: Final[Builders] = {
     dialect.Case: _case,
     dialect.If: _if,
-    dialect.OptimizationBarrier: _barrier,
+    dialect.OptimizationBarrier: always(_passed),
     dialect.While: _while,
 }

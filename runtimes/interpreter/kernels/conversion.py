@@ -11,15 +11,13 @@ import numpy.typing as npt
 
 from topos.payload.kernels.canonical import canonical, is_float
 from topos.payload.kernels.conversion import convert, promoted
-from topos.runtimes.interpreter.context import BuildContext, Builders
+from topos.runtimes.interpreter.context import BuildContext, Builders, unchanged
 from topos.runtimes.interpreter.kernels.small import widened
-from topos.runtimes.interpreter.program import Kernel
+from topos.runtimes.interpreter.program import Array, Kernel
 from topos.stablehlo.dialect import conversion as dialect
 from topos.stablehlo.types import dtype_of
 
 __all__ = ["BUILDERS", "converted", "converter"]
-
-Array = npt.NDArray[Any]
 
 
 def converter(source: npt.DTypeLike, target: np.dtype[Any]) -> Kernel:
@@ -31,7 +29,7 @@ def converter(source: npt.DTypeLike, target: np.dtype[Any]) -> Kernel:
     """
     dtype = np.dtype(source)
     if dtype == target:
-        return _unchanged
+        return unchanged
     if target == np.bool_:
         return _nonzero
     if target.kind == "c":
@@ -45,10 +43,6 @@ def converted(array: Array, target: np.dtype[Any]) -> Array:
     """Returns `array` as `target`."""
     result: Array = converter(array.dtype, target)(array)
     return result
-
-
-def _unchanged(array: Array) -> Array:
-    return array
 
 
 def _nonzero(array: Array) -> Array:

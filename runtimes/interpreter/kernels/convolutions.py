@@ -4,25 +4,22 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
-from typing import Any, Final, NamedTuple
+from typing import Final, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from topos.errors import ExecutionError
 from topos.runtimes.interpreter.context import BuildContext, Builders
 from topos.runtimes.interpreter.kernels.depthwise import depthwise
 from topos.runtimes.interpreter.kernels.products import Product, product_of
 from topos.runtimes.interpreter.kernels.sliding import Sliding, blocks, demand_room
-from topos.runtimes.interpreter.program import Kernel
+from topos.runtimes.interpreter.program import Array, Axes, Kernel
 from topos.stablehlo.dialect import convolutions as dialect
 from topos.stablehlo.dimension_numbers import ConvolutionNumbers
 from topos.stablehlo.types import dtype_of, extents
 
 __all__ = ["BUILDERS"]
 
-Array = npt.NDArray[Any]
-Axes = tuple[int, ...]
 
 # The elements of the patches that are held at once.
 _BLOCK: Final = 1 << 20

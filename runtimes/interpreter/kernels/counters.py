@@ -6,14 +6,14 @@ As Easy as 1, 2, 3" (2011), with 20 and 10 rounds.
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
-import numpy.typing as npt
+
+from topos.payload.kernels.canonical import Array
 
 __all__ = ["halves", "joined", "philox", "threefry"]
 
-Array = npt.NDArray[Any]
 
 _ROTATIONS: Final = ((13, 15, 26, 6), (17, 29, 16, 24))
 _PARITY: Final = np.uint32(0x1BD11BDA)

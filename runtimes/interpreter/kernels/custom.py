@@ -8,7 +8,6 @@ from functools import partial
 from typing import Any, Final
 
 import numpy as np
-import numpy.typing as npt
 
 from topos.errors import ExecutionError, UnavailableError
 from topos.runtimes._runtime import ArrayType
@@ -23,15 +22,13 @@ from topos.runtimes.interpreter.custom_calls import (
 from topos.runtimes.interpreter.custom_calls.call import Called
 from topos.runtimes.interpreter.kernels.bodies import Pointwise, pointwise
 from topos.runtimes.interpreter.kernels.calling import calling
-from topos.runtimes.interpreter.program import Kernel
+from topos.runtimes.interpreter.program import Array, Kernel
 from topos.stablehlo.dense import decoded
 from topos.stablehlo.dialect import custom as dialect
 from topos.stablehlo.ir import Dense, Opaque, Symbol, Tensor, TupleType, Type
 from topos.stablehlo.types import TOKEN, dtype_of, extents
 
 __all__ = ["BUILDERS"]
-
-Array = npt.NDArray[Any]
 
 
 def _custom_call(context: BuildContext[Any]) -> Kernel:

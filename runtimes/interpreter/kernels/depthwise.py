@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
-import numpy.typing as npt
 
-from topos.payload.kernels.canonical import canonical
+from topos.payload.kernels.canonical import Array, canonical
 from topos.runtimes.interpreter.kernels.products import Product
 from topos.runtimes.interpreter.kernels.sliding import Sliding, blocks
+from topos.runtimes.interpreter.program import Axes
 
 __all__ = ["depthwise"]
 
-Array = npt.NDArray[Any]
-Axes = tuple[int, ...]
 
 # Sums and products of so many elements lie in the second-level cache together.
 _BLOCK: Final = 1 << 16

@@ -9,23 +9,20 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
+from operator import itemgetter, methodcaller
 from typing import Any, Final
 
 import numpy as np
-import numpy.typing as npt
 
 from topos.errors import ExecutionError
 from topos.runtimes.interpreter.context import BuildContext, Builders, Constant
 from topos.runtimes.interpreter.kernels import constants, layout
-from topos.runtimes.interpreter.program import Kernel
+from topos.runtimes.interpreter.program import Array, Kernel, Shape
 from topos.stablehlo.dialect import constants as dialect_constants
 from topos.stablehlo.dialect import dynamic
 from topos.stablehlo.types import extents
 
 __all__ = ["BUILDERS", "Stated", "demand"]
-
-Array = npt.NDArray[Any]
-Shape = tuple[int, ...]
 
 
 def demand(name: str, what: str, wanted: Sequence[int], got: Sequence[int]) -> None:
@@ -61,11 +58,7 @@ def _broadcast_in_dim(context: BuildContext[dynamic.DynamicBroadcastInDim]) -> K
 
 
 def _reshape(context: BuildContext[Any]) -> Kernel:
-    return _shaped(context, partial(_reshaped, extents(context.results[0])))
-
-
-def _reshaped(shape: Shape, array: Array) -> Array:
-    return array.reshape(shape)
+    return _shaped(context, methodcaller("reshape", extents(context.results[0])))
 
 
 def _iota(context: BuildContext[Any]) -> Kernel:
@@ -100,12 +93,8 @@ def _get_dimension_size(context: BuildContext[dynamic.GetDimensionSize]) -> Cons
 def _set_dimension_size(context: BuildContext[dynamic.SetDimensionSize]) -> Kernel:
     axis = context.op.dimension
     extent = extents(context.results[0])[axis]
-    seen = (*[slice(None)] * axis, slice(extent))
-    return Stated(context.name, "the size", (extent,), partial(_seen, seen))
-
-
-def _seen(part: tuple[slice, ...], array: Array) -> Array:
-    return np.asarray(array[part])
+    seen = itemgetter((*[slice(None)] * axis, slice(extent)))
+    return Stated(context.name, "the size", (extent,), seen)
 
 
 BUILDERS: Final[Builders] = {

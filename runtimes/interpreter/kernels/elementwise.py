@@ -7,23 +7,21 @@ from importlib import import_module
 from typing import Any, Final
 
 import numpy as np
-import numpy.typing as npt
 
 from topos.payload.kernels.conversion import promoted
-from topos.runtimes.interpreter.context import BuildContext, Builders
+from topos.runtimes.interpreter.context import BuildContext, Builders, always
 from topos.runtimes.interpreter.kernels.small import (
     NARROW_INTEGERS,
     SMALL_FLOATS,
     narrow,
     through_float,
 )
-from topos.runtimes.interpreter.program import Kernel, Kernels
+from topos.runtimes.interpreter.program import Array, Kernel, Kernels
 from topos.stablehlo.definition import Definition
 from topos.stablehlo.dialect import elementwise as dialect
 
 __all__ = ["BUILDERS", "elementwise", "kernel_of"]
 
-Array = npt.NDArray[Any]
 
 # Of truth values addition is `or` and multiplication is `and`.
 _TRUTH: Final[Kernels] = {
@@ -79,33 +77,11 @@ def elementwise(context: BuildContext[Any]) -> Kernel:
     return kernel
 
 
-def _is_finite(context: BuildContext[Any]) -> Kernel:
-    return _finite
-
-
 def _finite(array: Array) -> Array:
     return np.asarray(np.isfinite(promoted(array)))
 
 
-_ONE_ELEMENT: Final = (
-    dialect.Abs,
-    dialect.Add,
-    dialect.Atan2,
-    dialect.Ceil,
-    dialect.Divide,
-    dialect.Floor,
-    dialect.Maximum,
-    dialect.Minimum,
-    dialect.Multiply,
-    dialect.Negate,
-    dialect.Power,
-    dialect.Remainder,
-    dialect.RoundNearestAfz,
-    dialect.RoundNearestEven,
-    dialect.Sign,
-    dialect.Subtract,
-)
 BUILDERS: Final[Builders] = {
-    **dict.fromkeys(_ONE_ELEMENT, elementwise),
-    dialect.IsFinite: _is_finite,
+    **{getattr(dialect, name): elementwise for name in dialect.__all__},
+    dialect.IsFinite: always(_finite),
 }

@@ -5,16 +5,14 @@ from __future__ import annotations
 from typing import Any, Final, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from topos.runtimes.interpreter.context import BuildContext
-from topos.runtimes.interpreter.program import Program
+from topos.runtimes.interpreter.program import Array, Program
 from topos.stablehlo.dialect import bits, comparison, elementwise
 from topos.stablehlo.types import dtype_of, is_complex
 
 __all__ = ["Extreme", "extreme_of"]
 
-Array = npt.NDArray[Any]
 
 # A body of these alone, without constants, knows of its arguments only how they compare.
 _ORDERED: Final = (

@@ -5,25 +5,24 @@ They take f64, f32, f16 and bf16. The exact ones are correctly rounded, all of t
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import partial
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
-import numpy.typing as npt
 
 from topos.payload.kernels import arithmetic, maps
 from topos.payload.kernels.conversion import promoted, rounded
 from topos.payload.kernels.mapping import mapped
 from topos.payload.kernels.maps_approximate import approximate_erf
 from topos.payload.kernels.power import power
-from topos.runtimes.interpreter.program import Kernels
+from topos.runtimes.interpreter.program import Array, Kernel, Kernels
 from topos.runtimes.interpreter.special.angle import CBRT, atan2
 from topos.runtimes.interpreter.special.circular import TAN
+from topos.stablehlo.definition import Definition
 from topos.stablehlo.dialect import chlo_functions, elementwise, functions
 
 __all__ = ["EXACT", "FAST", "FAST_BF16", "FAST_F16"]
-
-Array = npt.NDArray[Any]
 
 
 def _sign(array: Array) -> Array:
@@ -54,40 +53,6 @@ def _square(array: Array) -> Array:
     return arithmetic.multiply(array, array)
 
 
-EXACT: Final[Kernels] = {
-    chlo_functions.Erf: maps.erf,
-    chlo_functions.Square: _square,
-    elementwise.Abs: arithmetic.absolute,
-    elementwise.Add: arithmetic.add,
-    elementwise.Atan2: atan2,
-    functions.Cbrt: partial(mapped, CBRT),
-    elementwise.Ceil: partial(_rounding, np.ceil),
-    functions.Cosine: maps.cos,
-    elementwise.Divide: arithmetic.divide,
-    functions.Exponential: maps.exp,
-    functions.ExponentialMinusOne: maps.expm1,
-    elementwise.Floor: partial(_rounding, np.floor),
-    functions.Log: maps.ln,
-    functions.LogPlusOne: maps.log1p,
-    functions.Logistic: maps.logistic,
-    elementwise.Maximum: arithmetic.maximum,
-    elementwise.Minimum: arithmetic.minimum,
-    elementwise.Multiply: arithmetic.multiply,
-    elementwise.Negate: arithmetic.negate,
-    elementwise.Power: power,
-    elementwise.Remainder: _remainder,
-    elementwise.RoundNearestAfz: _round_away,
-    elementwise.RoundNearestEven: partial(_rounding, np.rint),
-    functions.Rsqrt: maps.rsqrt,
-    elementwise.Sign: _sign,
-    functions.Sine: maps.sin,
-    functions.Sqrt: maps.sqrt,
-    elementwise.Subtract: arithmetic.subtract,
-    functions.Tan: partial(mapped, TAN),
-    functions.Tanh: maps.tanh,
-}
-
-
 def _fast_logistic(array: Array) -> Array:
     growth = np.exp(-array)
     growth += array.dtype.type(1)
@@ -104,38 +69,41 @@ def _fast_erf(array: Array) -> Array:
     return approximate_erf(array.astype(np.float64)).astype(array.dtype)
 
 
-FAST: Final[Kernels] = {
-    chlo_functions.Erf: _fast_erf,
-    chlo_functions.Square: np.square,
-    elementwise.Abs: np.absolute,
-    elementwise.Add: np.add,
-    elementwise.Atan2: np.arctan2,
-    functions.Cbrt: np.cbrt,
-    elementwise.Ceil: np.ceil,
-    functions.Cosine: np.cos,
-    elementwise.Divide: np.divide,
-    functions.Exponential: np.exp,
-    functions.ExponentialMinusOne: np.expm1,
-    elementwise.Floor: np.floor,
-    functions.Log: np.log,
-    functions.LogPlusOne: np.log1p,
-    functions.Logistic: _fast_logistic,
-    elementwise.Maximum: np.maximum,
-    elementwise.Minimum: np.minimum,
-    elementwise.Multiply: np.multiply,
-    elementwise.Negate: np.negative,
-    elementwise.Power: np.power,
-    elementwise.Remainder: np.fmod,
-    elementwise.RoundNearestAfz: _round_away,
-    elementwise.RoundNearestEven: np.rint,
-    functions.Rsqrt: _fast_rsqrt,
-    elementwise.Sign: np.sign,
-    functions.Sine: np.sin,
-    functions.Sqrt: np.sqrt,
-    elementwise.Subtract: np.subtract,
-    functions.Tan: np.tan,
-    functions.Tanh: np.tanh,
+# Each with its exact kernel and its fast one.
+_KERNELS: Final[Mapping[type[Definition], tuple[Kernel, Kernel]]] = {
+    chlo_functions.Erf: (maps.erf, _fast_erf),
+    chlo_functions.Square: (_square, np.square),
+    elementwise.Abs: (arithmetic.absolute, np.absolute),
+    elementwise.Add: (arithmetic.add, np.add),
+    elementwise.Atan2: (atan2, np.arctan2),
+    functions.Cbrt: (partial(mapped, CBRT), np.cbrt),
+    elementwise.Ceil: (partial(_rounding, np.ceil), np.ceil),
+    functions.Cosine: (maps.cos, np.cos),
+    elementwise.Divide: (arithmetic.divide, np.divide),
+    functions.Exponential: (maps.exp, np.exp),
+    functions.ExponentialMinusOne: (maps.expm1, np.expm1),
+    elementwise.Floor: (partial(_rounding, np.floor), np.floor),
+    functions.Log: (maps.ln, np.log),
+    functions.LogPlusOne: (maps.log1p, np.log1p),
+    functions.Logistic: (maps.logistic, _fast_logistic),
+    elementwise.Maximum: (arithmetic.maximum, np.maximum),
+    elementwise.Minimum: (arithmetic.minimum, np.minimum),
+    elementwise.Multiply: (arithmetic.multiply, np.multiply),
+    elementwise.Negate: (arithmetic.negate, np.negative),
+    elementwise.Power: (power, np.power),
+    elementwise.Remainder: (_remainder, np.fmod),
+    elementwise.RoundNearestAfz: (_round_away, _round_away),
+    elementwise.RoundNearestEven: (partial(_rounding, np.rint), np.rint),
+    functions.Rsqrt: (maps.rsqrt, _fast_rsqrt),
+    elementwise.Sign: (_sign, np.sign),
+    functions.Sine: (maps.sin, np.sin),
+    functions.Sqrt: (maps.sqrt, np.sqrt),
+    elementwise.Subtract: (arithmetic.subtract, np.subtract),
+    functions.Tan: (partial(mapped, TAN), np.tan),
+    functions.Tanh: (maps.tanh, np.tanh),
 }
+EXACT: Final[Kernels] = {name: exact for name, (exact, _) in _KERNELS.items()}
+FAST: Final[Kernels] = {name: fast for name, (_, fast) in _KERNELS.items()}
 # Of 16 bits the oracle's maps are tables. No computation in bf16 is faster; in f16 some may be.
 _TABLES: Final = (chlo_functions.Erf, functions.Cosine, functions.Logistic, functions.Rsqrt)
 _MORE_TABLES: Final = (
@@ -147,7 +115,4 @@ _MORE_TABLES: Final = (
     functions.Tanh,
 )
 FAST_F16: Final[Kernels] = {**FAST, **{name: EXACT[name] for name in _TABLES}}
-FAST_BF16: Final[Kernels] = {
-    **FAST_F16,
-    **{name: EXACT[name] for name in _MORE_TABLES},
-}
+FAST_BF16: Final[Kernels] = {**FAST_F16, **{name: EXACT[name] for name in _MORE_TABLES}}

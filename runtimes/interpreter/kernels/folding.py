@@ -7,21 +7,19 @@ from functools import partial
 from typing import Any, Final, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 from numpy.lib.stride_tricks import as_strided
 
-from topos.payload.kernels.canonical import LAYOUTS, canonical, is_float
+from topos.payload.kernels.canonical import LAYOUTS, Array, canonical, is_float
 from topos.payload.kernels.conversion import promoted
 from topos.runtimes.interpreter.kernels.bodies import ORDERLESS
 from topos.runtimes.interpreter.kernels.conversion import converted
 from topos.runtimes.interpreter.kernels.sliding import Sliding
+from topos.runtimes.interpreter.program import Axes
 from topos.stablehlo.definition import Definition
 from topos.stablehlo.dialect import elementwise as dialect
 
 __all__ = ["Fold", "fold_of", "folded", "folded_together"]
 
-Array = npt.NDArray[Any]
-Axes = tuple[int, ...]
 Arrays = tuple[Array, ...]
 Combine = Callable[[Arrays, Arrays], Arrays]
 

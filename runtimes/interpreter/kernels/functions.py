@@ -10,18 +10,4 @@ from topos.stablehlo.dialect import functions as dialect
 
 __all__ = ["BUILDERS"]
 
-_FUNCTIONS: Final = (
-    dialect.Cbrt,
-    dialect.Cosine,
-    dialect.Exponential,
-    dialect.ExponentialMinusOne,
-    dialect.Log,
-    dialect.LogPlusOne,
-    dialect.Logistic,
-    dialect.Rsqrt,
-    dialect.Sine,
-    dialect.Sqrt,
-    dialect.Tan,
-    dialect.Tanh,
-)
-BUILDERS: Final[Builders] = dict.fromkeys(_FUNCTIONS, elementwise)
+BUILDERS: Final[Builders] = {getattr(dialect, name): elementwise for name in dialect.__all__}

@@ -7,21 +7,17 @@ from functools import partial
 from typing import Any, Final
 
 import numpy as np
-import numpy.typing as npt
 from numpy.lib.stride_tricks import sliding_window_view
 
 from topos.runtimes.interpreter.context import BuildContext, Builders
 from topos.runtimes.interpreter.kernels.dynamic import Stated
 from topos.runtimes.interpreter.kernels.index_windows import Windows, sizes_of, windows_of
-from topos.runtimes.interpreter.program import Kernel
+from topos.runtimes.interpreter.program import Array, Axes, Kernel
 from topos.stablehlo.dialect import gathering as dialect
 from topos.stablehlo.dimension_numbers import GatherNumbers
 from topos.stablehlo.types import extents
 
 __all__ = ["BUILDERS"]
-
-Array = npt.NDArray[Any]
-Axes = tuple[int, ...]
 
 
 def _gather(context: BuildContext[dialect.Gather]) -> Kernel:

@@ -6,16 +6,14 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from topos.payload.kernels.canonical import Array
+from topos.runtimes.interpreter.program import Axes
 from topos.stablehlo.dimension_numbers import GatherNumbers, ScatterNumbers
 from topos.stablehlo.ir import Tensor
 from topos.stablehlo.types import extents
 
 __all__ = ["Windows", "sizes_of", "windows_of"]
-
-Array = npt.NDArray[Any]
-Axes = tuple[int, ...]
 
 
 @dataclass(frozen=True, slots=True)

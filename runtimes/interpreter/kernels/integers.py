@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
-import numpy.typing as npt
 
-from topos.runtimes.interpreter.program import Kernels
+from topos.runtimes.interpreter.program import Array, Kernels
 from topos.stablehlo.dialect import chlo_functions, elementwise
 
 __all__ = ["KERNELS", "leading_zeros", "population"]
-
-Array = npt.NDArray[Any]
 
 
 def _divide(left: Array, right: Array) -> Array:
@@ -63,11 +60,6 @@ def _remainder(left: Array, right: Array) -> Array:
     return rest
 
 
-def _square(array: Array) -> Array:
-    """Returns `array * array`, wrapped."""
-    return np.multiply(array, array)
-
-
 def _power(base: Array, exponent: Array) -> Array:
     """Returns the wrapped power; with a negative exponent, the reciprocal truncated toward zero.
 
@@ -103,7 +95,7 @@ def population(array: Array) -> Array:
 
 
 KERNELS: Final[Kernels] = {
-    chlo_functions.Square: _square,
+    chlo_functions.Square: np.square,
     elementwise.Abs: np.absolute,
     elementwise.Add: np.add,
     elementwise.Divide: _divide,

@@ -4,20 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import partial
+from operator import itemgetter, methodcaller
 from typing import Any, Final
 
 import numpy as np
-import numpy.typing as npt
 
-from topos.runtimes.interpreter.context import BuildContext, Builders
-from topos.runtimes.interpreter.program import Kernel
+from topos.runtimes.interpreter.context import BuildContext, Builders, always, unchanged
+from topos.runtimes.interpreter.program import Array, Kernel, Shape
 from topos.stablehlo.dialect import layout as dialect
 from topos.stablehlo.types import extents
 
 __all__ = ["BUILDERS", "broadcast", "padded", "padded_shape"]
-
-Array = npt.NDArray[Any]
-Shape = tuple[int, ...]
 
 
 def broadcast(source: Shape, axes: Shape, target: Shape) -> Kernel:
@@ -73,19 +70,11 @@ def _window(low: int, extent: int, step: int, target: int) -> tuple[slice, slice
 
 
 def _reshape(context: BuildContext[Any]) -> Kernel:
-    return partial(_reshaped, extents(context.results[0]))
-
-
-def _reshaped(shape: Shape, array: Array) -> Array:
-    return array.reshape(shape)
+    return methodcaller("reshape", extents(context.results[0]))
 
 
 def _transpose(context: BuildContext[dialect.Transpose]) -> Kernel:
-    return partial(_transposed, context.op.permutation)
-
-
-def _transposed(axes: Shape, array: Array) -> Array:
-    return array.transpose(axes)
+    return methodcaller("transpose", context.op.permutation)
 
 
 def _broadcast_in_dim(context: BuildContext[dialect.BroadcastInDim]) -> Kernel:
@@ -101,25 +90,10 @@ def _leading(context: BuildContext[Any]) -> Kernel:
     return broadcast(source, tuple(range(new, len(target))), target)
 
 
-def _cast(context: BuildContext[Any]) -> Kernel:
-    # Between static types, which are all that a run has, it changes nothing.
-    return _unchanged
-
-
-def _unchanged(array: Array) -> Array:
-    return array
-
-
 def _reverse(context: BuildContext[dialect.Reverse]) -> Kernel:
     axes = context.op.dimensions
-    rank = len(context.operands[0].shape)
-    return partial(
-        _part, tuple(slice(None, None, -1 if axis in axes else 1) for axis in range(rank))
-    )
-
-
-def _part(every: tuple[slice, ...], array: Array) -> Array:
-    return np.asarray(array[every])
+    ranks = range(len(context.operands[0].shape))
+    return itemgetter((..., *(slice(None, None, -1 if axis in axes else 1) for axis in ranks)))
 
 
 def _concatenate(context: BuildContext[dialect.Concatenate]) -> Kernel:
@@ -143,5 +117,6 @@ BUILDERS: Final[Builders] = {
     dialect.Reshape: _reshape,
     dialect.Reverse: _reverse,
     dialect.Transpose: _transpose,
-    dialect.Cast: _cast,
+    # Between static types, which are all that a run has, a cast changes nothing.
+    dialect.Cast: always(unchanged),
 }

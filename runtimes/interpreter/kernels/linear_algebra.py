@@ -8,14 +8,13 @@ from functools import partial
 from typing import Any, Final
 
 import numpy as np
-import numpy.typing as npt
 
 from topos.payload.kernels.canonical import canonical
 from topos.runtimes.interpreter.context import BuildContext, Builders
 from topos.runtimes.interpreter.custom_calls.definite import factored
 from topos.runtimes.interpreter.custom_calls.triangular import adjoint, solved
 from topos.runtimes.interpreter.kernels.transforms import transformed
-from topos.runtimes.interpreter.program import Kernel
+from topos.runtimes.interpreter.program import Array, Kernel
 from topos.runtimes.interpreter.special.complex_parts import Parts, joined
 from topos.stablehlo.dialect import linear_algebra as dialect
 from topos.stablehlo.ir import Tensor
@@ -23,7 +22,6 @@ from topos.stablehlo.types import dtype_of, extents, is_complex
 
 __all__ = ["BUILDERS"]
 
-Array = npt.NDArray[Any]
 
 _TRANSFORMS: Final[Mapping[str, Callable[..., Array]]] = {
     "FFT": np.fft.fftn,

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
-import numpy.typing as npt
+
+from topos.payload.kernels.canonical import Array
 
 __all__ = ["merged_order"]
 
-Array = npt.NDArray[Any]
 # Takes two arrays [lanes, n] of places and tells where the first one's value comes first.
 Before = Callable[[Array, Array], Array]
 

@@ -8,20 +8,18 @@ from dataclasses import dataclass
 from typing import Any, Final, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from topos.payload.kernels import arithmetic, maps, reduction
 from topos.payload.kernels.conversion import promoted
 from topos.runtimes.interpreter.context import BuildContext, Builders
 from topos.runtimes.interpreter.kernels.conversion import converted
-from topos.runtimes.interpreter.program import Kernel
+from topos.runtimes.interpreter.program import Array, Kernel
 from topos.stablehlo.definition import Definition
 from topos.stablehlo.dialect import normalization as dialect
 from topos.stablehlo.types import dtype_of, extents
 
 __all__ = ["BUILDERS"]
 
-Array = npt.NDArray[Any]
 Binary = Callable[[Array, Array], Array]
 
 

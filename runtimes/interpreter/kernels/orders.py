@@ -6,15 +6,13 @@ from collections.abc import Sequence
 from typing import Any, Final, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from topos.runtimes.interpreter.kernels.origins import alike, origin, part
-from topos.runtimes.interpreter.program import Program
+from topos.runtimes.interpreter.program import Array, Program
 from topos.stablehlo.dialect import bits, comparison
 
 __all__ = ["Key", "order_of", "ranked", "stable_order", "unranked"]
 
-Array = npt.NDArray[Any]
 
 _STRICT: Final = {"LT": False, "GT": True}
 _TOTAL: Final = "TOTALORDER"

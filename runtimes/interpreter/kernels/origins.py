@@ -4,16 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import replace
-from typing import Any
-
-import numpy.typing as npt
 
 from topos.runtimes.interpreter.program import Program
 from topos.stablehlo.definition import Definition
 
 __all__ = ["alike", "origin", "origins", "part"]
-
-Array = npt.NDArray[Any]
 
 
 def origin(program: Program, slot: int) -> tuple[Definition, tuple[int, ...]] | None:

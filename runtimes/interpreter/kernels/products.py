@@ -6,16 +6,14 @@ from collections.abc import Callable
 from typing import Any, Final, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from topos.backend import numba
-from topos.payload.kernels.canonical import canonical, is_float
+from topos.payload.kernels.canonical import Array, canonical, is_float
 from topos.payload.kernels.product import matmul
 from topos.runtimes.interpreter.kernels.conversion import converted
 
 __all__ = ["Product", "product_of"]
 
-Array = npt.NDArray[Any]
 Multiply = Callable[[Array, Array], Array]
 
 # From here on a compiled product repays the time that loading it takes.

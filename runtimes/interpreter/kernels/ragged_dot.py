@@ -7,18 +7,14 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 import numpy as np
-import numpy.typing as npt
 
 from topos.runtimes.interpreter.context import BuildContext, Builders
 from topos.runtimes.interpreter.kernels.contraction import Pairing, contraction, pairing_of
-from topos.runtimes.interpreter.program import Kernel
+from topos.runtimes.interpreter.program import Array, Axes, Kernel
 from topos.stablehlo.dialect import ragged_dot as dialect
 from topos.stablehlo.types import dtype_of, extents
 
 __all__ = ["BUILDERS"]
-
-Array = npt.NDArray[Any]
-Axes = tuple[int, ...]
 
 
 def _ragged_dot(context: BuildContext[dialect.RaggedDot]) -> Kernel:

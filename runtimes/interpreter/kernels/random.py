@@ -15,19 +15,16 @@ from typing import Any, Final
 from zlib import crc32
 
 import numpy as np
-import numpy.typing as npt
 
 from topos.payload.kernels import maps
 from topos.runtimes.interpreter.context import BuildContext, Builders
 from topos.runtimes.interpreter.kernels.counters import joined, philox, threefry
-from topos.runtimes.interpreter.program import Kernel
+from topos.runtimes.interpreter.program import Array, Kernel, Shape
 from topos.stablehlo.dialect import random as dialect
 from topos.stablehlo.types import dtype_of, extents, is_float, width
 
 __all__ = ["BUILDERS"]
 
-Array = npt.NDArray[Any]
-Shape = tuple[int, ...]
 # Takes the words of a state, a shape and how many bits an element has; returns the next state and
 # the bits.
 Generator = Callable[[Array, Shape, int], tuple[Array, Array]]

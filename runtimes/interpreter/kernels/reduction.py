@@ -7,7 +7,6 @@ from functools import partial
 from typing import Any, Final
 
 import numpy as np
-import numpy.typing as npt
 
 from topos.payload.kernels import reduction
 from topos.payload.kernels.conversion import promoted, rounded
@@ -22,7 +21,7 @@ from topos.runtimes.interpreter.kernels.bodies import (
 )
 from topos.runtimes.interpreter.kernels.conversion import converted
 from topos.runtimes.interpreter.kernels.extremes import Extreme, extreme_of
-from topos.runtimes.interpreter.program import Kernel, Kernels
+from topos.runtimes.interpreter.program import Array, Axes, Kernel, Kernels
 from topos.stablehlo.definition import Definition
 from topos.stablehlo.dialect import elementwise
 from topos.stablehlo.dialect import reduction as dialect_reduction
@@ -30,8 +29,6 @@ from topos.stablehlo.types import dtype_of, extents, is_complex, is_float
 
 __all__ = ["BUILDERS"]
 
-Array = npt.NDArray[Any]
-Axes = tuple[int, ...]
 
 _EXTREMES: Final[Kernels] = {
     elementwise.Maximum: reduction.maximum,

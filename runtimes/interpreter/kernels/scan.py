@@ -6,17 +6,14 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 import numpy as np
-import numpy.typing as npt
 
 from topos.runtimes.interpreter.context import BuildContext, Builders
-from topos.runtimes.interpreter.program import Kernel, Program
+from topos.runtimes.interpreter.program import Array, Kernel, Program, single
 from topos.stablehlo.dialect import scan as dialect
 from topos.stablehlo.ir import Tensor
 from topos.stablehlo.types import dtype_of, extents
 
 __all__ = ["BUILDERS"]
-
-Array = npt.NDArray[Any]
 
 
 def _scan(context: BuildContext[dialect.Scan]) -> Kernel:
@@ -64,8 +61,7 @@ class _Scan:
             for target, value in zip(written, returned, strict=False):
                 target[step] = value
             carried = tuple(returned[len(results) :])
-        every = (*results, *carried)
-        return every[0] if len(every) == 1 else every
+        return single((*results, *carried))
 
 
 BUILDERS: Final[Builders] = {dialect.Scan: _scan}

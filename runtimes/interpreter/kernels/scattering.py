@@ -7,20 +7,17 @@ from functools import reduce
 from typing import Any, Final
 
 import numpy as np
-import numpy.typing as npt
 
 from topos.runtimes.interpreter.context import BuildContext, Builders
 from topos.runtimes.interpreter.kernels.conversion import converted
 from topos.runtimes.interpreter.kernels.index_windows import Windows, sizes_of, windows_of
 from topos.runtimes.interpreter.kernels.writing import Writer, writer
-from topos.runtimes.interpreter.program import Kernel
+from topos.runtimes.interpreter.program import Array, Axes, Kernel
 from topos.stablehlo.dialect import scattering as dialect
 from topos.stablehlo.types import dtype_of, extents
 
 __all__ = ["BUILDERS"]
 
-Array = npt.NDArray[Any]
-Axes = tuple[int, ...]
 
 # Windows of this many elements are written one by one: a slice costs less than their indices.
 _LARGE_WINDOW: Final = 4096

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any, Final
 
-import numpy.typing as npt
-
-from topos.runtimes.interpreter.context import BuildContext, Builders
-from topos.runtimes.interpreter.program import Kernel, Program
+from topos.runtimes.interpreter.context import BuildContext, Builders, always, unchanged
+from topos.runtimes.interpreter.program import Array, Kernel, Program, single
 from topos.stablehlo.dialect import sharding as dialect
 
 __all__ = ["BUILDERS"]
 
-Array = npt.NDArray[Any]
 
 # Each gives the parts of a value other places, and the whole of it stays what it is.
 _ANNOTATIONS: Final = (
@@ -35,36 +33,17 @@ _REDUCING: Final = (
 )
 
 
-def _annotation(context: BuildContext[Any]) -> Kernel:
-    return _unchanged
-
-
-def _unchanged(array: Array) -> Array:
-    return array
-
-
-def _group(context: BuildContext[Any]) -> Kernel:
-    return _nothing
-
-
 def _nothing(array: Array) -> tuple[()]:
     return ()
 
 
 def _named(context: BuildContext[Any]) -> Kernel:
     (body,) = context.regions
-    return _Body(body)
+    return partial(_run, body)
 
 
-class _Body:
-    """The program of a region that runs once."""
-
-    def __init__(self, program: Program) -> None:
-        self._program = program
-
-    def __call__(self, *arguments: Array) -> Any:
-        results = self._program.consume([*arguments])
-        return results[0] if len(results) == 1 else results
+def _run(program: Program, *arguments: Array) -> Any:
+    return single(program.consume([*arguments]))
 
 
 def _foreign(context: BuildContext[Any]) -> Kernel:
@@ -72,9 +51,9 @@ def _foreign(context: BuildContext[Any]) -> Kernel:
 
 
 BUILDERS: Final[Builders] = {
-    **dict.fromkeys(_ANNOTATIONS, _annotation),
+    **dict.fromkeys(_ANNOTATIONS, always(unchanged)),
     **dict.fromkeys(_REDUCING, _foreign),
     dialect.ManualComputation: _foreign,
     dialect.NamedComputation: _named,
-    dialect.ShardingGroup: _group,
+    dialect.ShardingGroup: always(_nothing),
 }

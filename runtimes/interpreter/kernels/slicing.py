@@ -4,40 +4,29 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import partial
+from operator import itemgetter
 from typing import Any, Final
 
 import numpy as np
-import numpy.typing as npt
 
 from topos.errors import ExecutionError
-from topos.runtimes.interpreter.context import BuildContext, Builders
+from topos.runtimes.interpreter.context import BuildContext, Builders, always
 from topos.runtimes.interpreter.kernels.dynamic import demand
-from topos.runtimes.interpreter.program import Kernel
+from topos.runtimes.interpreter.program import Array, Kernel, Shape
 from topos.stablehlo.dialect import slicing as dialect
 from topos.stablehlo.types import extents
 
 __all__ = ["BUILDERS"]
 
-Array = npt.NDArray[Any]
-Shape = tuple[int, ...]
-
 
 def _slice(context: BuildContext[dialect.Slice]) -> Kernel:
     op = context.op
-    return partial(_taken, tuple(map(slice, op.start_indices, op.limit_indices, op.strides)))
-
-
-def _taken(slices: tuple[slice, ...], array: Array) -> Array:
-    # Of a scalar numpy would return a number.
-    return np.asarray(array[slices])
+    # Of a scalar numpy would return a number without the ellipsis.
+    return itemgetter((..., *map(slice, op.start_indices, op.limit_indices, op.strides)))
 
 
 def _dynamic_slice(context: BuildContext[dialect.DynamicSlice]) -> Kernel:
     return partial(_read, context.op.slice_sizes)
-
-
-def _dynamic_update_slice(context: BuildContext[Any]) -> Kernel:
-    return _written
 
 
 def _window(indices: Sequence[Array], sizes: Shape, shape: Shape) -> tuple[slice, ...]:
@@ -79,7 +68,7 @@ def _ranged(
 
 BUILDERS: Final[Builders] = {
     dialect.DynamicSlice: _dynamic_slice,
-    dialect.DynamicUpdateSlice: _dynamic_update_slice,
+    dialect.DynamicUpdateSlice: always(_written),
     dialect.RealDynamicSlice: _real_dynamic_slice,
     dialect.Slice: _slice,
 }

@@ -11,13 +11,12 @@ import numpy as np
 import numpy.typing as npt
 from numpy.lib.stride_tricks import as_strided
 
+from topos.payload.kernels.canonical import Array
 from topos.runtimes.interpreter.context import BuildContext
+from topos.runtimes.interpreter.program import Axes
 from topos.stablehlo.types import MAXIMUM_SIZE
 
 __all__ = ["Sliding", "blocks", "demand_room"]
-
-Array = npt.NDArray[Any]
-Axes = tuple[int, ...]
 
 
 @dataclass(frozen=True, slots=True)

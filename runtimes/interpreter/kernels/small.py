@@ -11,15 +11,13 @@ from functools import partial
 from typing import Any, Final
 
 import numpy as np
-import numpy.typing as npt
 
 from topos.payload.kernels.conversion import convert, rounded
-from topos.runtimes.interpreter.program import Kernel
+from topos.runtimes.interpreter.program import Array, Kernel
 from topos.stablehlo.types import ELEMENTS, width
 
 __all__ = ["NARROW_INTEGERS", "SMALL_FLOATS", "narrow", "of_bits", "through_float", "widened"]
 
-Array = npt.NDArray[Any]
 NARROW_INTEGERS: Final = frozenset({"i4", "i2", "ui4", "ui2"})
 # Each with the format it computes in.
 SMALL_FLOATS: Final[Mapping[str, np.dtype[Any]]] = {

@@ -8,19 +8,16 @@ from functools import partial
 from typing import Any, Final
 
 import numpy as np
-import numpy.typing as npt
 
 from topos.runtimes.interpreter.context import BuildContext, Builders
 from topos.runtimes.interpreter.kernels.bodies import Pointwise, pointwise
 from topos.runtimes.interpreter.kernels.merging import merged_order
 from topos.runtimes.interpreter.kernels.orders import Key, order_of, ranked, stable_order
-from topos.runtimes.interpreter.program import Kernel
+from topos.runtimes.interpreter.program import Array, Kernel, single
 from topos.stablehlo.dialect import sorting as dialect
 from topos.stablehlo.types import dtype_of, is_complex, width
 
 __all__ = ["BUILDERS"]
-
-Array = npt.NDArray[Any]
 
 
 def _sort(context: BuildContext[dialect.Sort]) -> Kernel:
@@ -28,7 +25,7 @@ def _sort(context: BuildContext[dialect.Sort]) -> Kernel:
     axis = context.op.dimension
     axis += rank if axis < 0 else 0
     if not rank:
-        return _unchanged
+        return _passed
     (body,) = context.regions
     keys = order_of(body, count)
     integers = dtype_of(context.operands[0]).kind in "iu"
@@ -40,8 +37,8 @@ def _sort(context: BuildContext[dialect.Sort]) -> Kernel:
     return _ByComparator(axis, count, pointwise(body))
 
 
-def _unchanged(*values: Array) -> Any:
-    return values[0] if len(values) == 1 else values
+def _passed(*values: Array) -> Any:
+    return single(values)
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +81,7 @@ class _ByComparator:
         shape = last[0].shape
         lanes = [array.reshape(-1, shape[-1]) if array.size else array for array in last]
         if not arrays[0].size:
-            return _unchanged(*arrays)
+            return single(arrays)
 
         def before(first: Array, second: Array) -> Array:
             pairs = [
@@ -100,8 +97,8 @@ class _ByComparator:
 
 def _rearranged(arrays: Sequence[Array], order: Array, axis: int) -> Any:
     if order.ndim == 1:
-        return _unchanged(*[array[order] for array in arrays])
-    return _unchanged(*[np.take_along_axis(array, order, axis) for array in arrays])
+        return single([array[order] for array in arrays])
+    return single([np.take_along_axis(array, order, axis) for array in arrays])
 
 
 def _top_k(context: BuildContext[dialect.TopK]) -> Kernel:

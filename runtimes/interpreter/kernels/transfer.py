@@ -14,9 +14,4 @@ def _transfer(context: BuildContext[Any]) -> NoReturn:
     context.unsupported("exchanges values with another process, and this one runs alone")
 
 
-BUILDERS: Final[Builders] = {
-    dialect.Infeed: _transfer,
-    dialect.Outfeed: _transfer,
-    dialect.Recv: _transfer,
-    dialect.Send: _transfer,
-}
+BUILDERS: Final[Builders] = {getattr(dialect, name): _transfer for name in dialect.__all__}

@@ -10,18 +10,15 @@ from __future__ import annotations
 
 import math
 from functools import lru_cache
-from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from topos.payload.kernels.canonical import Array
 from topos.runtimes.interpreter.special.complex_parts import Parts
 from topos.runtimes.interpreter.special.constants import PI
 from topos.runtimes.interpreter.special.wide import Wide, constant, sine_cosine
 
 __all__ = ["transformed"]
-
-Array = npt.NDArray[Any]
 
 
 def transformed(parts: Parts, axis: int, sign: int) -> Parts:

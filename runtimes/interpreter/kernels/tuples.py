@@ -5,18 +5,14 @@ A tuple is a Python tuple of its parts' values, a token the empty one.
 
 from __future__ import annotations
 
-from functools import partial
+from operator import itemgetter
 from typing import Any, Final
 
-from topos.runtimes.interpreter.context import BuildContext, Builders
+from topos.runtimes.interpreter.context import BuildContext, Builders, always
 from topos.runtimes.interpreter.program import Kernel
 from topos.stablehlo.dialect import tuples as dialect
 
 __all__ = ["BUILDERS"]
-
-
-def _tuple(context: BuildContext[Any]) -> Kernel:
-    return _together
 
 
 def _together(*values: Any) -> tuple[Any, ...]:
@@ -24,15 +20,7 @@ def _together(*values: Any) -> tuple[Any, ...]:
 
 
 def _get_tuple_element(context: BuildContext[dialect.GetTupleElement]) -> Kernel:
-    return partial(_element, context.op.index)
-
-
-def _element(index: int, value: tuple[Any, ...]) -> Any:
-    return value[index]
-
-
-def _token(context: BuildContext[Any]) -> Kernel:
-    return _nothing
+    return itemgetter(context.op.index)
 
 
 def _nothing(*tokens: tuple[()]) -> tuple[()]:
@@ -40,8 +28,8 @@ def _nothing(*tokens: tuple[()]) -> tuple[()]:
 
 
 BUILDERS: Final[Builders] = {
-    dialect.AfterAll: _token,
-    dialect.CreateToken: _token,
+    dialect.AfterAll: always(_nothing),
+    dialect.CreateToken: always(_nothing),
     dialect.GetTupleElement: _get_tuple_element,
-    dialect.Tuple: _tuple,
+    dialect.Tuple: always(_together),
 }

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 import numpy as np
-import numpy.typing as npt
 
 from topos.payload import without
 from topos.payload.kernels.canonical import canonical
@@ -16,15 +15,13 @@ from topos.runtimes.interpreter.kernels.bodies import ORDERLESS, Combiner, combi
 from topos.runtimes.interpreter.kernels.conversion import converted
 from topos.runtimes.interpreter.kernels.folding import Fold, fold_of, folded, folded_together
 from topos.runtimes.interpreter.kernels.sliding import Sliding, demand_room
-from topos.runtimes.interpreter.program import Kernel
+from topos.runtimes.interpreter.program import Array, Axes, Kernel
 from topos.stablehlo.dialect import elementwise
 from topos.stablehlo.dialect import windows as dialect_windows
 from topos.stablehlo.types import dtype_of, extents
 
 __all__ = ["BUILDERS"]
 
-Array = npt.NDArray[Any]
-Axes = tuple[int, ...]
 
 _RUNNING: Final = (elementwise.Add, elementwise.Multiply)
 

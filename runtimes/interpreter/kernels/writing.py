@@ -7,21 +7,19 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 import numpy as np
-import numpy.typing as npt
 
 from topos.payload.kernels.canonical import LAYOUTS
 from topos.runtimes.interpreter.context import BuildContext
 from topos.runtimes.interpreter.kernels.bodies import ORDERLESS, Combiner, combiner
 from topos.runtimes.interpreter.kernels.orders import ranked, unranked
 from topos.runtimes.interpreter.kernels.origins import origins
-from topos.runtimes.interpreter.program import Program
+from topos.runtimes.interpreter.program import Array, Program
 from topos.stablehlo.definition import Definition
 from topos.stablehlo.dialect import elementwise as dialect
 from topos.stablehlo.types import dtype_of, is_complex, is_float
 
 __all__ = ["Writer", "writer"]
 
-Array = npt.NDArray[Any]
 # Takes rows [targets, ...] to write to, the target of each update, updates [n, ...] in the order in
 # which they count, and what the body captures.
 Writer = Callable[[Sequence[Array], Array, Sequence[Array], Sequence[Array]], None]

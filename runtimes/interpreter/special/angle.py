@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
-import numpy.typing as npt
 
 from topos.payload.kernels import exact_curves
-from topos.payload.kernels.canonical import canonical
+from topos.payload.kernels.canonical import Array, canonical
 from topos.payload.kernels.mapping import Map, format_of
 from topos.payload.kernels.maps_narrow import narrowed
 from topos.payload.kernels.maps_wide import CHUNK, Ends, refine
@@ -24,7 +23,6 @@ from topos.runtimes.interpreter.special.wide import Wide, constant, enclosed, wh
 
 __all__ = ["CBRT", "atan2"]
 
-Array = npt.NDArray[Any]
 
 _LOW: Final = 1.0 - 2.0**-46
 _HIGH: Final = 1.0 + 2.0**-46

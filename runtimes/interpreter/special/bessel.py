@@ -8,18 +8,17 @@ from __future__ import annotations
 
 from fractions import Fraction
 from functools import cache, partial
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
-import numpy.typing as npt
 
+from topos.payload.kernels.canonical import Array
 from topos.payload.kernels.pairs import Constant
 from topos.runtimes.interpreter.special.constants import PI, pair_of
 from topos.runtimes.interpreter.special.fields import Field, piecewise
 
 __all__ = ["bessel_i1e"]
 
-Array = npt.NDArray[Any]
 
 _FAR: Final = 30.0
 _TERMS: Final = 70

@@ -7,12 +7,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import cache, partial
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
-import numpy.typing as npt
 
 from topos.payload.kernels import exact_curves
+from topos.payload.kernels.canonical import Array
 from topos.payload.kernels.double_double import fast_two_sum
 from topos.payload.kernels.exact import ExactMap
 from topos.payload.kernels.mapping import Map
@@ -45,7 +45,6 @@ __all__ = [
     "refined_arctangent",
 ]
 
-Array = npt.NDArray[Any]
 Arctangent = Callable[[Wide, Wide], tuple[Wide, Array]]
 
 # Below, x + x**3/3 and the like round to x.

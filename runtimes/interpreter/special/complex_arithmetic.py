@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
-import numpy.typing as npt
 
 from topos.payload.kernels import maps
+from topos.payload.kernels.canonical import Array
 from topos.payload.kernels.double_double import two_product, two_sum
 from topos.payload.kernels.mapping import mapped
 from topos.runtimes.interpreter.special.angle import CBRT, atan2
@@ -27,7 +27,6 @@ __all__ = [
     "subtract",
 ]
 
-Array = npt.NDArray[Any]
 _HUGE: Final = 2.0**980
 
 
@@ -173,7 +172,10 @@ def negate(x: Array, y: Array) -> Parts:
 
 
 def square(x: Array, y: Array) -> Parts:
-    """Returns (x - y)(x + y) + 2ixy; its real part is that of a real or imaginary infinity."""
+    """Returns (x - y)(x + y) + 2ixy, in which nothing overflows that the result does not.
+
+    Its real part is that of a real or imaginary infinity.
+    """
     real, imaginary = (x - y) * (x + y), x * y
     level = np.isfinite(x) & (np.abs(x) == np.abs(y))
     return np.where(level, 0.0, real), imaginary + imaginary

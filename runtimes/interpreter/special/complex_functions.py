@@ -7,13 +7,12 @@ twice, so that they overflow only where the result does.
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
-import numpy.typing as npt
 
 from topos.payload.kernels import maps
-from topos.payload.kernels.canonical import canonical
+from topos.payload.kernels.canonical import Array, canonical
 from topos.payload.kernels.double_double import fast_two_sum, two_product, two_sum
 from topos.payload.kernels.maps_exponential import exponential_parts, scaled, small_expm1
 from topos.payload.kernels.maps_logarithm import logarithm_parts
@@ -37,7 +36,6 @@ __all__ = [
     "tanh",
 ]
 
-Array = npt.NDArray[Any]
 # Outside these the squares leave the normal range and the numbers are scaled by _STEP.
 _SMALL: Final = 2.0**-450
 _LARGE: Final = 2.0**450

@@ -6,11 +6,11 @@ part is infinite or NaN the results are those of C99, Annex G.
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
-import numpy.typing as npt
 
+from topos.payload.kernels.canonical import Array
 from topos.runtimes.interpreter.special import complex_limits
 from topos.runtimes.interpreter.special.complex_inverse import extended, joined
 from topos.runtimes.interpreter.special.hyperbolic import scaled_pair, sinh_cosh
@@ -18,7 +18,6 @@ from topos.runtimes.interpreter.special.wide import Wide, exponential, sine_cosi
 
 __all__ = ["cosh", "sinh", "square", "tan"]
 
-Array = npt.NDArray[Any]
 
 # From here on tanh is 1 and e**-2y below 2**-115 of it.
 _LEVEL: Final = 40.0

@@ -10,11 +10,11 @@ functions (1987).
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, Final, NamedTuple
+from typing import Final, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
+from topos.payload.kernels.canonical import Array
 from topos.runtimes.interpreter.special import complex_limits
 from topos.runtimes.interpreter.special.circular import arctangent, cofactor
 from topos.runtimes.interpreter.special.constants import LN_TWO, PI
@@ -22,7 +22,6 @@ from topos.runtimes.interpreter.special.wide import Wide, constant, log1p, logar
 
 __all__ = ["acos", "acosh", "asin", "asinh", "atan", "atanh", "extended", "joined", "kernel"]
 
-Array = npt.NDArray[Any]
 
 # Squares of numbers between the two, and products of squares, stay in the normal range.
 _SMALL: Final = 2.0**-300

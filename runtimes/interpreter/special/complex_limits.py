@@ -6,16 +6,15 @@ a sign open, it is plus. The circular functions follow from the hyperbolic ones:
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
-import numpy.typing as npt
 
 from topos.payload.kernels import maps
+from topos.payload.kernels.canonical import Array
 
 __all__ = ["acos", "asinh", "atanh", "cosh", "sinh", "tanh"]
 
-Array = npt.NDArray[Any]
 Parts = tuple[Array, Array]
 _QUARTER: Final = np.pi / 4
 

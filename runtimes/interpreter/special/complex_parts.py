@@ -8,19 +8,16 @@ for x + iy.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
-from topos.payload.kernels.canonical import canonical
+from topos.payload.kernels.canonical import Array, canonical
 from topos.payload.kernels.double_double import fast_two_sum
 from topos.payload.kernels.maps_circular import circular, far_circular
 from topos.payload.kernels.pairs import Pair
 
 __all__ = ["Parts", "binary", "circle", "joined", "quarter", "split", "unary"]
 
-Array = npt.NDArray[Any]
 Parts = tuple[Array, Array]
 _REACH = 2.0**18
 

@@ -6,12 +6,12 @@ digits, which three steps of Halley's method make exact.
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
-import numpy.typing as npt
 
 from topos.payload.kernels import maps
+from topos.payload.kernels.canonical import Array
 from topos.payload.kernels.double_double import two_product
 from topos.payload.kernels.maps_wide import Enclosure, scaled_ends
 from topos.payload.kernels.refined_expansion import refined_expansion
@@ -22,7 +22,6 @@ from topos.runtimes.interpreter.special.wide import Wide, constant, root
 
 __all__ = ["erf_inv", "erfc"]
 
-Array = npt.NDArray[Any]
 
 # Up to here 1 - erf x keeps 2**-75 of itself; from here on the fraction is short.
 _NEAR: Final = 3.5

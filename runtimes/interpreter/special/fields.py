@@ -7,16 +7,15 @@ from dataclasses import dataclass, replace
 from typing import Any, Final
 
 import numpy as np
-import numpy.typing as npt
 
 from topos.payload.kernels import maps
+from topos.payload.kernels.canonical import Array
 from topos.payload.kernels.pairs import Constant
 from topos.runtimes.interpreter.special import wide
 from topos.runtimes.interpreter.special.wide import Wide
 
 __all__ = ["PLAIN", "ROUNDED", "WIDE", "Field", "Piece", "piecewise"]
 
-Array = npt.NDArray[Any]
 # A float64 array in the plain field, a wide number in the other; both have the same operators.
 Number = Any
 Piece = tuple[Array, Callable[..., Array]]

@@ -14,8 +14,8 @@ from math import factorial
 from typing import Any, Final
 
 import numpy as np
-import numpy.typing as npt
 
+from topos.payload.kernels.canonical import Array
 from topos.payload.kernels.pairs import Constant
 from topos.runtimes.interpreter.special.constants import (
     EULER,
@@ -29,7 +29,6 @@ from topos.runtimes.interpreter.special.fields import Field, piecewise
 
 __all__ = ["digamma", "lgamma", "stirling"]
 
-Array = npt.NDArray[Any]
 
 _FAR: Final = 20.0
 _TERMS: Final = 12

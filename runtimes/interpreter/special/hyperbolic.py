@@ -5,12 +5,12 @@ Each is a map whose bracket is a wide number with its error.
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
-import numpy.typing as npt
 
 from topos.payload.kernels import exact_curves
+from topos.payload.kernels.canonical import Array
 from topos.payload.kernels.mapping import Map
 from topos.payload.kernels.maps_wide import Ends
 from topos.runtimes.interpreter.special.circular import IDENTICAL
@@ -29,7 +29,6 @@ from topos.runtimes.interpreter.special.wide import (
 
 __all__ = ["ACOSH", "ASINH", "ATANH", "COSH", "SINH", "scaled_pair", "sinh_cosh"]
 
-Array = npt.NDArray[Any]
 
 # From here on e**-x is below 2**-115 of e**x.
 _ONE_SIDED: Final = 40.0

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import math
-from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from topos.payload.kernels.canonical import Array
 from topos.payload.kernels.double_double import two_product
 from topos.payload.kernels.exact import dyadic
 from topos.payload.kernels.pairs import pair_sum
@@ -15,8 +14,6 @@ from topos.payload.kernels.rounding import BINARY32, BINARY64, Format, nearest
 from topos.runtimes.interpreter.special.wide import Wide, enclosed, root
 
 __all__ = ["hypot"]
-
-Array = npt.NDArray[Any]
 
 
 def hypot(x: Array, y: Array, target: Format = BINARY64) -> Array:

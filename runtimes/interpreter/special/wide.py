@@ -8,11 +8,11 @@ midpoint. Both halves are finite: the formulas set infinities and NaN apart befo
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
-import numpy.typing as npt
 
+from topos.payload.kernels.canonical import Array
 from topos.payload.kernels.double_double import two_product, two_sum
 from topos.payload.kernels.maps_logarithm import raised_subnormals
 from topos.payload.kernels.maps_wide import Ends, ends
@@ -35,7 +35,6 @@ __all__ = [
     "where",
 ]
 
-Array = npt.NDArray[Any]
 
 _TINY: Final = 2.0**-30
 _SMALL: Final = 2.0**-18

@@ -13,8 +13,8 @@ from math import factorial
 from typing import Any, Final
 
 import numpy as np
-import numpy.typing as npt
 
+from topos.payload.kernels.canonical import Array
 from topos.payload.kernels.pairs import Constant
 from topos.runtimes.interpreter.special.constants import LN_TWO, bernoulli, pair_of
 from topos.runtimes.interpreter.special.fields import Field, piecewise
@@ -22,7 +22,6 @@ from topos.runtimes.interpreter.special.gamma import digamma, stirling
 
 __all__ = ["polygamma", "zeta"]
 
-Array = npt.NDArray[Any]
 
 _TERMS: Final = 20
 _WEIGHTS: Final = 12
