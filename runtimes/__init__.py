@@ -1,4 +1,4 @@
-"""Interchangeable runtimes: one adapter a file or folder, found by its name."""
+"""Interchangeable runtimes: the contract of one, and a folder for each, found by its name."""
 
 from __future__ import annotations
 
@@ -42,14 +42,14 @@ __all__ = [
 ]
 
 
-# The one public folder here that is no runtime: it compares their results.
+# The one folder here that is no runtime: it compares their results.
 _GRADE: Final = "grade"
 
 
 def names() -> tuple[str, ...]:
-    """Returns every adapter's name: the public modules and folders of this folder, sorted."""
-    found = [module.name for module in iter_modules(__path__)]
-    return tuple(sorted(name for name in found if not name.startswith("_") and name != _GRADE))
+    """Returns every adapter's name: the folders of this folder, sorted."""
+    found = [module.name for module in iter_modules(__path__) if module.ispkg]
+    return tuple(sorted(name for name in found if name != _GRADE))
 
 
 def load(name: str) -> Runtime:

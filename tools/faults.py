@@ -183,7 +183,7 @@ def _xla() -> Any:
     from jax.extend.backend import get_compile_options
 
     from topos.runtimes._mlir import bytecode, parse, signature
-    from topos.runtimes._xla_module import INEXACT_PASSES, PASSES, bindings
+    from topos.runtimes.xla.module import INEXACT_PASSES, PASSES, bindings
 
     ir, make_context = bindings()
 
@@ -228,10 +228,10 @@ def _iree() -> Any:
     from iree.compiler import ir
     from iree.compiler.tools.binaries import find_tool
 
-    from topos.runtimes._iree_executable import Binary, IreeExecutable
-    from topos.runtimes._iree_process import compiled
     from topos.runtimes._mlir import bytecode, parse, signature
     from topos.runtimes.iree import HOST, KEEP_DOUBLES
+    from topos.runtimes.iree.executable import Binary, IreeExecutable
+    from topos.runtimes.iree.process import compiled
 
     def bare(each: Fault) -> Ran:
         with ir.Context():

@@ -23,8 +23,7 @@ def plan(rows=2):
     return tape.into_network().entry(["y"]).lower()
 
 """
-# Blocked by its name, in case it is also installed as an entry point.
-PLUGIN = ("-rs", "-p", "no:topos", "-p", "topos.bundle.pytest_plugin", "-p", "no:cacheprovider")
+PLUGIN = ("-rs", "-p", "topos.bundle.pytest_plugin", "-p", "no:cacheprovider")
 
 
 @pytest.fixture(autouse=True)

@@ -14,8 +14,8 @@ from tests.project.paths import ROOT
 from tests.runtimes.test_samples import require
 from topos import runtimes
 from topos.errors import ToposError, UnsupportedError, VerifyError
-from topos.runtimes._xla_module import bindings
-from topos.runtimes._xla_rewrites import needed_flags, rewrite
+from topos.runtimes.xla.module import bindings
+from topos.runtimes.xla.rewrites import needed_flags, rewrite
 
 SPECIFICATION = importlib.util.spec_from_file_location("faults", ROOT / "tools/faults.py")
 assert SPECIFICATION is not None

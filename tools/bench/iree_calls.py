@@ -23,8 +23,8 @@ from timing import interleaved, report
 from topos import AdamW, Mlp, Plan, Tape, cross_entropy, i64, init, record_step
 from topos import parameters as parameters_of
 from topos.runtimes import Executable, aligned, load
-from topos.runtimes._iree_process import compiled
 from topos.runtimes.iree import HOST, KEEP_DOUBLES
+from topos.runtimes.iree.process import compiled
 
 SMALL: Final = "tensor<64x64xf32>"
 LARGE: Final = "tensor<1024x1024xf32>"

@@ -12,8 +12,8 @@ from topos.runtimes._admission import admit, refuse_folded_zero_divisors
 from topos.runtimes._mlir import Binding, bytecode, main_of, parse, signature, unalias
 from topos.runtimes._runtime import no_option
 from topos.runtimes._signature import ModuleSignature
-from topos.runtimes._xla_custom_calls import admit_custom_calls
-from topos.runtimes._xla_rewrites import needed_flags, rewrite
+from topos.runtimes.xla.custom_calls import admit_custom_calls
+from topos.runtimes.xla.rewrites import needed_flags, rewrite
 
 __all__ = ["Program", "bindings", "brief", "flags_of", "program", "refusal"]
 

@@ -11,11 +11,11 @@ from topos.errors import CompileError
 from topos.runtimes._compile_cache import CompileCache, entry_key, processor_digest
 from topos.runtimes._packing import Packed, packed, unpacked
 from topos.runtimes._signature import ModuleSignature
-from topos.runtimes._xla_custom_calls import LAPACK, prepare_kernels
-from topos.runtimes._xla_device import require_own
-from topos.runtimes._xla_dispatch import Run, dispatched
-from topos.runtimes._xla_module import brief, program, refusal
-from topos.runtimes._xla_rewrites import REVISION
+from topos.runtimes.xla.custom_calls import LAPACK, prepare_kernels
+from topos.runtimes.xla.device import require_own
+from topos.runtimes.xla.dispatch import Run, dispatched
+from topos.runtimes.xla.module import brief, program, refusal
+from topos.runtimes.xla.rewrites import REVISION
 
 __all__ = ["NAME", "Loaded", "Recipe", "built", "packed_form", "restored"]
 

@@ -17,18 +17,18 @@ from topos.errors import CompileError
 from topos.runtimes._admission import admit
 from topos.runtimes._compile_cache import cache_at, entry_key
 from topos.runtimes._dynamic import specializing
-from topos.runtimes._iree_bounds import keep_inside
-from topos.runtimes._iree_device import DEVICES, device_of
-from topos.runtimes._iree_executable import NAME, Binary, IreeExecutable, restored
-from topos.runtimes._iree_process import STATISTICS, compiled
-from topos.runtimes._iree_rewrites import rewrite
-from topos.runtimes._iree_writes import keep_values
 from topos.runtimes._isolated import IsolatedRuntime
 from topos.runtimes._mlir import bytecode, parse, signature, unalias
 from topos.runtimes._packages import imported, installed
 from topos.runtimes._placed import Placed, placed_on_host
 from topos.runtimes._plain_constants import plain_constants
 from topos.runtimes._runtime import Executable, Runtime, Status, isolated, requested, seconds_of
+from topos.runtimes.iree.bounds import keep_inside
+from topos.runtimes.iree.device import DEVICES, device_of
+from topos.runtimes.iree.executable import NAME, Binary, IreeExecutable, restored
+from topos.runtimes.iree.process import STATISTICS, compiled
+from topos.runtimes.iree.rewrites import rewrite
+from topos.runtimes.iree.writes import keep_values
 from topos.stablehlo.forms import ModuleLike, text_of
 
 __all__ = ["RUNTIME", "Iree"]

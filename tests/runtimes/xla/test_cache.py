@@ -12,8 +12,9 @@ import pytest
 
 from tests.runtimes.texts import ELEMENTS, SUM
 from topos.errors import CompileError, ParseError
-from topos.runtimes import _xla_build, load
+from topos.runtimes import load
 from topos.runtimes._packing import packed
+from topos.runtimes.xla import build
 
 pytest.importorskip("jax")
 
@@ -28,7 +29,7 @@ def no_compiler(monkeypatch: pytest.MonkeyPatch) -> None:
     def refuse(*_: Any) -> Any:
         raise AssertionError("compiled")
 
-    monkeypatch.setattr(_xla_build, "program", refuse)
+    monkeypatch.setattr(build, "program", refuse)
 
 
 def test_a_kept_module_is_not_compiled_again(
@@ -44,7 +45,7 @@ def test_a_kept_module_is_not_compiled_again(
 def test_a_second_process_finds_what_the_first_kept(tmp_path: Path) -> None:
     XLA.compile(SUM, cache=tmp_path)
     program = (
-        "import numpy, topos.runtimes._xla_build as build\nfrom topos.runtimes import load\n"
+        "import numpy, topos.runtimes.xla.build as build\nfrom topos.runtimes import load\n"
         "build.program = None\n"
         f"run = load('xla').compile({SUM!r})\n"
         "print(run(numpy.ones(4, 'f'), numpy.ones(4, 'f'))[0].tolist())"
@@ -75,7 +76,7 @@ def test_text_options_numerics_and_versions_have_entries_of_their_own(
     XLA.compile(SUM, cache=tmp_path, options={"xla_backend_optimization_level": 1})
     monkeypatch.setenv("NPROC", "1")
     XLA.compile(SUM, cache=tmp_path)
-    monkeypatch.setattr(_xla_build, "_versions", lambda: "of tomorrow")
+    monkeypatch.setattr(build, "_versions", lambda: "of tomorrow")
     XLA.compile(SUM, cache=tmp_path).loop({0: 0}, {0: ONES})
     assert len([*tmp_path.iterdir()]) == 7
 
@@ -92,12 +93,12 @@ def test_a_damaged_entry_is_compiled_and_kept_again(tmp_path: Path) -> None:
 def test_code_that_xla_cannot_load_is_compiled_again(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def cut(loaded: _xla_build.Loaded) -> bytes:
+    def cut(loaded: build.Loaded) -> bytes:
         code = loaded.executable.serialize()[:1000]
         return packed("xla", loaded.signature, {}, code)
 
     with monkeypatch.context() as patch:
-        patch.setattr(_xla_build, "packed_form", cut)
+        patch.setattr(build, "packed_form", cut)
         XLA.compile(SUM, cache=tmp_path)
     assert XLA.compile(SUM, cache=tmp_path)(ONES, ONES)[0].tolist() == [2.0] * 4
 
@@ -155,7 +156,7 @@ def test_bytes_that_are_no_module_of_xla_are_refused(data: bytes | str) -> None:
 
 def test_bytes_of_another_version_are_refused_by_name(monkeypatch: pytest.MonkeyPatch) -> None:
     data = XLA.compile(SUM).serialize()
-    monkeypatch.setattr(_xla_build, "_versions", lambda: "jax 99")
+    monkeypatch.setattr(build, "_versions", lambda: "jax 99")
     message = r"^xla cannot load a module made for versions jax .*, here is jax 99$"
     with pytest.raises(CompileError, match=message):
         XLA.deserialize(data)

@@ -13,8 +13,8 @@ from topos.runtimes._plain_constants import plain_constants
 from topos.runtimes._plain_indices import plain_indices
 from topos.runtimes._rewriting import operations_of, replaced, shaped, written
 from topos.runtimes._scatter_margins import keep_windows
-from topos.runtimes._xla_nested import clamp_nested
-from topos.runtimes._xla_windows import keep_cropped
+from topos.runtimes.xla.nested import clamp_nested
+from topos.runtimes.xla.windows import keep_cropped
 
 __all__ = ["REVISION", "needed_flags", "rewrite"]
 

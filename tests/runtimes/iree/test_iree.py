@@ -22,7 +22,7 @@ from topos.errors import (
     UnsupportedError,
 )
 from topos.runtimes import Executable, load
-from topos.runtimes._iree_process import STATISTICS, compiled
+from topos.runtimes.iree.process import STATISTICS, compiled
 
 pytest.importorskip("iree.compiler")
 pytest.importorskip("iree.runtime")

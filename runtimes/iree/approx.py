@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Final
 
 from topos.errors import UnsupportedError
-from topos.runtimes._iree_keys import KEYS
-from topos.runtimes._iree_orders import Order
 from topos.runtimes._mlir import Binding
 from topos.runtimes._rewriting import listed, tensor
+from topos.runtimes.iree.keys import KEYS
+from topos.runtimes.iree.orders import Order
 
 __all__ = ["approx_top_k"]
 

@@ -10,8 +10,8 @@ import pytest
 
 from topos.errors import UnsupportedError
 from topos.runtimes import load
-from topos.runtimes._iree_bounds import keep_inside
 from topos.runtimes._mlir import parse
+from topos.runtimes.iree.bounds import keep_inside
 
 pytest.importorskip("iree.compiler")
 pytest.importorskip("iree.runtime")

@@ -14,11 +14,11 @@ import numpy.typing as npt
 
 from topos.engine import Numerics
 from topos.errors import CompileError
-from topos.runtimes import _reference_executable
 from topos.runtimes._dynamic import specializing
 from topos.runtimes._isolated import IsolatedExecutable, IsolatedRuntime
 from topos.runtimes._placed import Placed
 from topos.runtimes._runtime import ISOLATED, Executable, Runtime, Status, isolated, requested
+from topos.runtimes.reference import executable
 from topos.stablehlo.forms import ModuleLike, text_of
 
 __all__ = ["RUNTIME", "Reference"]
@@ -33,12 +33,12 @@ class Reference(Runtime):
     threads are safe and take turns, for there is one worker process for each `Reference`.
     """
 
-    name = _reference_executable.NAME
+    name = executable.NAME
     worker: IsolatedRuntime
 
     def __init__(self) -> None:
-        inside = _reference_executable.RUNTIME
-        self.worker = IsolatedRuntime(inside, _reference_executable.__name__, DEFAULT_SECONDS)
+        inside = executable.RUNTIME
+        self.worker = IsolatedRuntime(inside, executable.__name__, DEFAULT_SECONDS)
 
     def status(self) -> Status:
         """Returns whether jax and jaxlib are installed, with their versions."""

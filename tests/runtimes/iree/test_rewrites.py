@@ -11,8 +11,8 @@ import pytest
 
 from topos.errors import UnsupportedError
 from topos.runtimes import load
-from topos.runtimes._iree_writes import keep_values
 from topos.runtimes._mlir import parse
+from topos.runtimes.iree.writes import keep_values
 
 pytest.importorskip("iree.compiler")
 pytest.importorskip("iree.runtime")

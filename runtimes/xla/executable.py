@@ -15,10 +15,10 @@ from topos.runtimes._loop import Loop, require_carried
 from topos.runtimes._placed import Placed, owned, residents
 from topos.runtimes._runtime import Executable, ExecutableCost, ExecutableMemory
 from topos.runtimes._signature import ArrayType, ModuleSignature, fitting, require_count
-from topos.runtimes._xla_build import Loaded, Recipe, built, packed_form
-from topos.runtimes._xla_device import place_of
-from topos.runtimes._xla_dispatch import Run, Unusual
-from topos.runtimes._xla_module import brief
+from topos.runtimes.xla.build import Loaded, Recipe, built, packed_form
+from topos.runtimes.xla.device import place_of
+from topos.runtimes.xla.dispatch import Run, Unusual
+from topos.runtimes.xla.module import brief
 
 __all__ = ["XlaExecutable", "placed_on"]
 

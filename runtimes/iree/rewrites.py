@@ -6,15 +6,15 @@ from collections.abc import Callable, Mapping
 from typing import Any, Final
 
 from topos.runtimes._complex_order import ORDERING, order_complex
-from topos.runtimes._iree_approx import approx_top_k
-from topos.runtimes._iree_circular import CIRCULAR
-from topos.runtimes._iree_complex import complex_bits, complex_constant
-from topos.runtimes._iree_maps import MAPS
-from topos.runtimes._iree_orders import keep_ties, top_k
-from topos.runtimes._iree_random import random_bits
-from topos.runtimes._iree_site import require_static
 from topos.runtimes._mlir import Binding
 from topos.runtimes._rewriting import inlined, operations_of
+from topos.runtimes.iree.approx import approx_top_k
+from topos.runtimes.iree.circular import CIRCULAR
+from topos.runtimes.iree.complex import complex_bits, complex_constant
+from topos.runtimes.iree.maps import MAPS
+from topos.runtimes.iree.orders import keep_ties, top_k
+from topos.runtimes.iree.random import random_bits
+from topos.runtimes.iree.site import require_static
 
 __all__ = ["rewrite"]
 

@@ -14,9 +14,10 @@ import pytest
 from tests.runtimes.texts import SUM
 from topos.engine import Numerics
 from topos.errors import CompileError, ParseError
-from topos.runtimes import _iree_executable, load
 from topos.runtimes import iree as adapter
-from topos.runtimes._iree_process import compiled as built
+from topos.runtimes import load
+from topos.runtimes.iree import executable
+from topos.runtimes.iree.process import compiled as built
 
 pytest.importorskip("iree.compiler")
 pytest.importorskip("iree.runtime")
@@ -69,10 +70,10 @@ def test_what_is_compiled_otherwise_is_another_entry(
 def test_an_entry_that_iree_cannot_load_is_a_miss(
     tmp_path: Path, compilations: list[Sequence[str]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    real = _iree_executable.Binary.packed
+    real = executable.Binary.packed
     damaged = lambda binary: real(binary._replace(code=binary.code[:200]))  # noqa: E731
     with monkeypatch.context() as patch:
-        patch.setattr(_iree_executable.Binary, "packed", damaged)
+        patch.setattr(executable.Binary, "packed", damaged)
         IREE.compile(SUM, cache=tmp_path)
     for _ in range(2):
         assert IREE.compile(SUM, cache=tmp_path)(ONES, ONES)[0].tolist() == [2.0] * 4
@@ -101,13 +102,13 @@ def refuse(*_: Any) -> NoReturn:
 
 
 def test_serialized_code_is_loaded_without_the_text(monkeypatch: pytest.MonkeyPatch) -> None:
-    executable = IREE.compile(SUM)
-    data = executable.bind({0: ONES}).serialize()
-    assert data == executable.serialize()
+    compiled = IREE.compile(SUM)
+    data = compiled.bind({0: ONES}).serialize()
+    assert data == compiled.serialize()
     monkeypatch.setattr(adapter, "compiled", refuse)
     for options in (None, {"device": "local-task"}):
         again = IREE.deserialize(data, options=options)
-        assert again.signature == executable.signature
+        assert again.signature == compiled.signature
         assert again(ONES, ONES)[0].tolist() == [2.0] * 4
 
 
@@ -117,7 +118,7 @@ def test_bytes_that_are_not_ours_are_refused(monkeypatch: pytest.MonkeyPatch) ->
     for wrong in (b"", damaged, data[:-8], load("interpreter").compile(SUM).serialize()):
         with pytest.raises(CompileError, match=r"^iree cannot load these bytes: they are damaged"):
             IREE.deserialize(wrong)
-    monkeypatch.setattr(_iree_executable, "processor_digest", lambda: "another")
+    monkeypatch.setattr(executable, "processor_digest", lambda: "another")
     message = r"^iree cannot load a module made for processor \w+, here is another$"
     with pytest.raises(CompileError, match=message):
         IREE.deserialize(data)

@@ -16,9 +16,9 @@ from topos.runtimes._batch_norm import expand
 from topos.runtimes._mlir import main_of, parse, signature
 from topos.runtimes._plain_constants import plain_constants
 from topos.runtimes._plain_indices import plain_indices
-from topos.runtimes._reference_operations import SUPPORTED
-from topos.runtimes._reference_rewrites import rewrite
 from topos.runtimes._runtime import ArrayType
+from topos.runtimes.reference.operations import SUPPORTED
+from topos.runtimes.reference.rewrites import rewrite
 
 __all__ = ["ReferenceModule"]
 

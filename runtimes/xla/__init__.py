@@ -24,10 +24,10 @@ from topos.runtimes._runtime import (
     isolated,
     requested,
 )
-from topos.runtimes._xla_build import NAME, Recipe, built, restored
-from topos.runtimes._xla_device import DEVICE, device_of
-from topos.runtimes._xla_executable import XlaExecutable, placed_on
-from topos.runtimes._xla_module import bindings, flags_of
+from topos.runtimes.xla.build import NAME, Recipe, built, restored
+from topos.runtimes.xla.device import DEVICE, device_of
+from topos.runtimes.xla.executable import XlaExecutable, placed_on
+from topos.runtimes.xla.module import bindings, flags_of
 from topos.stablehlo.forms import ModuleLike, text_of
 
 __all__ = ["RUNTIME", "Xla"]

@@ -7,10 +7,10 @@ from typing import Final
 
 from topos.errors import UnsupportedError
 from topos.runtimes._intervals import Intervals
-from topos.runtimes._iree_scatter import keep_scatter_inside
-from topos.runtimes._iree_site import IndexSite, require_static
 from topos.runtimes._mlir import Binding
 from topos.runtimes._rewriting import operations_of
+from topos.runtimes.iree.scatter import keep_scatter_inside
+from topos.runtimes.iree.site import IndexSite, require_static
 
 __all__ = ["keep_inside"]
 

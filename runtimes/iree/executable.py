@@ -10,12 +10,12 @@ import numpy.typing as npt
 
 from topos.errors import CompileError, ExecutionError
 from topos.runtimes._compile_cache import processor_digest
-from topos.runtimes._iree_device import Buffer, Device, Program, device_of
 from topos.runtimes._loop import Loop
 from topos.runtimes._packing import packed, unpacked
 from topos.runtimes._placed import Placed, residents
 from topos.runtimes._runtime import Executable, ExecutableMemory
 from topos.runtimes._signature import Array, ArrayType, ModuleSignature
+from topos.runtimes.iree.device import Buffer, Device, Program, device_of
 
 __all__ = ["NAME", "Binary", "IreeExecutable", "restored"]
 

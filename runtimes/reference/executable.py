@@ -40,7 +40,7 @@ class ReferenceInside(Runtime):
         """Returns `module` checked and decomposed."""
         self._demand_no_options(options)
         with imported(self.status()):
-            from topos.runtimes._reference_module import ReferenceModule
+            from topos.runtimes.reference.module import ReferenceModule
         text = text_of(module)
         return ReferenceExecutable(ReferenceModule(text), text)
 
@@ -48,7 +48,7 @@ class ReferenceInside(Runtime):
         """Returns `array` held on the host, once jax is loaded."""
         self._demand_no_options(options)
         with imported(self.status()):
-            import topos.runtimes._reference_module  # noqa: F401
+            import topos.runtimes.reference.module  # noqa: F401
         return super().place(array)
 
     def deserialize(

@@ -8,9 +8,9 @@ from typing import Any, Final
 
 import numpy as np
 
-from topos.runtimes._iree_maps import NARROW, element_of, map_text
 from topos.runtimes._mlir import Binding
 from topos.runtimes._rewriting import tensor
+from topos.runtimes.iree.maps import NARROW, element_of, map_text
 
 __all__ = ["CIRCULAR"]
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Final
 
-from topos.runtimes._iree_reads import FRESH, Reads
 from topos.runtimes._mlir import Binding, main_of
 from topos.runtimes._origins import Origins
 from topos.runtimes._rewriting import inlined, operations_of, tensor, zero
+from topos.runtimes.iree.reads import FRESH, Reads
 
 __all__ = ["keep_values"]
 

@@ -15,7 +15,7 @@ import pytest
 
 from topos.errors import ArgumentError, CompileError, ExecutionError, UnavailableError
 from topos.runtimes import Executable, ExecutableMemory, aligned, load
-from topos.runtimes._iree_device import SMALLEST_LENT, device_of
+from topos.runtimes.iree.device import SMALLEST_LENT, device_of
 
 pytest.importorskip("iree.compiler")
 pytest.importorskip("iree.runtime")

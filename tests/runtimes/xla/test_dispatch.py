@@ -11,8 +11,9 @@ import pytest
 
 from tests.runtimes.texts import ELEMENTS, SUM
 from topos.errors import ArgumentError, ExecutionError, UnavailableError
-from topos.runtimes import Executable, _xla_dispatch, load
+from topos.runtimes import Executable, load
 from topos.runtimes._signature import ModuleSignature
+from topos.runtimes.xla import dispatch
 
 jax: Any = pytest.importorskip("jax")
 
@@ -121,7 +122,7 @@ def test_without_the_parts_of_jax_elements_keep_their_bits(
 def test_code_whose_results_are_others_is_told() -> None:
     loaded = XLA.compile(SUM)._loaded  # type: ignore[attr-defined]
     wrong = ModuleSignature(loaded.signature.arguments, loaded.signature.results * 2)
-    run = _xla_dispatch.dispatched(loaded.executable, wrong, loaded.device)
+    run = dispatch.dispatched(loaded.executable, wrong, loaded.device)
     with pytest.raises(ExecutionError, match=r"^the module has results .*, and others came"):
         run(ONES, ONES)
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from topos.errors import UnsupportedError
-from topos.runtimes._iree_site import IndexSite
 from topos.runtimes._plain_indices import plain_index
 from topos.runtimes._scatter_margins import add_margins, windows
+from topos.runtimes.iree.site import IndexSite
 
 __all__ = ["keep_scatter_inside"]
 

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from typing import Final, NamedTuple
 
 from topos.errors import UnsupportedError
-from topos.runtimes._iree_keys import KEYS, Keys
 from topos.runtimes._mlir import Binding
 from topos.runtimes._rewriting import tensor
+from topos.runtimes.iree.keys import KEYS, Keys
 
 __all__ = ["Order", "keep_ties", "top_k"]
 
