@@ -14,8 +14,8 @@ import pytest
 
 from tests.programs import PROGRAMS
 from tests.runtimes.test_samples import lowered
-from tests.samples import CASES
-from topos import Plan
+from topos import Plan, Symbol
+from topos.compiler import ELEMENTS
 from topos.engine.sources import source_payloads
 from topos.runtimes import ArrayType, verify
 from topos.runtimes._archive import load, save
@@ -26,28 +26,27 @@ FARTHEST = 64
 
 
 class Module(NamedTuple):
-    """One emitted module on disk, the operation it shows, and the plan it came from."""
+    """One emitted module on disk, the plan it came from, and the operation each result shows."""
 
     path: Path
-    operation: str | None
     plan: Plan
+    operations: dict[Symbol, str]
 
 
 def modules(folder: Path) -> Iterator[Module]:
-    """Writes every sample in every element, and every program, to files."""
-    for sample, element in CASES:
-        plan, operation = lowered(sample, element)
-        yield written(folder / f"{sample.name}-{element}.mlir", operation, plan)
+    """Writes the samples of every element, a module an element, and every program, to files."""
+    for element in ELEMENTS.values():
+        yield written(folder / f"samples-{element}.mlir", *lowered(element))
     for name, program in PROGRAMS.items():
-        yield written(folder / f"{name}.mlir", None, program())
+        yield written(folder / f"{name}.mlir", program(), {})
 
 
-def written(path: Path, operation: str | None, plan: Plan) -> Module:
+def written(path: Path, plan: Plan, operations: dict[Symbol, str]) -> Module:
     """Writes the module of `plan` to `path`; what our verifier refuses goes to no command."""
     text = plan.emit_stablehlo()
     verify(text)
     path.write_text(text)
-    return Module(path, operation, plan)
+    return Module(path, plan, operations)
 
 
 def command(variable: str) -> list[str]:
@@ -117,9 +116,9 @@ def check(module: Module) -> None:
     for port, theirs in zip(results, arrays, strict=True):
         ours = oracle.of(port.symbol).numpy()
         assert theirs.shape == ours.shape
-        if module.operation is not None:
+        if operation := module.operations.get(port.symbol):
             distance = largest_distance(ours, theirs, flushed=True)
-            assert distance <= widest(module.operation, port.type.element.name), module.path.name
+            assert distance <= widest(operation, port.type.element.name), (operation, module.path)
             continue
         scale = np.abs(ours.astype(np.float64)).max()
         gap = np.abs(ours.astype(np.float64) - theirs.astype(np.float64)).max()
