@@ -6,7 +6,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
-    from topos.stablehlo.builder import Builder, Value
+    from topos.stablehlo.builder import Builder
     from topos.stablehlo.cost import CostAnalysis, Count
     from topos.stablehlo.forms import ModuleLike, text_of
     from topos.stablehlo.ir import (
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
         Type,
     )
     from topos.stablehlo.module import Module, parse
+    from topos.stablehlo.values import Value
 
 __all__ = [
     "Block",
@@ -60,7 +61,7 @@ _FILES: Final = {
     "Symbol": "ir",
     "Tensor": "ir",
     "Type": "ir",
-    "Value": "builder",
+    "Value": "values",
     "parse": "module",
     "text_of": "forms",
 }

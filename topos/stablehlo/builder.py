@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-import inspect
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 import numpy as np
-import numpy.typing as npt
 
-from topos.errors import ArgumentError, ElementError, ToposError
+from topos.errors import ArgumentError, ElementError, ToposError, UnsupportedError
 from topos.stablehlo.definition import Definition
 from topos.stablehlo.dense import dense_of
 from topos.stablehlo.dialect import calling, find
 from topos.stablehlo.dialect.constants import Constant
-from topos.stablehlo.given_attributes import with_attributes_of_the_tree
+from topos.stablehlo.given_attributes import attributes_of_the_tree
 from topos.stablehlo.given_types import element_name, type_of
 from topos.stablehlo.ir import (
     Attributes,
@@ -30,61 +28,30 @@ from topos.stablehlo.ir import (
     Type,
 )
 from topos.stablehlo.module import Module
-from topos.stablehlo.shapes import agree
+from topos.stablehlo.parser.stream import DEEPEST
+from topos.stablehlo.readable import readable
+from topos.stablehlo.values import (
+    Body,
+    OpenBlock,
+    OpenFunction,
+    Value,
+    alone,
+    block_types,
+    demand_callable,
+    result_types,
+)
+from topos.stablehlo.wellformed import parameter_fault
 
-__all__ = ["Body", "Builder", "Value", "alone", "type_of"]
+__all__ = ["Builder"]
 
-Array = npt.NDArray[Any]
 VISIBILITIES: Final = ("public", "private", "nested")
 # A number alone is the name of a result.
 _NAME: Final = re.compile(r"[A-Za-z_][\w.\-]*", re.ASCII)
 
-# Returns what a region returns, given its arguments.
-Body = Callable[..., "Value | Sequence[Value]"]
-
 _READ: Final = 4096
-
-
-class Value:
-    """A value of a module that is being written; the functions of `dialect` take and return these.
-
-    `type` is its type, `name` what the text calls it.
-    """
-
-    __slots__ = ("array", "block", "builder", "name", "type")
-
-    def __init__(
-        self, builder: Builder, block: _Block, name: str, type: Type, array: Array | None = None
-    ) -> None:
-        self.builder = builder
-        self.name = name
-        self.type = type
-        # The elements of a small constant, which shapes and indices may be inferred from.
-        self.array = array
-        self.block = block
-
-    def __bool__(self) -> bool:
-        raise ArgumentError(
-            f"{self.name} is known in a run only: dialect.if_ or select chooses by it"
-        )
-
-    def __repr__(self) -> str:
-        return f"Value({self.name}: {self.type})"
-
-
-class _Block:
-    """The operations of one block, in order."""
-
-    def __init__(self) -> None:
-        self.operations: list[Operation] = []
-        self.open = True
-
-
-class _Function(NamedTuple):
-    name: str
-    visibility: str
-    arguments: list[Parameter]
-    block: _Block
+# The generic form of an operation has two brackets around a region, and what the deepest one holds
+# has some of its own.
+_DEEPEST: Final = DEEPEST // 2 - 8
 
 
 class Builder:
@@ -96,10 +63,10 @@ class Builder:
 
     def __init__(self, name: str = "") -> None:
         self._name = name
-        self._functions: dict[str, _Function] = {}
+        self._functions: dict[str, OpenFunction] = {}
         self._written: dict[str, Function] = {}
-        self._blocks: list[_Block] = []
-        self._open: list[_Function] = []
+        self._blocks: list[OpenBlock] = []
+        self._open: list[OpenFunction] = []
         self._count = 0
         self._enter("main", "public")
 
@@ -124,8 +91,13 @@ class Builder:
             raise ArgumentError(f"a name is a letter, then letters, digits and _-., got {name!r}")
         if f"%{name}" in taken:
             raise ArgumentError(f"@{function.name} has an argument called {name} already")
+        what = f"@{function.name}'s argument {name}"
+        given = readable(what, _mapping(what, attributes))
+        fault = parameter_fault(given)
+        if fault:
+            raise ArgumentError(f"{what} {fault}")
         value = self._argument(stated, name)
-        function.arguments.append(Parameter(value.name, stated, attributes or {}))
+        function.arguments.append(Parameter(value.name, stated, given))
         return value
 
     def constant(self, value: Any, element: str = "") -> Value:
@@ -160,7 +132,7 @@ class Builder:
         self._open.pop()
         self._blocks.pop().open = False
         results = tuple([Parameter("", kind, {}) for kind in kinds])
-        self._written[function.name] = _finished(function, results)
+        self._written[function.name] = function.finished(results)
 
     @contextmanager
     def function(self, name: str, *, visibility: str = "private") -> Iterator[Builder]:
@@ -225,32 +197,25 @@ class Builder:
             raise ArgumentError(f"{name} stands in no function: every one has returned")
         for operand in operands:
             self._demand_own(operand)
-        stated = tuple(map(type_of, results))
+        stated = _types_of(name, results)
+        given = attributes_of_the_tree(name, _mapping(name, attributes))
         kinds = tuple([operand.type for operand in operands])
         uses = tuple([operand.name for operand in operands])
-        operation = with_attributes_of_the_tree(
-            Operation(name, (), uses, attributes or {}, (), kinds, stated, 0, 0)
-        )
+        operation = Operation(name, (), uses, given, (), kinds, stated, 0, 0)
         view = self._view(definition, operation, operands, stated, ())
         bodies = [
             self._region(body, types, definition.terminator)
-            for body, types in zip(regions, _block_types(view, len(regions)), strict=True)
+            for body, types in zip(regions, block_types(view, len(regions)), strict=True)
         ]
         operation = operation._replace(regions=tuple([region for region, _ in bodies]))
         signatures = tuple([signature for _, signature in bodies])
-        view = self._view(definition, operation, operands, stated, signatures)
-        inferred = _inferred(view)
-        if stated and len(stated) != len(inferred):
-            raise ArgumentError(f"{name} has {len(inferred)} results, and {len(stated)} are stated")
-        # A stated type that does not fit is what the verifier tells of.
-        pairs = zip(stated or inferred, inferred, strict=True)
-        inferred = tuple([known if agree(said, known) else said for said, known in pairs])
-        names = self._names(len(inferred))
-        operation = operation._replace(results=names, result_types=inferred)
-        self._view(definition, operation, operands, inferred, signatures).verify()
+        made = result_types(self._view(definition, operation, operands, stated, signatures))
+        names = self._names(len(made))
+        operation = operation._replace(results=names, result_types=made)
+        self._view(definition, operation, operands, made, signatures).verify()
         block = self._blocks[-1]
         block.operations.append(operation)
-        return tuple([Value(self, block, *each) for each in zip(names, inferred, strict=True)])
+        return tuple([Value(self, block, *each) for each in zip(names, made, strict=True)])
 
     def _view(
         self,
@@ -268,11 +233,14 @@ class Builder:
         self, body: Body, types: tuple[Type, ...], terminator: str
     ) -> tuple[Region, FunctionType]:
         """Returns the region that `body` writes, and the types that it takes and returns."""
-        block = _Block()
+        block = OpenBlock()
+        if len(self._blocks) - self._blocks.index(self._open[-1].block) > _DEEPEST:
+            reason = f"regions nested this deep, more than {_DEEPEST} in one another"
+            raise UnsupportedError(reason)
         self._blocks.append(block)
         try:
             arguments = [self._argument(type, "") for type in types]
-            _demand_callable(body, len(arguments))
+            demand_callable(body, len(arguments))
             returned = body(*arguments)
             values: list[Any] = [*returned] if isinstance(returned, (list, tuple)) else [returned]
             kinds, end = self._ending(terminator, values)
@@ -304,7 +272,7 @@ class Builder:
             raise ArgumentError(f"{value.name} was made in {where}")
 
     def _enter(self, name: str, visibility: str) -> None:
-        function = _Function(name, visibility, [], _Block())
+        function = OpenFunction(name, visibility, [], OpenBlock())
         self._functions[name] = function
         self._open.append(function)
         self._blocks.append(function.block)
@@ -317,48 +285,13 @@ class Builder:
         return kinds, Operation(name, (), uses, {}, (), kinds, (), 0, 0)
 
 
-def _demand_callable(body: Body, count: int) -> None:
-    try:
-        inspect.signature(body).bind(*range(count))
-    except TypeError:
-        name = getattr(body, "__qualname__", repr(body))
-        raise ArgumentError(f"a region's function takes {count} values: {name} does not") from None
-    except ValueError:
-        # Functions of C tell no signature.
-        return
+def _types_of(name: str, results: Any) -> tuple[Type, ...]:
+    if not isinstance(results, (list, tuple)):
+        raise ArgumentError(f"{name} takes a list of types as results, got {results!r}")
+    return tuple(map(type_of, results))
 
 
-def alone(values: tuple[Value, ...]) -> Value | tuple[Value, ...]:
-    """Returns the value where there is one, and else all of them."""
-    return values[0] if len(values) == 1 else values
-
-
-def _finished(function: _Function, results: tuple[Parameter, ...]) -> Function:
-    attributes = {} if function.visibility == "public" else {"sym_visibility": function.visibility}
-    block = Block(tuple(function.arguments), tuple(function.block.operations))
-    region = Region((block,))
-    return Function(function.name, block.arguments, results, attributes, region, 0, 0)
-
-
-def _inferred(view: Definition) -> tuple[Type, ...]:
-    try:
-        return tuple(view.infer())
-    except ToposError:
-        raise
-    except (IndexError, ValueError):
-        # It may count on as many operands as the verifier asks for first.
-        count = len(view.operands)
-        got = "1 operand" if count == 1 else f"{count} operands"
-        raise ArgumentError(f"{view.name} does not take {got}") from None
-
-
-def _block_types(view: Definition, count: int) -> Sequence[tuple[Type, ...]]:
-    """Returns what each of `count` regions takes."""
-    types = view.block_types(count)
-    if len(types) != count:
-        raise ArgumentError(f"{view.name} needs {_counted(len(types))} as its regions, got {count}")
-    return types
-
-
-def _counted(count: int) -> str:
-    return "1 function" if count == 1 else f"{count} functions"
+def _mapping(what: str, attributes: Any) -> Attributes:
+    if attributes is not None and not isinstance(attributes, Mapping):
+        raise ArgumentError(f"{what} takes a dictionary as attributes, got {attributes!r}")
+    return attributes or {}

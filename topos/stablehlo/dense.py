@@ -86,15 +86,19 @@ def dense_of(value: npt.ArrayLike, element: str) -> Dense:
         array = given.astype(dtype)
     if not _holds(array, given):
         raise ElementError(f"{element} holds not every element of {_short(given)}")
-    type = Tensor(array.shape, element)
-    flat = np.ascontiguousarray(array).reshape(-1)
+    array.setflags(write=False)
+    return Dense(_body(array, element), Tensor(array.shape, element), 0, 0, array)
+
+
+def _body(array: Array, element: str) -> str:
+    dtype, flat = array.dtype, np.ascontiguousarray(array).reshape(-1)
     if flat.size > 1 and flat.tobytes() == flat[:1].tobytes() * flat.size:
-        return Dense(_spelled(flat[0], element), type, 0, 0)
+        return _spelled(flat[0], element)
     whole = dtype.itemsize > 1 or dtype.kind in "iu"
     if flat.size > _LONGEST and whole and dtype != np.bool_:
         raw = flat.astype(dtype.newbyteorder("<")).tobytes()
-        return Dense(f'"0x{raw.hex().upper()}"', type, 0, 0)
-    return Dense(_nested(array, element), type, 0, 0)
+        return f'"0x{raw.hex().upper()}"'
+    return _nested(array, element)
 
 
 def _holds(array: Array, given: Array) -> bool:

@@ -9,10 +9,11 @@ import numpy as np
 from topos.errors import ArgumentError
 from topos.stablehlo.definition import Definition
 from topos.stablehlo.dialect import find
-from topos.stablehlo.ir import Operation
+from topos.stablehlo.ir import Attributes
+from topos.stablehlo.readable import readable
 from topos.stablehlo.typed_attributes import Attribute
 
-__all__ = ["of_python", "with_attributes_of_the_tree"]
+__all__ = ["attributes_of_the_tree", "of_python"]
 
 # No attribute of the tree is of these very classes, but for lists of other attributes.
 _PLAIN: Final = (tuple, list, str, dict, np.ndarray)
@@ -25,20 +26,21 @@ def of_python(definition: type[Definition], attribute: Attribute[Any], value: An
     """
     try:
         return attribute.made(value)
-    except (AttributeError, KeyError, TypeError, ValueError) as error:
+    except (AttributeError, KeyError, OverflowError, TypeError, ValueError) as error:
         name = definition.operation_name
         reason = f"{name} cannot take {value!r} as {attribute.name}: {error}"
         raise ArgumentError(reason) from None
 
 
-def with_attributes_of_the_tree(operation: Operation) -> Operation:
-    """Returns an operation whose declared attributes may have been plain Python values."""
-    definition = find(operation.name)
-    if definition is None:
-        return operation
+def attributes_of_the_tree(name: str, attributes: Attributes) -> Attributes:
+    """Returns attributes of the operation `name`, those it declares perhaps plain Python values.
+
+    Raises `ArgumentError` where one stands for nothing that the text of a module can say.
+    """
+    definition = find(name) or Definition
     made = {
-        attribute.key: of_python(definition, attribute, operation.attributes[attribute.key])
+        attribute.key: of_python(definition, attribute, attributes[attribute.key])
         for attribute in definition.declared_attributes
-        if type(operation.attributes.get(attribute.key)) in _PLAIN
+        if type(attributes.get(attribute.key)) in _PLAIN
     }
-    return operation._replace(attributes={**operation.attributes, **made}) if made else operation
+    return readable(name, {**attributes, **made})

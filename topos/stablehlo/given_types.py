@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 from operator import index
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 
 from topos.errors import ArgumentError, ElementError
 from topos.stablehlo.ir import OtherType, Tensor, TupleType, Type, Unranked
 from topos.stablehlo.parser.typetext import tensor_of
+from topos.stablehlo.readable import demand_readable_type
 from topos.stablehlo.types import ELEMENTS, TOKEN, element_of
 
-__all__ = ["element_name", "type_of"]
+__all__ = ["TYPES", "element_name", "type_of"]
+
+TYPES: Final = (Tensor, Unranked, TupleType, OtherType)
 
 
 def type_of(type: Any, element: str = "") -> Type:
@@ -21,6 +24,7 @@ def type_of(type: Any, element: str = "") -> Type:
         case Tensor(tuple() as shape, str(name), encoding):
             return Tensor(tuple(map(_extent, shape)), name, encoding)
         case Unranked() | TupleType() | OtherType():
+            demand_readable_type(type)
             return type
         case str() if type.startswith("tensor<") and type.endswith(">"):
             return tensor_of(type)

@@ -14,6 +14,8 @@ _TOKEN: Final = re.compile(
     r'\s*+("(?:[^"\\]|\\.)*+"|@(?:[\w$.\-]++|"(?:[^"\\]|\\.)*+")|#?\w[\w.]*+|-?\d++|[^\s\w])'
 )
 _KEPT: Final = 1024
+# Extents and priorities are i64.
+_BEYOND: Final = 1 << 63
 T = TypeVar("T")
 _SHARDING: Final = "#sdy.sharding"
 
@@ -166,7 +168,8 @@ class _Reader:
                 self._take("}")
                 break
             axes.append(self._axis())
-        prior = re.fullmatch(r"p(0|[1-9]\d*)", self._tokens[self._at]) is not None
+        match = re.fullmatch(r"p(0|[1-9]\d{0,18})", self._tokens[self._at])
+        prior = match is not None and int(match[1]) < _BEYOND
         self._at += prior
         return tuple(axes), prior and closed and not axes
 
@@ -207,9 +210,10 @@ class _Reader:
 
     def _number(self) -> int:
         token = self._next()
-        if len(token) > 20:
+        number = int(token) if len(token) <= 20 else _BEYOND
+        if number >= _BEYOND:
             raise ValueError
-        return int(token)
+        return number
 
     def _take(self, token: str) -> None:
         if self._next() != token:

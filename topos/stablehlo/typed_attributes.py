@@ -145,6 +145,9 @@ class Integer(Attribute[int]):
             if width != self._width:
                 view.refuse(f"needs {self.key} as a number of {self._width}, got {width}")
         value = view.integer(self.key, self._default)
+        # A signless number may be written by the other reading of its bits, which is below zero.
+        if value >> (int(self._width[1:]) - 1) > 0:
+            view.refuse(f"needs {self.key} below 2**{int(self._width[1:]) - 1}, got {value}")
         if self._least is not None and value < self._least:
             bound = f"of {self._least} or more" if self._least == 0 else f"above {self._least - 1}"
             view.refuse(f"needs {self.key} {bound}, got {value}")

@@ -26,7 +26,7 @@ from topos.stablehlo.parser.twins import foreign
 from topos.stablehlo.scope import Scope
 from topos.stablehlo.shapes import shown
 from topos.stablehlo.traits import Trait
-from topos.stablehlo.wellformed import demand_wellformed
+from topos.stablehlo.wellformed import demand_wellformed, parameter_fault
 
 __all__ = ["verified_names", "verify"]
 
@@ -75,6 +75,9 @@ class _Walk:
         place = (function.line, function.column)
         for parameter in (*function.arguments, *function.results):
             self._demand_wellformed(parameter.type, place)
+            fault = parameter_fault(parameter.attributes)
+            if fault:
+                raise VerifyError(f"@{function.name} {fault}", *place)
             if KEY in parameter.attributes:
                 fault = fault_of(parameter.attributes[KEY], parameter.type, self._meshes)
                 if fault:

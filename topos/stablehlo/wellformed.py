@@ -7,16 +7,21 @@ from typing import Final
 
 from topos.errors import UnsupportedError, VerifyError
 from topos.stablehlo.bounds import read_bounds
-from topos.stablehlo.ir import OtherType, Tensor, TupleType, Type
+from topos.stablehlo.ir import Attributes, OtherType, Tensor, TupleType, Type
 from topos.stablehlo.types import ELEMENTS
 
-__all__ = ["demand_wellformed"]
+__all__ = ["demand_wellformed", "parameter_fault"]
 
+_PART: Final = r"(?:tensor<(?:[^<>]|<[^<>]*>)*>|tuple<.*>|!stablehlo\.token)"
 _OTHERS: Final = re.compile(
-    r"!stablehlo\.token|!stablehlo\.future<.*>|(?:memref|vector)<.*>|none", re.DOTALL
+    rf"!stablehlo\.token|!stablehlo\.future<(?:{_PART}(?:,\s*{_PART})*)?>|memref<.*>|none",
+    re.DOTALL,
 )
+_VECTOR: Final = re.compile(r"vector<(?:(?:[1-9][0-9]*|\[[1-9][0-9]*\])x)*(\w+)>")
 # What MLIR itself has as an element beside those of the specification.
-_BUILTIN: Final = re.compile(r"index|tf32|f80|f128|[su]?i[1-9][0-9]*|complex<\w+>")
+# An integer of MLIR has less than 2**24 bits.
+_NUMBER: Final = r"tf32|f80|f128|[su]?i[1-9][0-9]{0,6}"
+_BUILTIN: Final = re.compile(rf"index|{_NUMBER}|complex<(?:{_NUMBER}|b?f[0-9]+\w*)>")
 
 
 def demand_wellformed(type: Type, line: int, column: int) -> None:
@@ -36,8 +41,22 @@ def demand_wellformed(type: Type, line: int, column: int) -> None:
             _demand_encoding(type, line, column)
 
 
+def parameter_fault(attributes: Attributes) -> str:
+    """Returns what is wrong with the attributes of an argument or a result of a function, or `""`.
+
+    MLIR takes only those there whose name begins with that of a dialect.
+    """
+    for key in attributes:
+        if "." not in key:
+            return f"takes attributes of a dialect, such as sdy.sharding, got {key!r}"
+    return ""
+
+
 def _demand_other(type: OtherType, line: int, column: int) -> None:
     if _OTHERS.fullmatch(type.text) or _known(type.text):
+        return
+    vector = _VECTOR.fullmatch(type.text)
+    if vector and _known(vector[1]):
         return
     if type.text.startswith("!stablehlo."):
         raise VerifyError(f"no type is called {type}", line, column)

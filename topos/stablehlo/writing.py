@@ -6,11 +6,12 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from topos.errors import ArgumentError
-from topos.stablehlo.builder import Body, Builder, Value, alone
+from topos.stablehlo.builder import Builder
 from topos.stablehlo.definition import Definition
 from topos.stablehlo.dialect import find
 from topos.stablehlo.given_attributes import of_python
 from topos.stablehlo.ir import Attributes
+from topos.stablehlo.values import Body, Value, alone
 
 __all__ = ["called", "function_of"]
 

@@ -175,7 +175,10 @@ class CollectiveBroadcast(_Collective):
         operands = self.tensors()
         demand_groups(self, uniform=True, complete=False)
         demand_channel(self)
-        return tuple(_without_root(self, operands))
+        data = _without_root(self, operands)
+        if len(data) == len(operands) > 1:
+            self.refuse(f"needs 1 operand, got {len(operands)}")
+        return tuple(data)
 
 
 @define("stablehlo.collective_reduce")

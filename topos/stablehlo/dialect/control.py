@@ -84,6 +84,8 @@ class _Branches(Definition):
                 got = f"{shown(returned)} and {shown(body.results)}"
                 self.refuse(f"needs branches that return the same types, got {got}")
             returned = tuple(map(common, returned, body.results))
+        for type in returned:
+            _demand_specified(self, type)
         return returned
 
     def block_types(self, count: int) -> tuple[Types, ...]:
@@ -138,6 +140,7 @@ class While(Definition):
         for type in carried:
             if isinstance(type, (TupleType, Unranked)):
                 self.refuse(f"carries ranked tensors and tokens, got {type}")
+            _demand_specified(self, type)
         if not _all_agree(condition.operands, carried):
             got = shown(condition.operands)
             self.refuse(f"needs a condition that takes {shown(carried)}, got {got}")
@@ -214,6 +217,12 @@ def _demand_regions(view: Definition, count: int) -> None:
     got = sum(len(region.blocks) == 1 for region in view.operation.regions)
     if got != count or len(view.bodies) != count:
         view.refuse(f"needs {count} regions, got {got}")
+
+
+def _demand_specified(view: Definition, type: Type) -> None:
+    """Refuses tensors of unknown rank, and of elements such as index."""
+    if isinstance(type, (Tensor, Unranked)):
+        demand_element(view, ranked(view, type, "value"), ANY)
 
 
 def _all_agree(ones: Types, others: Types) -> bool:

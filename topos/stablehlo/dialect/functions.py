@@ -29,7 +29,9 @@ __all__ = [
     "Tanh",
 ]
 
-_TOLERANCES: Final = ("atol", "rtol", "ulps")
+_TOLERANCES: Final = {"atol": float, "rtol": float, "ulps": int}
+# The number of ulps is an i64.
+_BEYOND: Final = 1 << 63
 _MODE: Final = "#stablehlo.result_accuracy_mode<"
 _MODES: Final = ("DEFAULT", "HIGHEST", "TOLERANCE")
 
@@ -42,11 +44,17 @@ class Accuracy(Attribute[Mapping[str, Any]]):
         if self.key not in view.operation.attributes:
             return {}
         fields = view.fields(self.key)
-        mode = fields.get("mode", "DEFAULT")
+        known = [key for key in (*_TOLERANCES, "mode") if key in fields]
+        if [*fields] != known or "mode" not in fields:
+            needs = f"{', '.join(_TOLERANCES)}, each perhaps, and mode in {self.key}"
+            view.refuse(f"needs {needs}, got {', '.join(fields) or 'nothing'}")
+        mode = fields["mode"]
         if mode not in _MODES:
             view.refuse(f"needs an accuracy of {' '.join(_MODES)}, got {mode}")
-        tolerances = [fields.get(key, 0) for key in _TOLERANCES]
-        if any(type(each) not in (int, float) or each < 0 for each in tolerances):
+        tolerances = [fields.get(key, kind()) for key, kind in _TOLERANCES.items()]
+        if [*map(type, tolerances)] != [*_TOLERANCES.values()]:
+            view.refuse(f"needs numbers such as atol = 0.0, rtol = 0.0, ulps = 0, got {tolerances}")
+        if not all(0 <= each < _BEYOND for each in tolerances):
             view.refuse(f"needs tolerances of 0 or more, got {tolerances}")
         if mode != "TOLERANCE" and any(tolerances):
             view.refuse(f"takes no tolerances with the mode {mode}, got {tolerances}")

@@ -72,7 +72,7 @@ class TopK(Definition):
     operand = OperandOfAnyRank()
     k = Integer(least=0)
     is_stable = Truth(default=True)
-    assembly = "($operand, k = $k, is_stable = $is_stable?) : operand-types -> result-types"
+    assembly = "($operand, k = $k) : operand-types -> result-types"
 
     def verify(self) -> None:
         """Refuses more or fewer operands than one."""

@@ -5,8 +5,11 @@ from __future__ import annotations
 from topos.stablehlo.assembly import Head
 from topos.stablehlo.attribute_text import function_type
 from topos.stablehlo.definition import Definition, define
+from topos.stablehlo.elements import ANY, demand_element
 from topos.stablehlo.ir import FunctionType, Operation, OtherType, TupleType, Type, Typed
+from topos.stablehlo.opview import OpView
 from topos.stablehlo.parsed import ParsedOperation
+from topos.stablehlo.shapes import ranked
 from topos.stablehlo.traits import Trait
 from topos.stablehlo.typed_attributes import Integer
 from topos.stablehlo.types import TOKEN
@@ -30,6 +33,8 @@ class Tuple(Definition):
 
     def infer(self) -> tuple[Type, ...]:
         """Returns the tuple of the operands' types."""
+        for type in self.operands:
+            _demand_part(self, type)
         return (TupleType(self.operands),)
 
     @staticmethod
@@ -59,6 +64,7 @@ class GetTupleElement(Definition):
         operand = self.operands[0]
         if not isinstance(operand, TupleType):
             self.refuse(f"needs a tuple, got {operand}")
+        _demand_part(self, operand)
         if self.index >= len(operand.parts):
             self.refuse(f"needs an index below {len(operand.parts)}, got {self.index}")
         return (operand.parts[self.index],)
@@ -79,6 +85,15 @@ class GetTupleElement(Definition):
             case Typed(int() as index, OtherType("i32")), (operand,):
                 return Head(f"{operand}[{index}]", rest)
         return None
+
+
+def _demand_part(view: OpView, type: Type) -> None:
+    """Refuses what no tuple holds: all but tokens, ranked tensors of the specification, tuples."""
+    if isinstance(type, TupleType):
+        for part in type.parts:
+            _demand_part(view, part)
+    elif type != TOKEN:
+        demand_element(view, ranked(view, type, "part"), ANY)
 
 
 @define("stablehlo.create_token")

@@ -1,0 +1,212 @@
+"""What people give by mistake: no attribute, type or operation is taken that no text can say."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+from tests.runtimes.stablehlo.rule_texts import mlir_accepts
+
+from topos.errors import ArgumentError, ToposError, UnsupportedError
+from topos.stablehlo import Block, Builder, Dense, Module, Operation, Region, Tensor, dialect, parse
+from topos.stablehlo.ir import UNIT, Opaque, OtherType, Packed, TupleType, Typed, Unranked, Word
+
+F = "tensor<3xf32>"
+SCALAR = Tensor((), "i32")
+
+
+def nested(count: int) -> Any:
+    value: Any = 1
+    for _ in range(count):
+        value = (value,)
+    return value
+
+
+NONE = "an attribute is a number, a truth value, a string"
+REFUSED: list[tuple[Any, str]] = [
+    *[(each, NONE) for each in (None, object(), 1j, b"a", {1: 2}, np.arange(3), Word("HIGH"))],
+    *[(each, "is no i64") for each in (2**64, -(2**63) - 1)],
+    ("\ud800", "text that UTF-8 can hold"),
+    (Typed(300, OtherType("i8")), "300 is no i8"),
+    (Typed(1, OtherType("bogus")), "no type is called bogus"),
+    (Packed((1, 2**40), "i32"), "array<i32: ...> holds something else"),
+    (Packed((1,), "bogus"), "it reads back as"),
+    (Opaque("1} {} module {"), "expected"),
+    (Dense("1.5", SCALAR, 0, 0), "needs elements of i32, got 1.5"),
+    (nested(400), "brackets nested this deep, more than 256 in one another"),
+    (nested(4000), "brackets nested this deep, more than 256 in one another"),
+]
+
+
+def negated() -> Module:
+    b = Builder()
+    b.returns(dialect.negate(b.argument(F)))
+    return b.module()
+
+
+def changed(**parts: Any) -> Module:
+    """Returns a module in whose negation a rewrite changed some parts."""
+    return negated().replace(lambda each: each._replace(**parts) if each.results else None)
+
+
+@pytest.mark.parametrize(("value", "told"), REFUSED, ids=lambda each: "")
+def test_an_attribute_that_no_text_says_is_refused(value: Any, told: str) -> None:
+    b = Builder()
+    x = b.argument(F)
+    for call in (
+        lambda: dialect.negate(x, attributes={"a.b": value}),
+        lambda: b.argument(F, attributes={"a.b": value}),
+        lambda: changed(attributes={"a.b": value}),
+    ):
+        with pytest.raises(ArgumentError) as caught:
+            call()
+        assert "cannot take" in str(caught.value)
+        assert told in str(caught.value)
+
+
+def test_what_is_given_as_an_attribute_reads_back() -> None:
+    given = [np.int64(3), np.float32(1.5), np.bool_(True), 2**63, [1, (2, "é\n\udc80")], {"a b": 1}]
+    given += [UNIT, Typed(-128, OtherType("i8")), float("nan"), Tensor((2,), "f32")]
+    b = Builder()
+    x = b.argument(F, attributes={f"a.b{place}": each for place, each in enumerate(given)})
+    y = dialect.negate(x, attributes={f"a.b{place}": each for place, each in enumerate(given)})
+    b.returns(dialect.reduce_precision(y, exponent_bits=np.int64(5), mantissa_bits=np.int8(9)))
+    module = b.module()
+    assert next(module.walk()).attributes["a.b0"] == 3
+    for text in (module.text(), module.text(generic=True)):
+        assert str(parse(text).verify()) == str(module)
+        assert mlir_accepts(text)
+
+
+ONE: Any = 1
+PARTS: list[tuple[str, Any]] = [
+    *[(part, None) for part in ("attributes", "results", "operands", "regions", "result_types")],
+    *[("attributes", []), ("results", ("x",)), ("results", (1,)), ("operands", "%x")],
+    *[("operand_types", 1), ("result_types", ("x",)), ("successors", ("x",)), ("line", None)],
+    *[
+        ("regions", (1,)),
+        ("regions", (Region((ONE,)),)),
+        ("regions", (Region((Block((), (ONE,)),)),)),
+    ],
+]
+
+
+@pytest.mark.parametrize(("part", "value"), PARTS, ids=lambda each: str(each))
+def test_a_rewrite_gives_operations_of_the_tree(part: str, value: Any) -> None:
+    with pytest.raises(ArgumentError, match=f"stablehlo.negate needs .* as its {part}, got"):
+        changed(**{part: value})
+    with pytest.raises(ArgumentError, match="an operation's name is text, got None"):
+        changed(name=None)
+
+
+def accuracy(**fields: Any) -> Callable[[Builder], object]:
+    return lambda b: dialect.tanh(b.argument(F), result_accuracy=fields)
+
+
+def tupled(type: Any) -> Callable[[Builder], object]:
+    return lambda b: dialect.tuple(b.argument(type))
+
+
+def broadcast(b: Builder) -> object:
+    groups = np.array([[0, 1]])
+    return dialect.collective_broadcast(b.argument(F), b.argument(F), replica_groups=groups)
+
+
+def precise(count: int) -> Callable[[Builder], object]:
+    return lambda b: dialect.reduce_precision(b.argument(F), exponent_bits=8, mantissa_bits=count)
+
+
+def chosen(b: Builder) -> object:
+    x, test = b.argument((3,), "f32"), b.argument((), "i1")
+    index = dialect.shape.shape_of(x, result="tensor<1xindex>")
+    return dialect.if_(test, lambda: index, lambda: index)
+
+
+def sharded(mesh: str, priority: str = "") -> Callable[[Builder], object]:
+    text = f'#sdy.sharding_per_value<[<mesh<["a"={mesh}]>, [{{"a"}}{priority}]>]>'
+    return lambda b: dialect.negate(b.argument(F), attributes={"sdy.sharding": Opaque(text)})
+
+
+def finished(call: Callable[[Builder], object]) -> Module:
+    b = Builder()
+    call(b)
+    b.returns()
+    return b.module()
+
+
+STRANGE: list[tuple[Callable[[Builder], object], str]] = [
+    (accuracy(mode="TOLERANCE", strange=1), "and mode in result_accuracy, got atol, rtol, ulps"),
+    (accuracy(mode="TOLERANCE", atol=np.inf), "needs tolerances of 0 or more"),
+    (accuracy(mode="TOLERANCE", ulps=2**63), "needs tolerances of 0 or more"),
+    (precise(2**31), "needs mantissa_bits below 2**31"),
+    (precise(2**70), "1180591620717411303424 is no i32"),
+    (tupled(Unranked("f32")), "needs a ranked tensor as part, got tensor<*xf32>"),
+    (tupled("tensor<3xi3>"), "takes no elements of i3"),
+    (broadcast, "needs 1 operand, got 2"),
+    (sharded("9223372036854775808"), "needs shardings such as"),
+    (sharded("2", "p9223372036854775808"), "needs shardings such as"),
+    (lambda b: b.argument(F, attributes={"a": 1}), "takes attributes of a dialect"),
+    (lambda b: b.argument(F, attributes={ONE: 1}), "the names of attributes as text, got 1"),
+    (lambda b: b.argument(TupleType(nested(400))), "is no type"),
+    (lambda b: b.argument(OtherType("vector<2xbogus>")), "type vector<2xbogus> is not supported"),
+    (lambda b: b.argument("tensor<3xi99999999>"), "has no element called i99999999"),
+]
+
+
+@pytest.mark.parametrize(("call", "told"), STRANGE, ids=[told for _, told in STRANGE])
+def test_what_mlir_refuses_is_refused(call: Callable[[Builder], object], told: str) -> None:
+    with pytest.raises(ToposError) as caught:
+        finished(call)
+    assert told in str(caught.value)
+
+
+def test_top_k_is_written_as_mlir_reads_it() -> None:
+    b = Builder()
+    b.returns(*dialect.chlo.top_k(b.argument(F), k=2, is_stable=False))
+    assert "(%arg0, k = 2) {is_stable = false}" in str(b.module())
+    assert mlir_accepts(str(b.module()))
+
+
+def deep(count: int) -> Module:
+    """Returns a module of loops in one another, made by hand."""
+    one = negated()
+    operations = one.functions[0].body.blocks[0].operations  # type: ignore[union-attr]
+    for level in range(count):
+        end = operations[-1]._replace(name="stablehlo.return", operands=(f"%{level}",))
+        inside = Region((Block((), (*operations[:-1], end)),))
+        held = Operation(
+            "x.y", (f"%{level + 1}",), (), {}, (inside,), (), (Tensor((3,), "f32"),), 0, 0
+        )
+        operations = (held, operations[-1]._replace(operands=(f"%{level + 1}",)))
+    function = one.functions[0]
+    body = Region((Block(function.arguments, operations),))
+    return one._replace(functions=(function._replace(body=body),))
+
+
+@pytest.mark.parametrize("work", ["cost", "replace", "slice", "verify", "text"])
+def test_regions_are_worked_on_as_deep_as_they_are_read(work: str) -> None:
+    given: list[Any] = [["%250"]] if work == "slice" else []
+    given += [lambda each: each] if work == "replace" else []
+    if work != "verify":
+        getattr(deep(250), work)(*given)
+    reason = "nested this deep" + (", more than 256 in one another" if work != "text" else "")
+    with pytest.raises(UnsupportedError, match=reason):
+        getattr(deep(2000), work)(*given)
+
+
+def test_a_builder_nests_regions_as_deep_as_its_text_is_read() -> None:
+    def built(count: int) -> Module:
+        b = Builder()
+        x, test = b.argument(F), b.argument("tensor<i1>")
+
+        def branch(level: int) -> Any:
+            return dialect.if_(test, lambda: branch(level - 1), lambda: x) if level else x
+
+        b.returns(branch(count))
+        return b.module()
+
+    assert str(parse(built(119).text(generic=True)).verify()) == str(built(119))
+    with pytest.raises(UnsupportedError, match="regions nested this deep, more than 120 in one"):
+        built(150)

@@ -1,0 +1,124 @@
+"""Slices of a function: the operations that lead from some of its values to others."""
+
+from __future__ import annotations
+
+from collections.abc import Container, Iterator, Mapping, Sequence
+
+from topos.errors import ArgumentError, SymbolError
+from topos.stablehlo.captures import captured
+from topos.stablehlo.dialect.calling import Return
+from topos.stablehlo.ir import Block, Function, Operation, Parameter, Region, Type, result_names
+from topos.stablehlo.regions import walked
+
+__all__ = ["sliced"]
+
+
+def sliced(source: Function, results: Sequence[str], inputs: Sequence[str]) -> Function:
+    """Returns the function `@main` that computes the values `results` of `source` from `inputs`.
+
+    Raises `SymbolError` where its outermost block defines no such value.
+    """
+    block = _body_of(source)
+    types = {argument.name: argument.type for argument in block.arguments}
+    types.update(_defined(block.operations))
+    # The first of several results also goes by the name that they share.
+    results = [_own_name(name, types) for name in results]
+    inputs = [*dict.fromkeys([_own_name(name, types) for name in inputs])]
+    for name in (*results, *inputs):
+        if name not in types:
+            raise SymbolError(f"@{source.name} defines no value {name} outside of regions")
+    kept, taken = _needed(block, results, inputs)
+    inside = [each for operation in kept for each in _names_inside(operation)]
+    names = _argument_names(taken, {*types, *inside})
+    arguments = tuple([Parameter(names.get(name, name), types[name], {}) for name in taken])
+    kinds = tuple([types[name] for name in results])
+    end = Operation(Return.operation_name, (), tuple(results), {}, (), kinds, (), 0, 0)
+    operations = tuple([_renamed(each, names) for each in (*kept, end)])
+    body = Region((Block(arguments, operations),))
+    outcomes = tuple([Parameter("", kind, {}) for kind in kinds])
+    return Function("main", arguments, outcomes, {}, body, source.line, source.column)
+
+
+def _body_of(function: Function) -> Block:
+    if function.body is None or len(function.body.blocks) != 1:
+        raise ArgumentError(f"@{function.name} has no single block to take a slice of")
+    return function.body.blocks[0]
+
+
+def _defined(operations: Sequence[Operation]) -> Iterator[tuple[str, Type]]:
+    for operation in operations:
+        for name, type in zip(operation.results, operation.result_types, strict=False):
+            yield from ((each, type) for each in result_names(name))
+
+
+def _names_inside(operation: Operation) -> Iterator[str]:
+    """Yields the names that the regions of an operation and those inside them define."""
+    for region in operation.regions:
+        for inner in walked(region):
+            yield from (name for name, _ in _defined([inner]))
+            yield from _argument_names_of(inner.regions)
+    yield from _argument_names_of(operation.regions)
+
+
+def _argument_names_of(regions: Sequence[Region]) -> Iterator[str]:
+    return (each.name for region in regions for block in region.blocks for each in block.arguments)
+
+
+def _argument_names(taken: Sequence[str], known: Container[str]) -> dict[str, str]:
+    """Returns what to call the arguments that were one of several results, such as `%1#0`."""
+    names: dict[str, str] = {}
+    for name in taken:
+        base, mark, index = name.partition("#")
+        if not mark:
+            continue
+        # In MLIR a name that begins with a digit is a number.
+        letter = "v" if base[1].isdigit() else ""
+        fresh = f"%{letter}{base[1:]}_{index}"
+        while fresh in known or fresh in names.values():
+            fresh = f"{fresh}_"
+        names[name] = fresh
+        if index == "0":
+            # The first of several results also goes by the name that they share.
+            names[base] = fresh
+    return names
+
+
+def _renamed(operation: Operation, names: Mapping[str, str]) -> Operation:
+    """Returns an operation that uses other names for some values, in its regions too."""
+    if not names:
+        return operation
+    operands = tuple([names.get(name, name) for name in operation.operands])
+    regions: list[Region] = []
+    for region in operation.regions:
+        blocks: list[Block] = []
+        for block in region.blocks:
+            # Regions nest deep, so this costs no calls inside one another but its own.
+            inner: list[Operation] = []
+            for each in block.operations:
+                inner.append(_renamed(each, names))
+            blocks.append(block._replace(operations=tuple(inner)))
+        regions.append(Region(tuple(blocks)))
+    return operation._replace(operands=operands, regions=tuple(regions))
+
+
+def _own_name(name: str, known: Container[str]) -> str:
+    """Returns the name of a value alone, where `name` is what several results share."""
+    return f"{name}#0" if f"{name}#0" in known else name
+
+
+def _needed(
+    block: Block, results: Sequence[str], inputs: Sequence[str]
+) -> tuple[list[Operation], list[str]]:
+    """Returns the operations that lead from `inputs` to `results`, and the values they start at."""
+    defined = {name for name, _ in _defined(block.operations)}
+    wanted = {name for name in results if name not in inputs}
+    kept: list[Operation] = []
+    for operation in reversed(block.operations):
+        own = {name for name, _ in _defined([operation])}
+        if own.isdisjoint(wanted):
+            continue
+        kept.append(operation)
+        used = {*operation.operands, *captured(operation.regions)}
+        wanted |= {_own_name(name, defined) for name in used} - {*inputs}
+    starts = [each.name for each in block.arguments if each.name in wanted]
+    return kept[::-1], [*inputs, *[name for name in starts if name not in inputs]]
