@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Final
 
 from topos.errors import UnsupportedError
 from topos.stablehlo.ir import Function, Operation, Region, Symbol
 
-__all__ = ["called_first", "depth_of"]
+__all__ = ["called_first", "demand_depth", "depth_of", "symbols"]
 
 # A call takes two of the thousand calls in one another that Python allows, a region up to three.
-_DEEPEST: Final = 256
+_DEEPEST: Final = 255
 
 
 def called_first(functions: Mapping[str, Function], starts: Iterable[str]) -> list[str]:
@@ -36,26 +37,34 @@ def called_first(functions: Mapping[str, Function], starts: Iterable[str]) -> li
     return order
 
 
-def depth_of(function: Function, depths: Mapping[str, int]) -> int:
+def depth_of(function: Function, depths: Mapping[str, int], most: int = _DEEPEST) -> int:
     """Returns how many calls and regions of a function's run stand in one another at most.
 
-    `depths` has those of the functions that it calls. Raises `UnsupportedError` at an operation
-    where they are too many to be run.
+    `depths` has those of the functions that it calls. Raises `UnsupportedError` at the operation
+    that leads to the most of them, where these are more than `most`.
     """
     deepest = 0
+    at: Operation | None = None
     for operation, level in _operations(function):
-        inner = max([depths.get(each, 0) for each in _symbols(operation)], default=0)
-        deepest = max(deepest, level + inner + 1)
-        if deepest > _DEEPEST:
-            reason = f"calls nested this deep, more than {_DEEPEST} in one another"
-            place = (operation.line, operation.column)
-            raise UnsupportedError(f"{operation.name} leads to {reason}", *place)
+        inner = max([1 + depths.get(each, 0) for each in symbols(operation)], default=0)
+        if level + inner > deepest:
+            deepest, at = level + inner, operation
+    if at is not None and deepest > most:
+        reason = f"{at.name} leads to {deepest} calls and regions in one another"
+        raise UnsupportedError(f"{reason}, at most {most} are supported", at.line, at.column)
     return deepest
+
+
+def demand_depth(functions: Mapping[str, Function], main: Function, most: int) -> None:
+    """Refuses a function from which more than `most` calls and regions stand in one another."""
+    depths: dict[str, int] = {}
+    for name in called_first(functions, [main.name]):
+        depths[name] = depth_of(functions[name], depths, most if name == main.name else sys.maxsize)
 
 
 def _named(function: Function, functions: Mapping[str, Function]) -> Iterator[str]:
     for operation, _ in _operations(function):
-        yield from (name for name in _symbols(operation) if name in functions)
+        yield from (name for name in symbols(operation) if name in functions)
 
 
 def _operations(function: Function) -> Iterator[tuple[Operation, int]]:
@@ -69,7 +78,8 @@ def _operations(function: Function) -> Iterator[tuple[Operation, int]]:
                 waiting.extend((inner, level + 1) for inner in operation.regions)
 
 
-def _symbols(operation: Operation) -> Iterator[str]:
+def symbols(operation: Operation) -> Iterator[str]:
+    """Yields the names of the functions that the attributes of an operation name."""
     for value in operation.attributes.values():
         parts: tuple[Any, ...] = value if type(value) is tuple else (value,)
         yield from (part for part in parts if isinstance(part, Symbol))

@@ -9,6 +9,7 @@ from topos.errors import ArgumentError, SymbolError
 from topos.stablehlo.calls import called_first
 from topos.stablehlo.cost import CostAnalysis, cost_analysis
 from topos.stablehlo.forms import ModuleLike, text_of
+from topos.stablehlo.fresh_names import FreshNames, names_in
 from topos.stablehlo.given_types import type_of
 from topos.stablehlo.ir import Function, Operation, Tensor
 from topos.stablehlo.ir import Module as Tree
@@ -110,6 +111,14 @@ class Module(Tree):
             for function in self.functions
         ]
         return self._replace(functions=tuple(functions))
+
+    def fresh_names(self) -> FreshNames:
+        """Returns what makes names for new values that no function of this module has yet.
+
+        With `fresh = module.fresh_names()`, `fresh("%half")` is `%half` or `%half_1` and so on.
+        """
+        bodies = [each.body for each in self.functions if each.body is not None]
+        return FreshNames([name for body in bodies for name in names_in(body)])
 
     def slice(
         self, results: Sequence[str], inputs: Sequence[str] = (), *, function: str = "main"

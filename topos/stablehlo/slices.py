@@ -7,8 +7,8 @@ from collections.abc import Container, Iterator, Mapping, Sequence
 from topos.errors import ArgumentError, SymbolError
 from topos.stablehlo.captures import captured
 from topos.stablehlo.dialect.calling import Return
+from topos.stablehlo.fresh_names import FreshNames, names_in
 from topos.stablehlo.ir import Block, Function, Operation, Parameter, Region, Type, result_names
-from topos.stablehlo.regions import walked
 
 __all__ = ["sliced"]
 
@@ -28,8 +28,9 @@ def sliced(source: Function, results: Sequence[str], inputs: Sequence[str]) -> F
         if name not in types:
             raise SymbolError(f"@{source.name} defines no value {name} outside of regions")
     kept, taken = _needed(block, results, inputs)
-    inside = [each for operation in kept for each in _names_inside(operation)]
-    names = _argument_names(taken, {*types, *inside})
+    regions = [region for operation in kept for region in operation.regions]
+    inside = [name for region in regions for name in names_in(region)]
+    names = _argument_names(taken, FreshNames([*types, *inside]))
     arguments = tuple([Parameter(names.get(name, name), types[name], {}) for name in taken])
     kinds = tuple([types[name] for name in results])
     end = Operation(Return.operation_name, (), tuple(results), {}, (), kinds, (), 0, 0)
@@ -51,35 +52,13 @@ def _defined(operations: Sequence[Operation]) -> Iterator[tuple[str, Type]]:
             yield from ((each, type) for each in result_names(name))
 
 
-def _names_inside(operation: Operation) -> Iterator[str]:
-    """Yields the names that the regions of an operation and those inside them define."""
-    for region in operation.regions:
-        for inner in walked(region):
-            yield from (name for name, _ in _defined([inner]))
-            yield from _argument_names_of(inner.regions)
-    yield from _argument_names_of(operation.regions)
-
-
-def _argument_names_of(regions: Sequence[Region]) -> Iterator[str]:
-    return (each.name for region in regions for block in region.blocks for each in block.arguments)
-
-
-def _argument_names(taken: Sequence[str], known: Container[str]) -> dict[str, str]:
+def _argument_names(taken: Sequence[str], fresh: FreshNames) -> dict[str, str]:
     """Returns what to call the arguments that were one of several results, such as `%1#0`."""
     names: dict[str, str] = {}
     for name in taken:
-        base, mark, index = name.partition("#")
-        if not mark:
-            continue
-        # In MLIR a name that begins with a digit is a number.
-        letter = "v" if base[1].isdigit() else ""
-        fresh = f"%{letter}{base[1:]}_{index}"
-        while fresh in known or fresh in names.values():
-            fresh = f"{fresh}_"
-        names[name] = fresh
-        if index == "0":
+        if "#" in name:
             # The first of several results also goes by the name that they share.
-            names[base] = fresh
+            names.update(dict.fromkeys(result_names(name), fresh(name)))
     return names
 
 

@@ -39,14 +39,14 @@ from topos.stablehlo.specialize.shape_calls import asks_for_shapes, shape_call
 from topos.stablehlo.specialize.static_forms import STATIC_FORMS
 from topos.stablehlo.specialize.values import (
     Value,
-    Variant,
     beyond,
+    branch_of,
     carried,
-    chosen,
     of_known_sizes,
     of_numbers,
     union,
 )
+from topos.stablehlo.specialize.variants import Variant
 from topos.stablehlo.traits import Trait
 
 __all__ = ["Body", "Context"]
@@ -68,9 +68,9 @@ class Context(NamedTuple):
 class Body:
     """The walk of one copy; `consulted` are the arguments whose numbers shaped it."""
 
-    def __init__(self, context: Context) -> None:
+    def __init__(self, context: Context, body: Region) -> None:
         self._context = context
-        self._names = Names()
+        self._names = Names(body)
         self.consulted: set[int] = set()
 
     def region(
@@ -79,11 +79,14 @@ class Body:
         """Returns a region with static types, and what it returns."""
         (block,) = region.blocks
         for parameter, value in zip(block.arguments, arguments, strict=True):
-            self._names.define(parameter.name, value)
+            changed = value.type != parameter.type
+            self._names.define(parameter.name, value._replace(changed=changed))
+        inlined, self._names.inlined = self._names.inlined, False
         made: list[Operation] = []
         *operations, end = block.operations
         for operation in operations:
             self._operation(operation, made)
+        self._names.inlined = inlined
         returned = self._names.operands(end)
         made.append(self._names.retyped(end, returned))
         parameters = [
@@ -98,6 +101,11 @@ class Body:
         if view.calls:
             self._call(view, values, made)
             return
+        if isinstance(view, If | Case):
+            self.consulted |= values[0].sources
+            if values[0].array is not None:
+                self._taken(operation, values[0], made)
+                return
         form = shape_call if asks_for_shapes(operation) else STATIC_FORMS.get(type(view))
         if type(view) in _OF_SIZES or form is shape_call:
             self.consulted |= union(values)
@@ -107,7 +115,7 @@ class Body:
         if isinstance(view, RealDynamicSlice):
             view = self._view(of_known_sizes(operation, values), values)
         try:
-            static = form(view)
+            static = form(view, self._names.fresh)
         except ToposError:
             raise
         except (IndexError, KeyError, OverflowError, ValueError):
@@ -117,7 +125,25 @@ class Body:
             self._plain(each, self._names.operands(each), made, is_new=True)
         if not static and operation.results:
             target, stated = operation.operands[0], operation.result_types[0]
-            self._names.rename(operation.results[0], target, values[0].type != stated)
+            self._names.rename(operation.results[0], target, values[0].type == stated)
+
+    def _taken(self, operation: Operation, choice: Value, made: list[Operation]) -> None:
+        """Adds the operations of the branch that is taken; no other is ever run or looked at."""
+        region = operation.regions[branch_of(choice, len(operation.regions))]
+        if not region.blocks:
+            return
+        (block,) = region.blocks
+        inlined, self._names.inlined = self._names.inlined, True
+        *operations, end = block.operations
+        for each in operations:
+            self._operation(each, made)
+        self._names.inlined = inlined
+        returned = self._names.operands(end)
+        stated = operation.result_types
+        for name, target, value, type in zip(
+            operation.results, end.operands, returned, stated, strict=True
+        ):
+            self._names.rename(name, target, value.type == type)
 
     def _plain(
         self,
@@ -127,20 +153,18 @@ class Body:
         is_new: bool = False,
     ) -> None:
         """Adds an operation with its regions and types; one that `is_new` is not verified yet."""
-        regions, bodies, returned = self._regions(operation, values)
+        regions, bodies = self._regions(operation, values)
         retyped = self._names.retyped(operation, values)._replace(regions=regions)
         view = self._view(operation, values, bodies)
-        types = self._types(view, values, is_new)
-        results = self._results(view, types, values, returned)
-        for name, result in zip(operation.results, results, strict=True):
-            self._names.define(name, result)
+        results = self._results(view, self._types(view, values, is_new), values)
+        named = self._names.defined(retyped, results)
         match results:
             case (Value(Tensor() as tensor, _, array),) if (
                 array is not None and folds(type(view)) and self._is_shared(results)
             ):
-                made.append(constant(operation, array, tensor))
+                made.append(constant(named, array, tensor))
             case _:
-                made.append(self._with_symbols(retyped._replace(result_types=types)))
+                made.append(self._with_symbols(named))
 
     def _types(self, view: Definition, values: tuple[Value, ...], is_new: bool) -> tuple[Type, ...]:
         operation = view.operation
@@ -154,7 +178,6 @@ class Body:
         view: Definition,
         types: tuple[Type, ...],
         values: tuple[Value, ...],
-        returned: list[tuple[Value, ...]],
     ) -> tuple[Value, ...]:
         operation = view.operation
         plain = [
@@ -166,8 +189,6 @@ class Body:
             return (plain[0]._replace(array=array),)
         if isinstance(view, While):
             return tuple(map(of_numbers, plain, carried(operation, values)))
-        if isinstance(view, If | Case):
-            return chosen(plain, values[0], returned)
         match types:
             case (Tensor() as tensor,) if folds(type(view)) and is_number(tensor):
                 array = number(view, tensor)
@@ -177,26 +198,22 @@ class Body:
 
     def _regions(
         self, operation: Operation, values: tuple[Value, ...]
-    ) -> tuple[tuple[Region, ...], tuple[FunctionType, ...], list[tuple[Value, ...]]]:
+    ) -> tuple[tuple[Region, ...], tuple[FunctionType, ...]]:
         if not operation.regions:
-            return (), (), []
+            return (), ()
         regions: list[Region] = []
         bodies: list[FunctionType] = []
-        returned: list[tuple[Value, ...]] = []
         view = self._view(operation, values)
         for position, region in enumerate(operation.regions):
-            if not region.blocks:
-                regions.append(region)
-                bodies.append(FunctionType((), ()))
-                returned.append(())
-                continue
-            arguments = self._arguments(view, position, values)
-            made, results = self.region(region, arguments)
-            regions.append(made)
-            returned.append(results)
+            arguments: tuple[Value, ...] = ()
+            results: tuple[Value, ...] = ()
+            if region.blocks:
+                arguments = self._arguments(view, position, values)
+                region, results = self.region(region, arguments)
+            regions.append(region)
             types = [tuple([value.type for value in each]) for each in (arguments, results)]
             bodies.append(FunctionType(*types))
-        return tuple(regions), tuple(bodies), returned
+        return tuple(regions), tuple(bodies)
 
     def _arguments(
         self, view: Definition, position: int, values: tuple[Value, ...]
@@ -227,12 +244,9 @@ class Body:
         if known and variant.is_pure and self._is_shared(results):
             self._known(operation, tuple(results), made)
             return
-        for name, value in zip(operation.results, results, strict=True):
-            self._names.define(name, value)
         attributes = {**operation.attributes, key: Symbol(variant.name)}
-        types = tuple([result.type for result in variant.results])
-        retyped = self._names.retyped(operation, values)
-        made.append(retyped._replace(attributes=attributes, result_types=types))
+        retyped = self._names.retyped(operation, values)._replace(attributes=attributes)
+        made.append(self._names.defined(retyped, tuple(results)))
 
     def _is_shared(self, results: Iterable[Value]) -> bool:
         """Returns whether numbers are the same in every call of this copy."""
@@ -243,16 +257,12 @@ class Body:
     ) -> None:
         """Adds a constant for each result of a call, all of which are known."""
         for name, value in zip(operation.results, results, strict=True):
-            # No two constants share a name, as the results of a call do.
-            base, mark, index = name.partition("#")
-            own = f"%result{index}_of_{base[1:]}" if mark else name
             assert value.array is not None
             assert isinstance(value.type, Tensor)
-            self._names.define(own, value)
-            if own != name:
-                self._names.rename(name, own, value.changed)
-            at = operation._replace(results=(own,))
-            made.append(constant(at, value.array, value.type))
+            # No two constants share a name, as the results of a call do.
+            one = operation._replace(results=(name,))
+            named = self._names.defined(one, (value,), is_new="#" in name)
+            made.append(constant(named, value.array, value.type))
 
     def _view(
         self,

@@ -8,32 +8,39 @@ signature that it is called with.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, TypeVar
+from typing import Any, Final, TypeVar
 
 import numpy.typing as npt
 
 from topos.errors import ArgumentError, UnsupportedError, VerifyError
+from topos.stablehlo.calls import demand_depth
 from topos.stablehlo.dialect import find
 from topos.stablehlo.dialect._shardings import meshes_of
-from topos.stablehlo.ir import Function, Module, Operation, Parameter, Tensor, Type
+from topos.stablehlo.fresh_names import FreshNames
+from topos.stablehlo.ir import Function, Module, Operation, Parameter, Region, Type
 from topos.stablehlo.shapes import agree
 from topos.stablehlo.specialize.body import Body, Context
 from topos.stablehlo.specialize.retyping import is_static
 from topos.stablehlo.specialize.shape_arithmetic import folds
 from topos.stablehlo.specialize.unused import reached, without_unused
-from topos.stablehlo.specialize.values import Value, Variant, union
+from topos.stablehlo.specialize.values import Value, union
+from topos.stablehlo.specialize.variants import Variant, Variants, numbers_at
 from topos.stablehlo.traits import Trait
 
 __all__ = ["specialized", "specialized_for"]
 
 Array = npt.NDArray[Any]
-# Functions that call one another twice each may have twice the copies a level.
-_MOST_COPIES = 4096
+Signature = tuple[str, tuple[Type, ...]]
+
+# Functions that call one another with two sets of shapes each have twice the copies a level.
+_MOST_COPIES: Final = 4096
+# A call takes five of the thousand calls in one another that Python allows, a region four.
+_DEEPEST: Final = 128
 
 M = TypeVar("M", bound=Module)
 
 
-def specialized(module: M, argument_types: Sequence[Tensor]) -> M:
+def specialized(module: M, argument_types: Sequence[Type]) -> M:
     """Returns a verified module whose `@main` takes `argument_types`, with static types only.
 
     Functions that `@main` does not reach are left out. Raises `ArgumentError` for types that are
@@ -44,7 +51,7 @@ def specialized(module: M, argument_types: Sequence[Tensor]) -> M:
 
 
 def specialized_for(
-    module: M, argument_types: Sequence[Tensor], numbers: Mapping[int, Array]
+    module: M, argument_types: Sequence[Type], numbers: Mapping[int, Array]
 ) -> tuple[M, frozenset[int]]:
     """Returns `module` specialized as `specialized` does, and which of `numbers` shaped it.
 
@@ -58,17 +65,18 @@ def specialized_for(
     _demand_arguments(main, argument_types)
     copies = _Copies(module, functions)
     values = [
-        Value(type, type != stated.type, numbers.get(position))
-        for position, (type, stated) in enumerate(zip(argument_types, main.arguments, strict=True))
+        Value(type, array=numbers.get(position)) for position, type in enumerate(argument_types)
     ]
+    demand_depth(functions, main, _DEEPEST)
     try:
         variant = copies.variant("main", tuple(values), None)
     except RecursionError:
-        raise UnsupportedError("calls or regions nested this deep", main.line) from None
+        reason = "the calls and regions of @main nest deeper than Python's stack has room for here"
+        raise UnsupportedError(reason, main.line, main.column) from None
     return module._replace(functions=copies.made()), variant.consulted & numbers.keys()
 
 
-def _demand_arguments(main: Function, types: Sequence[Tensor]) -> None:
+def _demand_arguments(main: Function, types: Sequence[Type]) -> None:
     if len(types) != len(main.arguments):
         raise ArgumentError(f"the module takes {len(main.arguments)} arguments, got {len(types)}")
     for position, (type, stated) in enumerate(zip(types, main.arguments, strict=True)):
@@ -80,63 +88,81 @@ class _Copies:
     """The functions of a module, each with its copies by signature."""
 
     def __init__(self, module: Module, functions: Mapping[str, Function]) -> None:
-        self._context = Context(functions, meshes_of(module.others), self.variant)
+        meshes = meshes_of(module.others)
+        self._context = Context(functions, meshes, self.variant)
         self._functions = functions
-        self._variants: dict[str, list[Variant]] = {name: [] for name in functions}
-        self._made: dict[str, Function] = {}
+        self._fresh = FreshNames([*functions, *meshes])
+        self._variants: dict[Signature, Variants] = {}
+        # By what shaped them, so that those that are the same are one.
+        self._copies: dict[tuple[Any, ...], list[Function]] = {}
+        self._made: dict[str, dict[str, Function]] = {name: {} for name in functions}
+        self._count = 0
         self._pure: set[str] = set()
-        self._open: list[tuple[str, tuple[Type, ...]]] = []
+        self._open: set[str] = set()
 
     def made(self) -> tuple[Function, ...]:
         """Returns the copies that `@main` reaches, those of one function where it stood."""
-        ordered = [each.name for copies in self._variants.values() for each in copies]
-        return reached({name: self._made[name] for name in ordered}, ["main"])
+        copies = {name: each for made in self._made.values() for name, each in made.items()}
+        return reached(copies, ["main"])
 
     def variant(self, name: str, values: tuple[Value, ...], at: Operation | None) -> Variant:
         """Returns the copy of a function for such arguments, made unless there is one.
 
         `at` is the operation that names it.
         """
-        for each in self._variants[name]:
-            if each.takes(values):
-                return each
         signature = (name, tuple([value.type for value in values]))
-        if at is not None and signature in self._open:
+        variants = self._variants.setdefault(signature, Variants())
+        found = variants.of(values)
+        if found is None and variants.are_many():
+            values = tuple([value._replace(array=None) for value in values])
+            found = variants.of(values)
+        if found is not None:
+            return found
+        function = self._functions[name]
+        if at is not None and name in self._open:
             reason = f"@{name} calls itself, which is not supported"
             raise UnsupportedError(reason, at.line, at.column)
-        if len(self._made) + len(self._open) > _MOST_COPIES:
-            function = self._functions[name]
+        if self._count + len(self._open) > _MOST_COPIES:
             reason = f"@{name} and others called with more than {_MOST_COPIES} sets of shapes"
             raise UnsupportedError(reason, function.line, function.column)
-        self._open.append(signature)
-        made = self._copied(self._functions[name], values)
-        self._open.pop()
-        self._variants[name].append(made)
+        if function.body is None:
+            raise UnsupportedError(f"@{name} has no body", function.line, function.column)
+        self._open.add(name)
+        made = self._walked(function, function.body, values)
+        self._open.remove(name)
+        variants.add(values, made)
         return made
 
-    def _copied(self, function: Function, values: tuple[Value, ...]) -> Variant:
-        if function.body is None:
-            reason = f"@{function.name} has no body"
-            raise UnsupportedError(reason, function.line, function.column)
-        body = Body(self._context)
-        given = [
-            Value(value.type, value.changed, value.array, frozenset({index}))
-            for index, value in enumerate(values)
-        ]
-        region, results = body.region(function.body, tuple(given))
+    def _walked(self, function: Function, body: Region, values: tuple[Value, ...]) -> Variant:
+        walk = Body(self._context, body)
+        given = [value._replace(sources=frozenset({at})) for at, value in enumerate(values)]
+        region, results = walk.region(body, tuple(given))
         region = without_unused(region, self._is_pure)
-        name = self._named(function.name)
-        self._made[name] = function._replace(
-            name=name,
+        copy = function._replace(
             arguments=_retyped(function.arguments, values),
             results=_retyped(function.results, results),
             body=region,
         )
+        consulted = frozenset(walk.consulted)
+        name = self._kept(copy, (consulted, numbers_at(consulted, values)))
         is_pure = all(map(self._is_pure, region.blocks[0].operations[:-1]))
         if is_pure:
             self._pure.add(name)
-        consulted = frozenset(body.consulted)
-        return Variant(name, values, consulted, union(results), results, is_pure)
+        return Variant(name, consulted, union(results), results, is_pure)
+
+    def _kept(self, copy: Function, shaped: tuple[Any, ...]) -> str:
+        """Returns the name of a copy: that of the one that is the same, where there is one."""
+        types = tuple([each.type for each in copy.arguments])
+        alike = self._copies.setdefault((copy.name, types, *shaped), [])
+        for other in alike:
+            if other._replace(name=copy.name) == copy:
+                return other.name
+        made = self._made[copy.name]
+        name = self._fresh(copy.name) if made else copy.name
+        made[name] = copy._replace(name=name)
+        alike.append(made[name])
+        self._count += 1
+        return name
 
     def _is_pure(self, operation: Operation) -> bool:
         """Returns whether an operation does nothing but make its results."""
@@ -146,15 +172,6 @@ class _Copies:
         if definition.calls:
             return operation.attributes[definition.calls] in self._pure
         return Trait.CONSTANT in definition.traits or folds(definition)
-
-    def _named(self, name: str) -> str:
-        """Returns `name` for the first copy, and one that no function has for any other."""
-        if name not in self._made:
-            return name
-        number = len(self._variants[name])
-        while f"{name}_{number}" in self._functions or f"{name}_{number}" in self._made:
-            number += 1
-        return f"{name}_{number}"
 
 
 def _retyped(stated: tuple[Parameter, ...], values: tuple[Value, ...]) -> tuple[Parameter, ...]:

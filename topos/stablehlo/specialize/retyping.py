@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 from topos.stablehlo.ir import Operation, OtherType, Tensor, TupleType, Type
 from topos.stablehlo.opview import OpView
 from topos.stablehlo.shapes import agree
 
-__all__ = ["is_static", "settled", "states_static"]
+__all__ = ["MOST", "is_static", "settled", "states_static"]
+
+# The largest extent that MLIR has.
+MOST: Final = 2**63 - 1
 
 
 def is_static(type: Type) -> bool:
@@ -42,6 +47,9 @@ def _settled(view: OpView, inferred: Type, stated: Type) -> Type:
     type = _with(inferred, stated)
     if not is_static(type):
         view.unsupported(f"results in {type}, which the shapes of the arguments do not tell")
+    for extent in type.shape if isinstance(type, Tensor) else ():
+        if extent is not None and not 0 <= extent <= MOST:
+            view.refuse(f"results in {type}, whose extent {extent} is not from 0 to {MOST}")
     return type
 
 

@@ -24,6 +24,7 @@ from topos.stablehlo.dialect.dynamic import (
 from topos.stablehlo.dialect.gathering import DynamicGather, Gather
 from topos.stablehlo.dialect.layout import BroadcastInDim, Cast, Pad, Reshape
 from topos.stablehlo.dialect.slicing import DynamicSlice, RealDynamicSlice, Slice
+from topos.stablehlo.fresh_names import FreshNames
 from topos.stablehlo.ir import Dense, Operation, Packed, Tensor, Type
 from topos.stablehlo.shapes import Shape, agree, ranked, shapes_agree, size_of
 from topos.stablehlo.specialize.shape_arithmetic import constant
@@ -31,7 +32,8 @@ from topos.stablehlo.specialize.shape_arithmetic import constant
 __all__ = ["STATIC_FORMS", "Form", "demand_known", "padding", "static"]
 
 # Returns the operations that take the place of one; none where its result is its first operand.
-Form = Callable[[Definition], tuple[Operation, ...]]
+# Values in between have fresh names.
+Form = Callable[[Definition, FreshNames], tuple[Operation, ...]]
 
 _NONE: Final[Mapping[str, Any]] = MappingProxyType({})
 _HINTS: Final = ("known_expanding_dimensions", "known_nonexpanding_dimensions")
@@ -91,20 +93,20 @@ def _sized(view: Definition, index: int, what: str) -> tuple[Type, ...]:
     return (Tensor(shape, stated.element),)
 
 
-def _dynamic_reshape(view: Definition) -> tuple[Operation, ...]:
+def _dynamic_reshape(view: Definition, fresh: FreshNames) -> tuple[Operation, ...]:
     return static(view, Reshape, _sized(view, 1, "output_shape"))
 
 
-def _dynamic_broadcast(view: Definition) -> tuple[Operation, ...]:
+def _dynamic_broadcast(view: Definition, fresh: FreshNames) -> tuple[Operation, ...]:
     types = _sized(view, 1, "output_dimensions")
     return static(view, BroadcastInDim, types, attributes=dict.fromkeys(_HINTS))
 
 
-def _dynamic_iota(view: Definition) -> tuple[Operation, ...]:
+def _dynamic_iota(view: Definition, fresh: FreshNames) -> tuple[Operation, ...]:
     return static(view, Iota, _sized(view, 0, "output_shape"), ())
 
 
-def _dynamic_pad(view: Definition) -> tuple[Operation, ...]:
+def _dynamic_pad(view: Definition, fresh: FreshNames) -> tuple[Operation, ...]:
     low, high, interior = (
         Packed(demand_known(view, index, what))
         for index, what in ((2, "low padding"), (3, "high padding"), (4, "interior padding"))
@@ -113,20 +115,20 @@ def _dynamic_pad(view: Definition) -> tuple[Operation, ...]:
     return static(view, Pad, view.results, (0, 1), paddings)
 
 
-def _dynamic_gather(view: Definition) -> tuple[Operation, ...]:
+def _dynamic_gather(view: Definition, fresh: FreshNames) -> tuple[Operation, ...]:
     sizes = Packed(demand_known(view, 2, "slice_sizes"))
     return static(view, Gather, view.results, (0, 1), {"slice_sizes": sizes})
 
 
-def _dynamic_conv(view: Definition) -> tuple[Operation, ...]:
+def _dynamic_conv(view: Definition, fresh: FreshNames) -> tuple[Operation, ...]:
     return static(view, Convolution, view.results, (0, 1), {"padding": padding(view, 2)})
 
 
-def _real_dynamic_slice(view: Definition) -> tuple[Operation, ...]:
+def _real_dynamic_slice(view: Definition, fresh: FreshNames) -> tuple[Operation, ...]:
     stated = ranked(view, view.results[0], "result")
     strides = known(view, 3)
     if known(view, 1) is None and None not in stated.shape and set(strides or (0,)) <= {1}:
-        return _computed_slice(view, stated)
+        return _computed_slice(view, stated, fresh)
     columns = {
         key: Packed(demand_known(view, index, key))
         for index, key in ((1, "start_indices"), (2, "limit_indices"), (3, "strides"))
@@ -134,13 +136,13 @@ def _real_dynamic_slice(view: Definition) -> tuple[Operation, ...]:
     return static(view, Slice, view.results, attributes=columns)
 
 
-def _computed_slice(view: Definition, result: Tensor) -> tuple[Operation, ...]:
+def _computed_slice(view: Definition, result: Tensor, fresh: FreshNames) -> tuple[Operation, ...]:
     """Returns a slice whose starts are computed, each taken from the operand that holds them."""
     at, starts = view.operation, ranked(view, view.operands[1], "start_indices")
-    scalar, name = Tensor((), starts.element), at.results[0][1:].replace("#", "_")
+    scalar = Tensor((), starts.element)
     made: list[Operation] = []
     for axis in range(len(result.shape)):
-        part, index = (f"%{word}{axis}_of_{name}" for word in ("part", "start"))
+        part, index = fresh("%part"), fresh("%start")
         edges = {"start_indices": axis, "limit_indices": axis + 1, "strides": 1}
         sliced = static(
             view,
@@ -166,14 +168,16 @@ def _computed_slice(view: Definition, result: Tensor) -> tuple[Operation, ...]:
     return (*made, slicing._replace(operands=operands, operand_types=types))
 
 
-def _get_dimension_size(view: Definition) -> tuple[Operation, ...]:
+def _get_dimension_size(view: Definition, fresh: FreshNames) -> tuple[Operation, ...]:
     operand = ranked(view, view.operands[0], "operand")
     (axis,) = view.axes("dimension", (view.integer("dimension"),), len(operand.shape))
-    size = np.array(operand.shape[axis], np.int32)
-    return (constant(view.operation, size, Tensor((), "i32")),)
+    extent = operand.shape[axis]
+    if extent is not None and extent > np.iinfo(np.int32).max:
+        view.unsupported(f"has no i32 for the extent {extent} of {operand}")
+    return (constant(view.operation, np.array(extent, np.int32), Tensor((), "i32")),)
 
 
-def _set_dimension_size(view: Definition) -> tuple[Operation, ...]:
+def _set_dimension_size(view: Definition, fresh: FreshNames) -> tuple[Operation, ...]:
     """The first elements along the axis, which are all that a dynamic extent lets see."""
     operand = ranked(view, view.operands[0], "operand")
     (axis,) = view.axes("dimension", (view.integer("dimension"),), len(operand.shape))
@@ -191,13 +195,13 @@ def _set_dimension_size(view: Definition) -> tuple[Operation, ...]:
     return static(view, Slice, (type,), attributes={"dimension": None, **columns})
 
 
-def _cast(view: Definition) -> tuple[Operation, ...]:
+def _cast(view: Definition, fresh: FreshNames) -> tuple[Operation, ...]:
     if not agree(view.operands[0], view.results[0]):
         view.refuse(f"cannot turn {view.operands[0]} into {view.results[0]}")
     return ()
 
 
-def _reshape(view: Definition) -> tuple[Operation, ...]:
+def _reshape(view: Definition, fresh: FreshNames) -> tuple[Operation, ...]:
     """A reshape to one bounded extent, which the number of elements tells."""
     operand, result = (ranked(view, each[0], "tensor") for each in (view.operands, view.results))
     if result.shape.count(None) != 1:
@@ -210,7 +214,7 @@ def _reshape(view: Definition) -> tuple[Operation, ...]:
     return static(view, Reshape, (Tensor(shape, result.element),))
 
 
-def _broadcast_in_dim(view: Definition) -> tuple[Operation, ...]:
+def _broadcast_in_dim(view: Definition, fresh: FreshNames) -> tuple[Operation, ...]:
     """A broadcast to one bounded extent, which is the operand's unless that is 1."""
     operand, result = (ranked(view, each[0], "tensor") for each in (view.operands, view.results))
     if None not in result.shape:

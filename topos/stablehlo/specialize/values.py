@@ -13,10 +13,9 @@ from topos.stablehlo.ir import Operation, Tensor, Type
 
 __all__ = [
     "Value",
-    "Variant",
     "beyond",
+    "branch_of",
     "carried",
-    "chosen",
     "of_known_sizes",
     "of_numbers",
     "union",
@@ -48,35 +47,6 @@ def union(values: Iterable[Value]) -> frozenset[int]:
 def of_numbers(value: Value, known: Value) -> Value:
     """Returns `value` with the numbers of `known`."""
     return value._replace(array=known.array, sources=known.sources)
-
-
-class Variant(NamedTuple):
-    """A copy of a function: what it was made for, and its results.
-
-    The numbers of the arguments in `consulted` shaped it, and those in `sources` are in its
-    results. It `is_pure` where a call is not needed once its results are known or unused.
-    """
-
-    name: str
-    arguments: tuple[Value, ...]
-    consulted: frozenset[int]
-    sources: frozenset[int]
-    results: tuple[Value, ...]
-    is_pure: bool
-
-    def takes(self, values: tuple[Value, ...]) -> bool:
-        """Returns whether a call with `values` may be one of this copy."""
-        pairs = list(zip(self.arguments, values, strict=True))
-        return all(one.type == other.type for one, other in pairs) and all(
-            _same(pairs[index][0].array, pairs[index][1].array)
-            for index in self.consulted | self.sources
-        )
-
-
-def _same(one: Array | None, other: Array | None) -> bool:
-    if one is None or other is None:
-        return one is other
-    return bool(np.array_equal(one, other))
 
 
 def beyond(operation: Operation, arrays: tuple[Array | None, ...]) -> tuple[str, Array] | None:
@@ -114,20 +84,11 @@ def carried(operation: Operation, values: tuple[Value, ...]) -> tuple[Value, ...
     )
 
 
-def chosen(
-    plain: list[Value], choice: Value, returned: list[tuple[Value, ...]]
-) -> tuple[Value, ...]:
-    """Returns the results of the branch that is taken, where that is known."""
-    if choice.array is None:
-        return tuple(plain)
+def branch_of(choice: Value, count: int) -> int:
+    """Returns which of `count` branches a known operand takes: the last for a number of none."""
+    assert choice.array is not None
     index = int(choice.array)
-    # A truth value takes the first branch, and a number that is none the last.
+    # A truth value takes the first branch.
     if choice.array.dtype == np.bool_:
         index = 1 - index
-    branch = returned[index if 0 <= index < len(returned) else -1]
-    return tuple(
-        [
-            of_numbers(one, two._replace(sources=two.sources | choice.sources))
-            for one, two in zip(plain, branch, strict=True)
-        ]
-    )
+    return index if 0 <= index < count else count - 1
