@@ -14,7 +14,7 @@ BENCHES := $(sort $(filter-out %/timing.py %/plan_models.py %/plan_rivals.py $(w
 # Each names an external command that the tests hand every emitted module to.
 # Quoted, for the tests split them as a shell does, and a checkout's path may hold spaces.
 export TOPOS_STABLEHLO_VALIDATOR = "$(abspath $(BIN)/python)" "$(abspath tools/validate_stablehlo.py)"
-export TOPOS_STABLEHLO_EVALUATOR = "$(abspath $(BIN)/python)" "$(abspath tools/eval_stablehlo.py)"
+export TOPOS_STABLEHLO_EVALUATOR = "$(abspath $(BIN)/python)" -m topos eval --runtime xla
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:

@@ -13,9 +13,9 @@ import numpy as np
 import numpy.typing as npt
 from fuzz_cases import Case
 
+from topos.cli._drawn import drawn
 from topos.errors import CrashError, ToposError
 from topos.runtimes import ArrayType, Runtime, verify
-from topos.runtimes._drawn import drawn
 from topos.runtimes.grade import same_bits
 from topos.runtimes.grade.distance import relative_difference
 from topos.runtimes.interpreter import RUNTIME

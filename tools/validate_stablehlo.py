@@ -6,8 +6,8 @@ import argparse
 import sys
 from pathlib import Path
 
+from topos.cli._reporting import DONE, FAILED, UNUSABLE, describe, told
 from topos.errors import UnavailableError
-from topos.runtimes._command import DONE, FAILED, UNUSABLE, describe, told
 from topos.runtimes._mlir import Fault, read
 from topos.runtimes._packages import imported, installed
 

@@ -9,16 +9,11 @@ from pathlib import Path
 import pytest
 
 from tests.bundle.bundled_models import altered
-from tests.project.paths import ROOT
 from topos.bundle import check, evaluator_verdicts, validator_verdicts
 from topos.bundle.judgement import State
 from topos.errors import ArgumentError
 
-
-def tool(name: str) -> str:
-    return shlex.join([sys.executable, str(ROOT / "tools" / name)])
-
-
+EVALUATOR = shlex.join([sys.executable, "-m", "topos", "eval"])
 RECORDING = """
 import sys
 from pathlib import Path
@@ -35,12 +30,11 @@ def recorder(folder: Path) -> str:
 
 
 def test_commands_judge_as_runtimes_do(exported: Path, folder: Path, tmp_path: Path) -> None:
-    evaluator = f"{tool('eval_stablehlo.py')} --runtime interpreter"
     altered(folder, "rows4.mlir", "stablehlo.maximum", "stablehlo.minimum")
-    verdicts = evaluator_verdicts(evaluator, check(folder, []), tmp_path)
+    verdicts = evaluator_verdicts(EVALUATOR, check(folder, []), tmp_path)
     assert [each.state for each in verdicts] == [State.BITS, State.OUTSIDE]
     # One that ends half way is at fault for what it left out, and for nothing else.
-    half = f'{evaluator} "${{@:1:6}}"; echo first; echo "$7: no time"; exit 3'
+    half = f'{EVALUATOR} "${{@:1:6}}"; echo first; echo "$7: no time"; exit 3'
     verdicts = evaluator_verdicts(
         shlex.join(["bash", "-c", half, "half"]), check(exported, []), tmp_path
     )

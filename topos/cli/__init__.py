@@ -9,13 +9,14 @@ from collections.abc import Sequence
 from importlib import import_module
 from typing import Any, Final
 
-from topos.runtimes._command import UNUSABLE, complain, told
+from topos.cli._reporting import UNUSABLE, complain, told
 
 __all__ = ["main"]
 
 # The files of the commands, in the order of the help.
 _COMMANDS: Final = {
     "run": "run",
+    "eval": "eval",
     "validate": "validate",
     "print": "printing",
     "ops": "ops",

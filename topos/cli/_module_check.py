@@ -12,12 +12,12 @@ import numpy as np
 import numpy.typing as npt
 
 from topos import runtimes
+from topos.cli._drawn import drawn
+from topos.cli._reporting import DONE, FAILED
 from topos.cli._shared import of_file, table
 from topos.engine import Numerics
 from topos.errors import ToposError, UnavailableError, UnsupportedError
 from topos.runtimes import Runtime
-from topos.runtimes._command import DONE, FAILED
-from topos.runtimes._drawn import drawn
 from topos.runtimes._runtime import isolating
 from topos.runtimes.grade.distance import relative_difference, same_bits
 

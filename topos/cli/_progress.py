@@ -7,7 +7,7 @@ import time
 from collections.abc import Iterable
 from typing import Final, Protocol
 
-from topos.runtimes._command import complain
+from topos.cli._reporting import complain
 
 __all__ = ["Stage", "follow"]
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import json
 import os
 import sys
 from argparse import ArgumentParser, ArgumentTypeError
@@ -11,12 +12,21 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from topos import runtimes
+from topos.cli._reporting import DONE, FAILED, UNUSABLE, complain, describe
 from topos.engine import Numerics
 from topos.errors import ArgumentError, ToposError, UnavailableError
-from topos.runtimes._command import DONE, FAILED, UNUSABLE, complain, describe, text_in
+from topos.stablehlo.forms import text_of
 from topos.stablehlo.forms.mistakes import folder_mistake
 
-__all__ = ["EXIT", "add_bundle_arguments", "naming", "of_file", "table", "whole"]
+__all__ = [
+    "EXIT",
+    "add_bundle_arguments",
+    "add_runtime_arguments",
+    "naming",
+    "of_file",
+    "table",
+    "whole",
+]
 
 EXIT = """\
 exit status: 0 done; 1 the module is refused or its run failed; 2 wrong usage, an unreadable file,
@@ -45,7 +55,25 @@ def _text(path: str) -> str:
         raise UnavailableError(f"{path}: {folder_mistake(Path(path))}")
     with naming(path):
         data = _content(path)
-    return text_in(path, data)
+    try:
+        return text_of(data)
+    # A binary form without jaxlib: the text that a bundle has beside it needs none.
+    except UnavailableError as error:
+        text = _text_beside(Path(path))
+        beside = "" if text is None else f"; its text is {text}"
+        raise UnavailableError(f"{path}: {error}{beside}") from error
+
+
+def _text_beside(artifact: Path) -> Path | None:
+    """Returns the text of an artifact that a bundle's manifest pairs with it, if one does."""
+    try:
+        manifest = json.loads((artifact.parent / "manifest.json").read_bytes())
+        pairs = {each["artifact"]["name"]: each["module"]["name"] for each in manifest["programs"]}
+        text = artifact.parent / pairs[artifact.name]
+    # Any file may be called so.
+    except (OSError, ValueError, LookupError, TypeError, RecursionError):
+        return None
+    return text if text.is_file() else None
 
 
 def _content(path: str) -> bytes:
@@ -93,6 +121,20 @@ def add_bundle_arguments(
         choices=[each.value for each in Numerics],
         default=Numerics.FAST.value,
         help="default: %(default)s",
+    )
+
+
+def add_runtime_arguments(parser: ArgumentParser) -> None:
+    """Adds the one runtime of a command, and its numerics."""
+    parser.add_argument(
+        "--runtime", choices=runtimes.names(), default="interpreter", help="default: %(default)s"
+    )
+    parser.add_argument(
+        "--numerics",
+        choices=[each.value for each in Numerics],
+        default=Numerics.EXACT.value,
+        help="exact: round every operation for itself; fast: what the runtime does by itself "
+        "(default: %(default)s)",
     )
 
 

@@ -14,11 +14,11 @@ from topos.bundle.measurement import PERCENTILES, Measurement
 from topos.cli import _bench_picture as picture
 from topos.cli._figures import duration, rate, size
 from topos.cli._progress import follow
+from topos.cli._reporting import DONE, FAILED, INTERRUPTED, UNUSABLE, complain
 from topos.cli._shared import add_bundle_arguments, naming, table
 from topos.engine import Numerics
 from topos.errors import ArgumentError, BundleError, ToposError, UnavailableError
 from topos.runtimes import Runtime
-from topos.runtimes._command import DONE, FAILED, INTERRUPTED, UNUSABLE, complain
 
 if TYPE_CHECKING:
     from topos.bundle import Bundle, Program

@@ -8,9 +8,9 @@ from argparse import ArgumentParser, Namespace
 
 from topos import bundle
 from topos.cli._module_check import check_module
+from topos.cli._reporting import DONE, FAILED, UNUSABLE, complain
 from topos.cli._shared import add_bundle_arguments, whole
 from topos.errors import ArgumentError, ToposError, UnavailableError
-from topos.runtimes._command import DONE, FAILED, UNUSABLE, complain
 
 __all__ = ["EPILOG", "HELP", "add_arguments", "run"]
 

@@ -9,9 +9,9 @@ from types import TracebackType
 from typing import Final
 
 from topos import bundle
+from topos.cli._reporting import DONE, FAILED, UNUSABLE, complain
 from topos.cli._target import Exportable, exportable
 from topos.errors import ArgumentError, FeedError, ToposError, UnavailableError
-from topos.runtimes._command import DONE, FAILED, UNUSABLE, complain
 
 __all__ = ["EPILOG", "HELP", "add_arguments", "run"]
 

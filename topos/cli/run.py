@@ -9,12 +9,11 @@ import numpy as np
 import numpy.typing as npt
 
 from topos import runtimes
-from topos.cli._shared import EXIT, naming, of_file, whole
-from topos.engine import Numerics
+from topos.cli._drawn import EXTENT, drawn
+from topos.cli._reporting import UNUSABLE, complain
+from topos.cli._shared import EXIT, add_runtime_arguments, naming, of_file, whole
 from topos.errors import ArgumentError
 from topos.runtimes._archive import load, save
-from topos.runtimes._command import UNUSABLE, complain
-from topos.runtimes._drawn import EXTENT, drawn
 from topos.runtimes._runtime import ArrayType, Executable, Runtime, isolating
 
 __all__ = ["EPILOG", "HELP", "add_arguments", "run"]
@@ -47,16 +46,7 @@ def add_arguments(parser: ArgumentParser) -> None:
         help="what --random makes each extent that @main leaves open (default: %(default)s)",
     )
     parser.add_argument("--out", metavar="R.npz", help="where the results go")
-    parser.add_argument(
-        "--runtime", choices=runtimes.names(), default="interpreter", help="default: %(default)s"
-    )
-    parser.add_argument(
-        "--numerics",
-        choices=[each.value for each in Numerics],
-        default=Numerics.EXACT.value,
-        help="exact: round every operation for itself; fast: what the runtime does by itself "
-        "(default: %(default)s)",
-    )
+    add_runtime_arguments(parser)
     parser.add_argument(
         "--max-steps",
         metavar="N",

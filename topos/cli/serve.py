@@ -12,10 +12,10 @@ from typing import BinaryIO, TextIO
 
 from topos import bundle, runtimes
 from topos.cli._limits import add_limits, limits_of, settings_of, whole
+from topos.cli._reporting import DONE, FAILED, UNUSABLE, complain
 from topos.cli._shared import naming
 from topos.engine import Numerics
 from topos.errors import ArgumentError, BundleError, ToposError, UnavailableError
-from topos.runtimes._command import DONE, FAILED, UNUSABLE, complain
 from topos.runtimes._compile_cache import demand_folder
 
 __all__ = ["EPILOG", "HELP", "add_arguments", "run"]

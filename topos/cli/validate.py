@@ -5,8 +5,8 @@ from __future__ import annotations
 from argparse import ArgumentParser, Namespace
 
 from topos import runtimes
+from topos.cli._reporting import DONE
 from topos.cli._shared import EXIT, of_file
-from topos.runtimes._command import DONE
 
 __all__ = ["EPILOG", "HELP", "add_arguments", "run"]
 

@@ -11,9 +11,9 @@ import pytest
 
 from tests.stablehlo.gallery import GALLERY, operations, text_of
 from topos import runtimes
+from topos.cli._drawn import drawn
 from topos.errors import ToposError, UnsupportedError
 from topos.runtimes import _mlir, verify
-from topos.runtimes._drawn import drawn
 from topos.runtimes.interpreter import RUNTIME
 from topos.runtimes.interpreter.kernels import builder_of
 from topos.stablehlo.dialect import definitions

@@ -1,0 +1,65 @@
+"""`topos eval`: runs StableHLO modules on arrays from files, any number in one process."""
+
+from __future__ import annotations
+
+from argparse import ArgumentParser, Namespace
+from collections.abc import Mapping
+from typing import Any, Final
+
+from topos import runtimes
+from topos.cli._reporting import UNUSABLE, complain, terminable
+from topos.cli._shared import EXIT, add_runtime_arguments, naming, of_file
+from topos.errors import ArgumentError
+from topos.runtimes._archive import load, save
+from topos.runtimes._runtime import Runtime, isolating
+
+__all__ = ["EPILOG", "HELP", "add_arguments", "run"]
+
+HELP = "run StableHLO files on arrays from files"
+EPILOG = f"""\
+Each ARGS.npz holds arg0, arg1, ..., one for each argument of @main; RESULTS.npz gets result0,
+result1, ... and is written whole or not at all. An element that numpy does not know, such as
+bfloat16, is stored as its bits. A module that fails does not stop the ones after it; the status is
+the highest of any. The runtime is started once, in a worker process unless it is the interpreter.
+
+{EXIT}"""
+# A module, its arguments, and where its results go.
+PATHS: Final = ("MODULE", "ARGS.npz", "RESULTS.npz")
+
+
+def add_arguments(parser: ArgumentParser) -> None:
+    """Adds what the command line takes."""
+    parser.usage = f"%(prog)s [options] {' '.join(PATHS)} [{' '.join(PATHS)} ...]"
+    parser.add_argument("paths", metavar="PATH", nargs="+", help="module, arguments, results")
+    add_runtime_arguments(parser)
+
+
+def run(chosen: Namespace) -> int:
+    """Runs the command and returns the exit status."""
+    if len(chosen.paths) % len(PATHS):
+        complain(f"paths come as {' '.join(PATHS)}, got {len(chosen.paths)} of them")
+        return UNUSABLE
+    runtime = runtimes.load(chosen.runtime)
+    options = {"numerics": chosen.numerics, "options": isolating(runtime)}
+    modules, arguments, results = (chosen.paths[start :: len(PATHS)] for start in range(len(PATHS)))
+    jobs = zip(modules, arguments, results, strict=True)
+    with terminable():
+        return max([_evaluate(*job, runtime, options) for job in jobs])
+
+
+def _evaluate(
+    module: str, arguments: str, results: str, runtime: Runtime, options: Mapping[str, Any]
+) -> int:
+    def execute(text: str) -> None:
+        executable = runtime.compile(text, **options)
+        with naming(arguments):
+            arrays = load(arguments, executable.signature.arguments, "arg")
+        try:
+            computed = executable(*arrays)
+        except ArgumentError as error:
+            # It tells a place in @main, which is one of many modules.
+            raise ArgumentError(f"{module}: {error}") from error
+        with naming(results):
+            save(results, computed, "result")
+
+    return of_file(module, execute)
