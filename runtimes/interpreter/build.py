@@ -9,9 +9,8 @@ from topos.errors import UnsupportedError, VerifyError
 from topos.runtimes.interpreter.context import BuildContext, Constant, unchanged
 from topos.runtimes.interpreter.frame import Frame
 from topos.runtimes.interpreter.kernels import builder_of
-from topos.runtimes.interpreter.pointwise import moves_nothing, works_pointwise
 from topos.runtimes.interpreter.program import Array, Program
-from topos.runtimes.interpreter.scalarization import over_scalars
+from topos.runtimes.interpreter.scalarization import moves_nothing, over_scalars, works_pointwise
 from topos.stablehlo.calls import called_first, depth_of
 from topos.stablehlo.captures import captured
 from topos.stablehlo.definition import Definition

@@ -6,8 +6,9 @@ from operator import itemgetter
 from typing import Any
 
 from topos.runtimes.interpreter.program import Array, Kernel, Program, Step
+from topos.runtimes.interpreter.scalarization import is_scalar
 from topos.stablehlo.definition import Definition
-from topos.stablehlo.ir import Tensor, Type, result_names
+from topos.stablehlo.ir import Type, result_names
 from topos.stablehlo.traits import Trait
 
 __all__ = ["Frame"]
@@ -65,7 +66,7 @@ class Frame:
             operations=tuple(self._operations),
             inputs=tuple(self._inputs),
             outputs=outputs,
-            elementwise=elementwise and all(map(_is_scalar, self.types)),
+            elementwise=elementwise and all(map(is_scalar, self.types)),
             only=self._only(outputs),
         )
 
@@ -95,7 +96,3 @@ def _reader(inputs: tuple[int, ...]) -> Any:
     # A slice keeps one operand, or none, in a list.
     first = inputs[0] if inputs else 0
     return itemgetter(slice(first, first + len(inputs)))
-
-
-def _is_scalar(type: Type) -> bool:
-    return isinstance(type, Tensor) and not type.shape

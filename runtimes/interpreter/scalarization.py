@@ -1,17 +1,18 @@
-"""Units: the tensors of one element that a body over scalars goes through, read as scalars."""
+"""Scalars: bodies over tensors of one element read as such, and what works element by element."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Final
+from typing import Any, Final
 
 from topos.payload.kernels.canonical import Array
+from topos.runtimes.interpreter.context import BuildContext
 from topos.stablehlo.dense import decoded
 from topos.stablehlo.dialect import has
-from topos.stablehlo.ir import Block, Dense, Operation, Parameter, Tensor, Type
+from topos.stablehlo.ir import Block, Dense, Operation, Parameter, Symbol, Tensor, Type
 from topos.stablehlo.traits import Trait
 
-__all__ = ["over_scalars"]
+__all__ = ["is_scalar", "moves_nothing", "over_scalars", "works_pointwise"]
 
 Known = tuple[tuple[Parameter, Array], ...]
 
@@ -30,15 +31,15 @@ def over_scalars(
     """
     *operations, end = block.operations
     given = [parameter.type for parameter in (*block.arguments, *captures)]
-    if not all(map(_is_scalar, given)) or not all(map(_is_single, operations)):
+    if not all(map(is_scalar, given)) or not all(map(_is_single, operations)):
         return block, known
     made = {parameter.name: parameter.type for parameter, _ in known}
     for operation in operations:
         made.update(zip(operation.results, operation.result_types, strict=True))
     returned = [made[name] for name in end.operands if name in made]
-    if not all(map(_is_unit, made.values())) or not all(map(_is_scalar, returned)):
+    if not all(map(_is_unit, made.values())) or not all(map(is_scalar, returned)):
         return block, known
-    if all(map(_is_scalar, made.values())):
+    if all(map(is_scalar, made.values())):
         return block, known
     constants = [
         (parameter._replace(type=_scalar(parameter.type)), array.reshape(()))
@@ -88,9 +89,28 @@ def _is_unit(type: Type) -> bool:
     return isinstance(type, Tensor) and all(extent == 1 for extent in type.shape)
 
 
-def _is_scalar(type: Type) -> bool:
+def is_scalar(type: Type) -> bool:
+    """Returns whether a value of `type` is a tensor of no axes."""
     return isinstance(type, Tensor) and not type.shape
 
 
 def _scalar(type: Type) -> Type:
     return type._replace(shape=()) if isinstance(type, Tensor) else type
+
+
+def works_pointwise(context: BuildContext[Any]) -> bool:
+    """Returns whether the kernel of `context`, all of scalars, also computes element by element."""
+    op = context.op
+    if op.calls:
+        callee = Symbol(context.attribute(op.calls))
+        return context.function(callee, context.operation).elementwise
+    if op.is_carrier:
+        return all(region.elementwise for region in context.regions)
+    return op.is_elementwise or moves_nothing(context)
+
+
+def moves_nothing(context: BuildContext[Any]) -> bool:
+    """Returns whether `context` gives its one scalar another layout, of which there is but one."""
+    if not context.op.is_layout:
+        return False
+    return all(map(is_scalar, (*context.operands, *context.results)))

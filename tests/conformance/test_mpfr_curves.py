@@ -16,8 +16,7 @@ from topos.payload.kernels.exact import ExactMap
 from topos.payload.kernels.mapping import Map, mapped
 from topos.payload.kernels.rounding import BINARY32, BINARY64, FORMATS
 from topos.runtimes.interpreter.special import circular, hyperbolic
-from topos.runtimes.interpreter.special.angle import CBRT, atan2
-from topos.runtimes.interpreter.special.modulus import hypot
+from topos.runtimes.interpreter.special.angle import CBRT, atan2, hypot
 
 Array = npt.NDArray[Any]
 

@@ -1,16 +1,17 @@
-"""The custom call: what a kernel is told of the operation that it runs for."""
+"""The custom call: what a kernel is told of it, and what a shipped target must be called with."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final, NamedTuple
+
+import numpy as np
 
 from topos.payload.kernels.canonical import Array
 from topos.runtimes._runtime import ArrayType
 
-__all__ = ["Called", "CustomCall", "CustomKernel"]
-
+__all__ = ["Called", "Check", "CustomCall", "CustomKernel", "Form", "Target", "options_complaint"]
 
 # A function of the module over scalars, applied to every element of arrays of one shape.
 Called = Callable[..., Sequence[Array]]
@@ -41,3 +42,91 @@ class CustomCall:
 # A kernel takes the call and one array an operand, and returns one array a result: the array
 # itself where there is one result, a sequence of arrays otherwise. It must not write its operands.
 CustomKernel = Callable[..., Any]
+
+
+# Takes a call and the types of its operands; returns what the target needs and did not get.
+Check = Callable[[CustomCall, Sequence[ArrayType]], str]
+# Each option with the letters that it may have, or with its type.
+Options = Mapping[str, str | type]
+
+_INTEGER: Final = np.dtype(np.int32)
+
+
+class Target(NamedTuple):
+    """What is shipped for a target: its kernel, and the check of each call of it."""
+
+    kernel: CustomKernel
+    check: Check
+
+
+@dataclass(frozen=True, slots=True)
+class Form:
+    """The types of a call of matrices and vectors, each value a word such as `Tmn`.
+
+    The first letter is its element: `T` is `dtype`, `R` and `C` its real and its complex one, `I`
+    is i32. Each other letter names an axis after those of the batch, and has one extent all over;
+    `k` is the lesser of m and n, and `j` one less than n.
+    """
+
+    dtype: np.dtype[Any]
+    operands: tuple[str, ...]
+    results: tuple[str, ...]
+    options: Options
+
+    def __call__(self, call: CustomCall, operands: Sequence[ArrayType]) -> str:
+        """Returns what the call lacks; nothing where it has this form."""
+        found = _count_complaint("operands", self.operands, operands)
+        found = found or _count_complaint("results", self.results, call.results)
+        found = found or options_complaint(call.configuration, self.options)
+        return found or self._types_complaint(operands, call.results)
+
+    def _types_complaint(self, operands: Sequence[ArrayType], results: Sequence[ArrayType]) -> str:
+        lead = operands[0].shape
+        batch = lead[: max(0, len(lead) - len(self.operands[0]) + 1)]
+        extents: dict[str, int] = {}
+        for what, words, types in (
+            ("operand", self.operands, operands),
+            ("result", self.results, results),
+        ):
+            for place, (word, type) in enumerate(zip(words, types, strict=True)):
+                rest = type.shape[len(batch) :]
+                if len(rest) == len(word) - 1:
+                    _learn(extents, word[1:], rest)
+                needed = (*batch, *(extents.get(letter, letter) for letter in word[1:]))
+                dtype = self.element(word[0])
+                if needed != type.shape or dtype != type.dtype:
+                    shown = ",".join(map(str, needed))
+                    return f"needs {dtype.name}[{shown}] as {what} {place}, got {type}"
+        return ""
+
+    def element(self, letter: str) -> np.dtype[Any]:
+        """Returns the dtype that the first letter of a word stands for."""
+        size = self.dtype.itemsize // (2 if self.dtype.kind == "c" else 1)
+        elements = {"T": self.dtype, "R": np.dtype(f"f{size}"), "C": np.dtype(f"c{2 * size}")}
+        return elements.get(letter, _INTEGER)
+
+
+def _learn(extents: dict[str, int], letters: str, shape: Sequence[int]) -> None:
+    for letter, extent in zip(letters, shape, strict=True):
+        extents.setdefault(letter, extent)
+    if "n" in extents:
+        extents.setdefault("k", min(extents.get("m", extents["n"]), extents["n"]))
+        extents.setdefault("j", max(extents["n"] - 1, 0))
+
+
+def _count_complaint(what: str, words: Sequence[str], types: Sequence[ArrayType]) -> str:
+    return "" if len(words) == len(types) else f"needs {len(words)} {what}, got {len(types)}"
+
+
+def options_complaint(configuration: Mapping[str, Any], options: Options) -> str:
+    """Returns which of `options` a configuration lacks or has of another kind, if any."""
+    for key, allowed in options.items():
+        value = configuration.get(key)
+        if isinstance(allowed, str):
+            if type(value) is not int or value not in map(ord, allowed):
+                letters = " or ".join(f"{ord(letter)} ({letter})" for letter in allowed)
+                return f"needs {letters} as {key} of its backend_config, got {value}"
+        elif type(value) is not allowed:
+            kind = {bool: "a truth value", int: "an integer"}[allowed]
+            return f"needs {kind} as {key} of its backend_config, got {value}"
+    return ""

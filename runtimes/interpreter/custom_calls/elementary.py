@@ -13,8 +13,7 @@ from topos.payload.kernels.canonical import Array
 from topos.payload.kernels.conversion import convert
 from topos.payload.kernels.mapping import mapped
 from topos.runtimes._runtime import ArrayType
-from topos.runtimes.interpreter.custom_calls.call import CustomCall
-from topos.runtimes.interpreter.custom_calls.forms import Target
+from topos.runtimes.interpreter.custom_calls.call import CustomCall, Target
 from topos.runtimes.interpreter.special import (
     circular,
     complex_hyperbolic,

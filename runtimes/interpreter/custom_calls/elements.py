@@ -10,7 +10,7 @@ import numpy as np
 from topos.payload.kernels import reduction
 from topos.payload.kernels.canonical import Array
 from topos.runtimes.interpreter.special import complex_arithmetic
-from topos.runtimes.interpreter.special.complex_parts import binary
+from topos.runtimes.interpreter.special.complex_arithmetic import binary
 
 __all__ = ["product", "quotient", "total"]
 

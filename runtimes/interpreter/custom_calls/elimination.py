@@ -1,4 +1,4 @@
-"""Gauss's elimination with partial pivoting, of full matrices and of three bands."""
+"""Elimination: Gauss's with partial pivoting, also of three bands, and Cholesky's."""
 
 from __future__ import annotations
 
@@ -10,8 +10,7 @@ from topos.payload.kernels.canonical import Array
 from topos.runtimes.interpreter.custom_calls.elements import product, quotient
 from topos.runtimes.interpreter.custom_calls.triangular import solved
 
-__all__ = ["eliminated", "tridiagonal"]
-
+__all__ = ["eliminated", "factored", "tridiagonal"]
 
 # From this many columns on, the products of blocks outweigh the calls.
 _BLOCK: Final = 16
@@ -111,3 +110,37 @@ def tridiagonal(below: Array, diagonal: Array, above: Array, sides: Array) -> tu
 
 def _size(number: Any) -> float:
     return float(abs(number.real) + abs(number.imag))
+
+
+def factored(matrix: Array, blocked: bool) -> tuple[Array, Array]:
+    """Returns the lower factors of `[..., n, n]`, of which only the lower triangle is read.
+
+    The second result is 0 for each matrix that is positive definite, else the order of the first
+    leading part that is not; its factor is then of no meaning. Imaginary parts on the diagonal
+    are taken for zero. Each element subtracts its products one by one; where `blocked`, LAPACK
+    factors what it can.
+    """
+    if blocked:
+        try:
+            return np.linalg.cholesky(matrix), np.zeros(matrix.shape[:-2], np.int32)
+        except np.linalg.LinAlgError:
+            # One of them is not positive definite, and numpy does not say which.
+            return _factored(matrix)
+    return _factored(matrix)
+
+
+def _factored(matrix: Array) -> tuple[Array, Array]:
+    work = np.tril(matrix)
+    failed = np.zeros(matrix.shape[:-2], np.int32)
+    for row in range(matrix.shape[-1]):
+        pivot = work[..., row, row].real
+        # A pivot that is not a number fails too.
+        failed = np.where((failed == 0) & ~(pivot > 0), np.int32(row + 1), failed)
+        root = np.sqrt(pivot)
+        work[..., row, row] = root
+        work[..., row + 1 :, row] = quotient(work[..., row + 1 :, row], root[..., None])
+        column = work[..., row + 1 :, row]
+        work[..., row + 1 :, row + 1 :] -= product(
+            column[..., :, None], np.conjugate(column)[..., None, :]
+        )
+    return np.tril(work), failed

@@ -9,10 +9,8 @@ import numpy as np
 
 from topos.errors import ExecutionError
 from topos.payload.kernels.canonical import Array
-from topos.runtimes.interpreter.custom_calls.call import CustomCall
-from topos.runtimes.interpreter.custom_calls.definite import factored
-from topos.runtimes.interpreter.custom_calls.elimination import eliminated, tridiagonal
-from topos.runtimes.interpreter.custom_calls.forms import Target
+from topos.runtimes.interpreter.custom_calls.call import CustomCall, Target
+from topos.runtimes.interpreter.custom_calls.elimination import eliminated, factored, tridiagonal
 from topos.runtimes.interpreter.custom_calls.lapack import flag, routines
 from topos.runtimes.interpreter.custom_calls.reflectors import factored as householder
 from topos.runtimes.interpreter.custom_calls.reflectors import reflected

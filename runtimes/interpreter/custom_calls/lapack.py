@@ -2,24 +2,25 @@
 
 A routine takes the call and the matrices and vectors of one place of the batch, and returns one
 array a result. LAPACK reads a matrix by columns whatever the text says of its layout; jax states
-that layout, so what LAPACK sees is the value itself.
+that layout, so what LAPACK sees is the value itself. Some routines are scipy's, whose LAPACK is the
+one that jax calls.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
+from importlib import import_module
 from types import MappingProxyType
 from typing import Any, Final
 
 import numpy as np
 
-from topos.errors import ExecutionError
+from topos.errors import ExecutionError, UnavailableError
 from topos.payload.kernels.canonical import Array
-from topos.runtimes.interpreter.custom_calls.call import CustomCall
-from topos.runtimes.interpreter.custom_calls.forms import Form, Options, Target
+from topos.runtimes.interpreter.custom_calls.call import CustomCall, Form, Options, Target
 
-__all__ = ["Routine", "flag", "routines"]
+__all__ = ["Routine", "flag", "optional_scipy", "required_scipy", "routines"]
 
 Layout = tuple[int, ...] | None
 Routine = Callable[..., Sequence[Any]]
@@ -108,3 +109,19 @@ def _from_columns(array: Array, layout: Layout) -> Array:
     stored = np.swapaxes(array, -1, -2).ravel()
     shape = [array.shape[axis] for axis in order]
     return stored.reshape(shape).transpose(np.argsort(order))
+
+
+def required_scipy(target: str) -> Any:
+    """Returns `scipy.linalg`, or raises `UnavailableError` that names the target."""
+    module = optional_scipy()
+    if module is None:
+        raise UnavailableError(f"custom_call @{target} needs scipy: pip install scipy")
+    return module
+
+
+def optional_scipy() -> Any:
+    """Returns `scipy.linalg`, or `None` where it cannot be imported."""
+    try:
+        return import_module("scipy.linalg")
+    except ImportError:
+        return None

@@ -10,8 +10,7 @@ from pkgutil import iter_modules
 from typing import Final, overload
 
 from topos.errors import ArgumentError
-from topos.runtimes.interpreter.custom_calls.call import CustomKernel
-from topos.runtimes.interpreter.custom_calls.forms import Check, Target
+from topos.runtimes.interpreter.custom_calls.call import Check, CustomKernel, Target
 
 __all__ = ["check_of", "is_shipped", "kernel_of", "register_custom_call"]
 

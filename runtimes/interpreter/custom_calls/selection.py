@@ -10,8 +10,12 @@ import numpy as np
 from topos.errors import ExecutionError
 from topos.payload.kernels.canonical import Array
 from topos.runtimes._runtime import ArrayType
-from topos.runtimes.interpreter.custom_calls.call import Called, CustomCall
-from topos.runtimes.interpreter.custom_calls.forms import Target, options_complaint
+from topos.runtimes.interpreter.custom_calls.call import (
+    Called,
+    CustomCall,
+    Target,
+    options_complaint,
+)
 
 __all__ = ["TARGETS"]
 

@@ -14,12 +14,13 @@ from topos.stablehlo.dialect import bits, elementwise
 from topos.stablehlo.ir import Tensor
 from topos.stablehlo.types import dtype_of
 
-__all__ = ["ORDERLESS", "Combiner", "Pointwise", "combiner", "pointwise"]
+__all__ = ["ORDERLESS", "Arrays", "Combiner", "Pointwise", "combiner", "pointwise"]
 
+Arrays = Sequence[Array]
 # Takes arrays of one shape, one an argument, then what the region captures.
-Pointwise = Callable[[Sequence[Array], Sequence[Array]], tuple[Array, ...]]
+Pointwise = Callable[[Arrays, Arrays], tuple[Array, ...]]
 # Takes the left and the right operands, then what the region captures.
-Combiner = Callable[[Sequence[Array], Sequence[Array], Sequence[Array]], tuple[Array, ...]]
+Combiner = Callable[[Arrays, Arrays, Arrays], tuple[Array, ...]]
 
 # Bodies of one operation that, but for rounding, combine in any order, as numpy has them. Of truth
 # values numpy too adds by `or` and multiplies by `and`.
@@ -47,15 +48,11 @@ def combiner(body: Program) -> Combiner:
     return partial(_combined, pointwise(body))
 
 
-def _combined(
-    apply: Pointwise, left: Sequence[Array], right: Sequence[Array], captures: Sequence[Array]
-) -> tuple[Array, ...]:
+def _combined(apply: Pointwise, left: Arrays, right: Arrays, captures: Arrays) -> tuple[Array, ...]:
     return apply((*left, *right), captures)
 
 
-def _whole(
-    body: Program, arguments: Sequence[Array], captures: Sequence[Array]
-) -> tuple[Array, ...]:
+def _whole(body: Program, arguments: Arrays, captures: Arrays) -> tuple[Array, ...]:
     shape = arguments[0].shape
     results = body.run(*arguments, *captures)
     # A body may return a constant, which is the same for every element.
@@ -64,9 +61,7 @@ def _whole(
     )
 
 
-def _each(
-    body: Program, arguments: Sequence[Array], captures: Sequence[Array]
-) -> tuple[Array, ...]:
+def _each(body: Program, arguments: Arrays, captures: Arrays) -> tuple[Array, ...]:
     """Runs a body that makes something other than scalars, such as a table it looks into."""
     shape = arguments[0].shape
     results = tuple([np.empty(shape, dtype_of(cast(Tensor, type))) for type in body.results])

@@ -11,6 +11,7 @@ import numpy as np
 from topos.payload.kernels import comparison
 from topos.runtimes.interpreter.context import BuildContext, Builders, always
 from topos.runtimes.interpreter.kernels.elementwise import kernel_of
+from topos.runtimes.interpreter.kernels.orders import total_ranks
 from topos.runtimes.interpreter.program import Array, Kernel
 from topos.stablehlo.dialect import comparison as dialect_comparison
 from topos.stablehlo.dialect import elementwise as dialect_elementwise
@@ -59,15 +60,7 @@ def _lexicographic(direction: str, left: Array, right: Array) -> Array:
 
 def _total_order(compare: np.ufunc, left: Array, right: Array) -> Array:
     """Compares by IEEE 754's totalOrder: -NaN, -inf, ..., -0, +0, ..., inf, NaN."""
-    return np.asarray(compare(_ordered(left), _ordered(right)))
-
-
-def _ordered(array: Array) -> Array:
-    # A float of fewer than eight bits has its sign elsewhere than its byte has.
-    array = array.astype(np.float32) if array.dtype.itemsize == 1 else array
-    bits = array.view(f"i{array.dtype.itemsize}")
-    # The magnitudes of negative numbers ascend downward: flipping them makes one order.
-    return np.where(bits < 0, bits ^ np.iinfo(bits.dtype).max, bits)
+    return np.asarray(compare(total_ranks(left), total_ranks(right)))
 
 
 def _clamp(context: BuildContext[Any]) -> Kernel:

@@ -14,8 +14,8 @@ from topos.runtimes.interpreter.context import BuildContext, Builders, unchanged
 from topos.runtimes.interpreter.program import Array, Kernel, Kernels
 from topos.runtimes.interpreter.special import complex_arithmetic
 from topos.runtimes.interpreter.special import complex_functions as maps
-from topos.runtimes.interpreter.special.complex_parts import binary, split, unary
-from topos.runtimes.interpreter.special.modulus import hypot
+from topos.runtimes.interpreter.special.angle import hypot
+from topos.runtimes.interpreter.special.complex_arithmetic import binary, split, unary
 from topos.stablehlo.definition import Definition
 from topos.stablehlo.dialect import chlo_functions, complex_numbers, elementwise, functions
 from topos.stablehlo.types import dtype_of, is_complex

@@ -1,4 +1,4 @@
-"""Convolution: patches of the input, a block at a time, multiplied by the kernel."""
+"""Convolution: patches of the input by the kernel, or, of one feature each, a place at a time."""
 
 from __future__ import annotations
 
@@ -9,17 +9,16 @@ from typing import Final, NamedTuple
 import numpy as np
 
 from topos.errors import ExecutionError
+from topos.payload.kernels.canonical import canonical
 from topos.runtimes.interpreter.context import BuildContext, Builders
-from topos.runtimes.interpreter.kernels.depthwise import depthwise
 from topos.runtimes.interpreter.kernels.products import Product, product_of
-from topos.runtimes.interpreter.kernels.sliding import Sliding, blocks, demand_room
+from topos.runtimes.interpreter.kernels.sliding import Sliding, blocks
 from topos.runtimes.interpreter.program import Array, Axes, Kernel
 from topos.stablehlo.dialect import convolutions as dialect
 from topos.stablehlo.dimension_numbers import ConvolutionNumbers
 from topos.stablehlo.types import dtype_of, extents
 
 __all__ = ["BUILDERS"]
-
 
 # The elements of the patches that are held at once.
 _BLOCK: Final = 1 << 20
@@ -47,27 +46,19 @@ def _convolution(
     layout = _layout(op.dimension_numbers)
     source, kernel = context.operands[:2]
     (result,) = context.results
-    rank = len(layout.kernel) - 2
     size = tuple(extents(kernel)[axis] for axis in layout.kernel[2:])
-    ones, none = (1,) * rank, ((0, 0),) * rank
     # The operand of the dynamic form says it only once it runs.
-    padding = op.padding or none if isinstance(op, dialect.Convolution) else none
+    padding = op.padding if isinstance(op, dialect.Convolution) else ()
     depth = extents(kernel)[layout.kernel[1]] * math.prod(size)
-    sliding = Sliding(
-        size=size,
-        stride=op.window_strides or ones,
-        padding=padding,
-        base=op.lhs_dilation or ones,
-        dilation=op.rhs_dilation or ones,
-    )
-    demand_room(context, sliding, tuple(extents(source)[axis] for axis in layout.input))
+    placed = tuple(extents(source)[axis] for axis in layout.input)
+    sliding = Sliding.of(context, placed, size, padding, op.lhs_dilation, op.rhs_dilation)
     return _Convolution(
         product=product_of(
             context.exact, dtype_of(source), dtype_of(kernel), dtype_of(result), depth
         ),
         layout=layout,
         sliding=sliding,
-        reversal=op.window_reversal or (False,) * rank,
+        reversal=op.window_reversal or (False,) * len(size),
         groups=(op.batch_group_count, op.feature_group_count),
         shape=tuple(extents(result)[axis] for axis in layout.output),
         dynamic=len(context.operands) == 3,
@@ -174,6 +165,53 @@ class _Convolution:
                 f" got {[list(pair) for pair in ends]} for {list(counts)}"
             )
         return sliding
+
+
+# Sums and products of so many elements lie in the second-level cache together.
+_LINES: Final = 1 << 16
+
+
+def depthwise(
+    product: Product,
+    images: Array,
+    weights: Array,
+    sliding: Sliding,
+    reversal: tuple[bool, ...],
+    counts: Axes,
+) -> Array:
+    """Returns [batch, counts, feature] of images [batch, space, feature] by [size, feature].
+
+    Operands have the product's format and its order: a sum adds the rounded product of each place
+    in row-major order, with no patches and no product of matrices for each feature. A window runs
+    backward along the axes of `reversal`.
+    """
+    features = images.shape[-1]
+    wide = _with_features(sliding)
+    placed = wide.placed(images, 0)
+    result = np.empty((len(images), *counts, features), product.result)
+    for block in blocks(result.shape[:-1], max(1, _LINES // features)):
+        total = np.zeros(result[block].shape, product.compute)
+        term = np.empty_like(total)
+        for place in sliding.offsets():
+            parts = zip(place, sliding.size, reversal, strict=True)
+            offset = tuple(size - 1 - at if back else at for at, size, back in parts)
+            operand = placed[wide.at((*offset, 0), (*counts, features))]
+            np.multiply(operand[block], weights[place], out=term)
+            np.add(total, term, out=total)
+        result[block] = product.leave(canonical(total))
+    return result
+
+
+def _with_features(sliding: Sliding) -> Sliding:
+    """Returns `sliding` for arrays whose features follow the axes of space."""
+    return replace(
+        sliding,
+        size=(*sliding.size, 1),
+        stride=(*sliding.stride, 1),
+        padding=(*sliding.padding, (0, 0)),
+        base=(*sliding.base, 1),
+        dilation=(*sliding.dilation, 1),
+    )
 
 
 BUILDERS: Final[Builders] = {

@@ -13,6 +13,7 @@ from topos.payload.kernels.canonical import LAYOUTS, Array, canonical, is_float
 from topos.payload.kernels.conversion import promoted
 from topos.runtimes.interpreter.kernels.bodies import ORDERLESS
 from topos.runtimes.interpreter.kernels.conversion import converted
+from topos.runtimes.interpreter.kernels.orders import extreme_ranks, unranked
 from topos.runtimes.interpreter.kernels.sliding import Sliding
 from topos.runtimes.interpreter.program import Axes
 from topos.stablehlo.definition import Definition
@@ -70,21 +71,12 @@ def _extreme(combine: np.ufunc, dtype: np.dtype[Any]) -> Fold:
 
 
 def _keys(format: np.dtype[Any], greatest: bool, array: Array) -> Array:
-    value = array.astype(format, copy=False)
-    bits = value.view(f"i{format.itemsize}")
-    limits = np.iinfo(bits.dtype)
-    # The magnitudes of negative numbers ascend downward: flipping them makes one order.
-    keys = bits ^ ((bits >> (8 * format.itemsize - 1)) & limits.max)
-    not_a_number = np.isnan(value)
-    if not_a_number.any():
-        keys[not_a_number] = limits.max if greatest else limits.min
-    return np.asarray(keys)
+    return extreme_ranks(array.astype(format, copy=False), greatest)
 
 
 def _of_keys(format: np.dtype[Any], dtype: np.dtype[Any], keys: Array) -> Array:
-    bits = keys ^ ((keys >> (8 * format.itemsize - 1)) & np.iinfo(keys.dtype).max)
     # Either end, where a NaN was put, has the bits of some NaN.
-    return converted(canonical(bits.view(format)), dtype)
+    return converted(canonical(unranked(keys, format)), dtype)
 
 
 def folded(combine: np.ufunc, array: Array, sliding: Sliding, counts: Axes) -> Array:

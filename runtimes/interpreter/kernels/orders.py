@@ -11,7 +11,15 @@ from topos.runtimes.interpreter.kernels.origins import alike, origin, part
 from topos.runtimes.interpreter.program import Array, Program
 from topos.stablehlo.dialect import bits, comparison
 
-__all__ = ["Key", "order_of", "ranked", "stable_order", "unranked"]
+__all__ = [
+    "Key",
+    "extreme_ranks",
+    "order_of",
+    "ranked",
+    "stable_order",
+    "total_ranks",
+    "unranked",
+]
 
 
 _STRICT: Final = {"LT": False, "GT": True}
@@ -138,12 +146,11 @@ def ranked(key: Array, *, total: bool, descending: bool) -> Array:
         ranks = _ranked_integers(key)
         return ~ranks if descending else ranks
     if total:
-        # A float of fewer than eight bits has its sign elsewhere than its byte has.
-        ranks = _ranked_bits(key.astype(np.float32) if key.itemsize == 1 else key)
+        ranks = total_ranks(np.ascontiguousarray(key))
         return ~ranks if descending else ranks
     wide = key if key.dtype.kind == "f" else key.astype(np.float32)
     # Adding +0 turns -0 into +0.
-    ranks = _ranked_bits(wide + wide.dtype.type(0))
+    ranks = total_ranks(np.ascontiguousarray(wide + wide.dtype.type(0)))
     ranks = ~ranks if descending else ranks
     return np.where(np.isnan(wide), np.iinfo(ranks.dtype).max, ranks)
 
@@ -156,9 +163,20 @@ def _ranked_integers(key: Array) -> Array:
     return key if key.dtype.kind == "i" else key.astype(np.int8)
 
 
-def _ranked_bits(key: Array) -> Array:
-    """Returns -NaN, -inf, ..., -0, +0, ..., inf, NaN as ascending integers."""
-    return _mirrored(np.ascontiguousarray(key).view(f"i{key.dtype.itemsize}"))
+def total_ranks(array: Array) -> Array:
+    """Returns floats, by totalOrder -NaN, -inf, ..., -0, +0, ..., inf, NaN, as integers."""
+    # A float of fewer than eight bits has its sign elsewhere than its byte has.
+    wide = array.astype(np.float32) if array.itemsize == 1 else array
+    return _mirrored(wide.view(f"i{wide.itemsize}"))
+
+
+def extreme_ranks(array: Array, greatest: bool) -> Array:
+    """Returns floats as integers by which NaN wins over every number, and -0 lies below +0."""
+    ranks, unordered = total_ranks(array), np.isnan(array)
+    if unordered.any():
+        limits = np.iinfo(ranks.dtype)
+        ranks[unordered] = limits.max if greatest else limits.min
+    return ranks
 
 
 def unranked(ranks: Array, dtype: np.dtype[Any]) -> Array:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import reduce
 from typing import Any, Final
@@ -9,6 +10,7 @@ from typing import Any, Final
 import numpy as np
 
 from topos.runtimes.interpreter.context import BuildContext, Builders
+from topos.runtimes.interpreter.kernels.bodies import Arrays
 from topos.runtimes.interpreter.kernels.conversion import converted
 from topos.runtimes.interpreter.kernels.index_windows import Windows, sizes_of, windows_of
 from topos.runtimes.interpreter.kernels.writing import Writer, writer
@@ -19,6 +21,7 @@ from topos.stablehlo.types import dtype_of, extents
 __all__ = ["BUILDERS"]
 
 
+Starts = Mapping[int, Array]
 # Windows of this many elements are written one by one: a slice costs less than their indices.
 _LARGE_WINDOW: Final = 4096
 # Where windows start along an axis that nothing moves them along.
@@ -65,13 +68,7 @@ class _Scatter:
             self._written(results, starts, updates, captures)
         return results if count > 1 else results[0]
 
-    def _written(
-        self,
-        results: list[Array],
-        starts: dict[int, Array],
-        updates: list[Array],
-        captures: tuple[Array, ...],
-    ) -> None:
+    def _written(self, results: Arrays, starts: Starts, updates: Arrays, captures: Arrays) -> None:
         """Writes to `results`, in the cheapest of three ways that keep the order."""
         windows = self.windows
         batch_first = self.front == tuple(range(len(self.front)))
@@ -82,13 +79,7 @@ class _Scatter:
         else:
             self._by_elements(results, starts, updates, captures)
 
-    def _by_rows(
-        self,
-        results: list[Array],
-        starts: dict[int, Array],
-        updates: list[Array],
-        captures: tuple[Array, ...],
-    ) -> None:
+    def _by_rows(self, results: Arrays, starts: Starts, updates: Arrays, captures: Arrays) -> None:
         """Writes windows that never overlap in part: one target a window.
 
         The order of the updates of one element is then that of the batch.
@@ -100,20 +91,16 @@ class _Scatter:
         shape = tuple(results[0].shape[axis] for axis in windows.absent)
         terms = [update.transpose(self.front).reshape(-1, *windows.window) for update in updates]
         places = [starts.get(axis, _FIRST) for axis in windows.absent]
-        targets, terms = _targets(places, shape, windows.batch, terms)
+        targets, kept = _targets(places, shape, windows.batch, terms)
         flat = [view.reshape(-1, *windows.window) for view in views]
-        self.write(flat, targets, terms, captures)
+        self.write(flat, targets, kept, captures)
         for view, rows in zip(views, flat, strict=True):
             # Where no view had this shape the rows are a copy.
             if not np.may_share_memory(view, rows):
                 view[...] = rows.reshape(view.shape)
 
     def _by_windows(
-        self,
-        results: list[Array],
-        starts: dict[int, Array],
-        updates: list[Array],
-        captures: tuple[Array, ...],
+        self, results: Arrays, starts: Starts, updates: Arrays, captures: Arrays
     ) -> None:
         """Writes one window after the other, cut where it reaches out of the operand."""
         whole = {axis: np.broadcast_to(start, self.windows.batch) for axis, start in starts.items()}
@@ -147,11 +134,7 @@ class _Scatter:
         return cut, tuple(within)
 
     def _by_elements(
-        self,
-        results: list[Array],
-        starts: dict[int, Array],
-        updates: list[Array],
-        captures: tuple[Array, ...],
+        self, results: Arrays, starts: Starts, updates: Arrays, captures: Arrays
     ) -> None:
         """Writes windows that may overlap in part: one target an element."""
         places = [self._places(axis, starts) for axis in range(results[0].ndim)]
@@ -159,10 +142,10 @@ class _Scatter:
         layout = tuple(np.argsort(self.front))
         whole = [np.broadcast_to(place, self.windows.shape).transpose(layout) for place in places]
         terms = [update.reshape(-1) for update in updates]
-        targets, terms = _targets(whole, results[0].shape, updates[0].shape, terms)
-        self.write([result.reshape(-1) for result in results], targets, terms, captures)
+        targets, kept = _targets(whole, results[0].shape, updates[0].shape, terms)
+        self.write([result.reshape(-1) for result in results], targets, kept, captures)
 
-    def _places(self, axis: int, starts: dict[int, Array]) -> Array:
+    def _places(self, axis: int, starts: Starts) -> Array:
         """Returns the place along `axis` of every element of every window."""
         windows = self.windows
         place = starts.get(axis, _FIRST)
@@ -173,9 +156,7 @@ class _Scatter:
         return place + np.arange(windows.sizes[axis]).reshape(-1, *(1,) * after)
 
 
-def _targets(
-    places: list[Array], shape: Axes, batch: Axes, terms: list[Array]
-) -> tuple[Array, list[Array]]:
+def _targets(places: list[Array], shape: Axes, batch: Axes, terms: Arrays) -> tuple[Array, Arrays]:
     """Returns the flat place in `shape` of each of a batch of terms, less those outside.
 
     `places` are those along each axis of `shape`, and broadcast to `batch`.

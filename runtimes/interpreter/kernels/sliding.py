@@ -16,7 +16,7 @@ from topos.runtimes.interpreter.context import BuildContext
 from topos.runtimes.interpreter.program import Axes
 from topos.stablehlo.types import MAXIMUM_SIZE
 
-__all__ = ["Sliding", "blocks", "demand_room"]
+__all__ = ["Sliding", "blocks"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,6 +32,24 @@ class Sliding:
     padding: tuple[tuple[int, int], ...]
     base: Axes
     dilation: Axes
+
+    @classmethod
+    def of(
+        cls, context: BuildContext[Any], shape: Axes, size: Axes, padding: Any, *dilations: Axes
+    ) -> Sliding:
+        """Returns the windows of an operation over an operand of `shape`.
+
+        `dilations` are those of the operand and of the windows. What is left out is one along every
+        axis, or no padding. Refuses an operand that no machine holds once it is placed.
+        """
+        ones, padding = (1,) * len(size), padding or ((0, 0),) * len(size)
+        base, dilation = (each or ones for each in dilations)
+        windows = cls(size, context.op.window_strides or ones, padding, base, dilation)
+        placed = windows.shape(shape)
+        if math.prod(extent for extent in placed if extent) > MAXIMUM_SIZE:
+            told = f"of an operand dilated and padded to {list(placed)} is not supported"
+            context.unsupported(told)
+        return windows
 
     def counts(self, shape: Axes) -> Axes:
         """Returns how many windows there are along each axis of an array's trailing `shape`."""
@@ -102,13 +120,6 @@ class Sliding:
             writeable=False,
         )
         return np.asarray(view[backward])
-
-
-def demand_room(context: BuildContext[Any], sliding: Sliding, shape: Axes) -> None:
-    """Refuses an operand of `shape` that no machine holds once it is placed for `sliding`."""
-    placed = sliding.shape(shape)
-    if math.prod(extent for extent in placed if extent) > MAXIMUM_SIZE:
-        context.unsupported(f"of an operand dilated and padded to {list(placed)} is not supported")
 
 
 def blocks(shape: Axes, limit: int) -> Iterator[tuple[slice, ...]]:

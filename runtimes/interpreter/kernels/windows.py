@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Final
 
 import numpy as np
@@ -11,11 +12,11 @@ import numpy as np
 from topos.payload import without
 from topos.payload.kernels.canonical import canonical
 from topos.runtimes.interpreter.context import BuildContext, Builders
-from topos.runtimes.interpreter.kernels.bodies import ORDERLESS, Combiner, combiner
+from topos.runtimes.interpreter.kernels.bodies import ORDERLESS, Arrays, Combiner, combiner
 from topos.runtimes.interpreter.kernels.conversion import converted
 from topos.runtimes.interpreter.kernels.folding import Fold, fold_of, folded, folded_together
-from topos.runtimes.interpreter.kernels.sliding import Sliding, demand_room
-from topos.runtimes.interpreter.program import Array, Axes, Kernel
+from topos.runtimes.interpreter.kernels.sliding import Sliding
+from topos.runtimes.interpreter.program import Array, Axes, Kernel, single
 from topos.stablehlo.dialect import elementwise
 from topos.stablehlo.dialect import windows as dialect_windows
 from topos.stablehlo.types import dtype_of, extents
@@ -39,28 +40,26 @@ _NARROW: Final = 256
 
 
 def _reduce_window(context: BuildContext[dialect_windows.ReduceWindow]) -> Kernel:
-    shape = extents(context.operands[0])
-    rank = len(shape)
-    ones = (1,) * rank
-    sliding = Sliding(
-        size=context.op.window_dimensions,
-        stride=context.op.window_strides or ones,
-        padding=context.op.padding or ((0, 0),) * rank,
-        base=context.op.base_dilations or ones,
-        dilation=context.op.window_dilations or ones,
-    )
-    demand_room(context, sliding, shape)
+    op, shape = context.op, extents(context.operands[0])
+    apart = op.base_dilations, op.window_dilations
+    sliding = Sliding.of(context, shape, op.window_dimensions, op.padding, *apart)
     dtypes = tuple(dtype_of(result) for result in context.results)
     counts = extents(context.results[0])
-    only, single = context.regions[0].only, len(dtypes) == 1
-    fold = fold_of(only, dtypes[0], context.exact) if single else None
+    if 0 in counts:
+        return partial(_empty, [np.empty(counts, dtype) for dtype in dtypes])
+    only, alone = context.regions[0].only, len(dtypes) == 1
+    fold = fold_of(only, dtypes[0], context.exact) if alone else None
     if fold is not None:
         return _Folded(fold, dtypes[0], sliding, counts)
-    if single and only in _RUNNING and dtypes[0] in (np.float32, np.float64):
+    if alone and only in _RUNNING and dtypes[0] in (np.float32, np.float64):
         return _Summed(ORDERLESS[only], dtypes[0], sliding, counts)
     long = math.prod(sliding.size) > _SHORT
     body = combiner(context.regions[0])
     return _InOrder(body, dtypes, sliding, counts, anyhow=long and not context.exact)
+
+
+def _empty(results: Arrays, *values: Array) -> Any:
+    return single(results)
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,8 +73,6 @@ class _Folded:
 
     def __call__(self, array: Array, start: Array) -> Array:
         array, start = converted(array, self.dtype), converted(start, self.dtype)
-        if 0 in self.counts:
-            return np.empty(self.counts, self.dtype)
         combine, enter, leave = self.fold
         first = enter(start.reshape(1))[0]
         axis = _running_axis(self.sliding, self.counts, array.shape)
@@ -99,8 +96,6 @@ class _Summed:
 
     def __call__(self, array: Array, start: Array) -> Array:
         array, start = converted(array, self.dtype), converted(start, self.dtype)
-        if 0 in self.counts:
-            return np.empty(self.counts, self.dtype)
         axis = _running_axis(self.sliding, self.counts, array.shape)
         if axis is not None and _keeps(self.combine, start):
             return canonical(self._running(array, start, axis))
@@ -148,17 +143,12 @@ class _InOrder:
             [converted(value, dtype) for value, dtype in zip(part, self.dtypes, strict=True)]
             for part in (values[:count], values[count : 2 * count])
         )
-        if 0 in self.counts:
-            results: Any = tuple([np.empty(self.counts, dtype) for dtype in self.dtypes])
-        elif (axis := self._scanned_axis(arrays, starts, captures)) is not None:
-            results = self._scanned(arrays, starts, captures, axis)
-        else:
-            results = self._windowed(arrays, starts, captures)
-        return results if count > 1 else results[0]
+        axis = self._scanned_axis(arrays, starts, captures)
+        if axis is None:
+            return single(self._windowed(arrays, starts, captures))
+        return single(self._scanned(arrays, starts, captures, axis))
 
-    def _windowed(
-        self, arrays: list[Array], starts: list[Array], captures: tuple[Array, ...]
-    ) -> tuple[Array, ...]:
+    def _windowed(self, arrays: Arrays, starts: Arrays, captures: Arrays) -> tuple[Array, ...]:
         pairs = list(zip(arrays, starts, strict=True))
         placed = [self.sliding.placed(array, start) for array, start in pairs]
         totals = tuple([np.broadcast_to(start, self.counts) for start in starts])
@@ -175,9 +165,7 @@ class _InOrder:
             totals = self.combine(totals, [array[index] for array in placed], captures)
         return tuple([np.asarray(total) for total in totals])
 
-    def _scanned_axis(
-        self, arrays: list[Array], starts: list[Array], captures: tuple[Array, ...]
-    ) -> int | None:
+    def _scanned_axis(self, arrays: Arrays, starts: Arrays, captures: Arrays) -> int | None:
         """Returns the axis of running totals whose padding leaves the initial values alone."""
         axis = _running_axis(self.sliding, self.counts, arrays[0].shape)
         if axis is None or (self.anyhow and math.prod(without(self.counts, (axis,))) < _NARROW):
@@ -187,7 +175,7 @@ class _InOrder:
         return axis if all(new.tobytes() == old.tobytes() for new, old in pairs) else None
 
     def _scanned(
-        self, arrays: list[Array], starts: list[Array], captures: tuple[Array, ...], axis: int
+        self, arrays: Arrays, starts: Arrays, captures: Arrays, axis: int
     ) -> tuple[Array, ...]:
         results = tuple([np.empty(self.counts, dtype) for dtype in self.dtypes])
         before: tuple[Any, ...] = (slice(None),) * axis
@@ -225,23 +213,10 @@ def _keeps(combine: np.ufunc, start: Any) -> bool:
 
 
 def _select_and_scatter(context: BuildContext[dialect_windows.SelectAndScatter]) -> Kernel:
-    operand, source = context.operands[:2]
-    rank = len(extents(operand))
-    ones = (1,) * rank
-    sliding = Sliding(
-        size=context.op.window_dimensions,
-        stride=context.op.window_strides or ones,
-        padding=context.op.padding or ((0, 0),) * rank,
-        base=ones,
-        dilation=ones,
-    )
-    demand_room(context, sliding, extents(operand))
-    return _Selection(
-        select=combiner(context.regions[0]),
-        scatter=combiner(context.regions[1]),
-        sliding=sliding,
-        counts=extents(source),
-    )
+    op, (shape, counts) = context.op, map(extents, context.operands[:2])
+    sliding = Sliding.of(context, shape, op.window_dimensions, op.padding, (), ())
+    select, scatter = map(combiner, context.regions)
+    return _Selection(select, scatter, sliding, counts)
 
 
 @dataclass(frozen=True, slots=True)
@@ -283,9 +258,7 @@ class _Selection:
             value = np.where(taken, candidate, value)
         return chosen
 
-    def _scatter(
-        self, result: Array, places: Array, values: Array, captures: tuple[Array, ...]
-    ) -> None:
+    def _scatter(self, result: Array, places: Array, values: Array, captures: Arrays) -> None:
         order = np.argsort(places, kind="stable")
         places, values = places[order], values[order]
         first = np.flatnonzero(np.concatenate([[True], places[1:] != places[:-1]]))

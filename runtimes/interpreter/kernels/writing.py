@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Final
 
 import numpy as np
 
 from topos.payload.kernels.canonical import LAYOUTS
 from topos.runtimes.interpreter.context import BuildContext
-from topos.runtimes.interpreter.kernels.bodies import ORDERLESS, Combiner, combiner
-from topos.runtimes.interpreter.kernels.orders import ranked, unranked
+from topos.runtimes.interpreter.kernels.bodies import ORDERLESS, Arrays, Combiner, combiner
+from topos.runtimes.interpreter.kernels.orders import extreme_ranks, unranked
 from topos.runtimes.interpreter.kernels.origins import origins
 from topos.runtimes.interpreter.program import Array, Program
 from topos.stablehlo.definition import Definition
@@ -22,7 +23,7 @@ __all__ = ["Writer", "writer"]
 
 # Takes rows [targets, ...] to write to, the target of each update, updates [n, ...] in the order in
 # which they count, and what the body captures.
-Writer = Callable[[Sequence[Array], Array, Sequence[Array], Sequence[Array]], None]
+Writer = Callable[[Arrays, Array, Arrays, Arrays], None]
 
 # Those that numpy has for complex numbers, and that round alike there and in the oracle, unlike the
 # extremes, to which numpy's zeros of either sign are equal.
@@ -42,10 +43,10 @@ def writer(context: BuildContext[Any], body: Program) -> Writer:
     if count > 1:
         return turns
     if context.exact and body.only in _EXTREMES and dtype_of(context.results[0]) in LAYOUTS:
-        return _ByRanks(body.only is dialect.Maximum, turns)
+        return _AtOnce(partial(_ranked_at, body.only is dialect.Maximum), True, turns)
     if not _is_known(context, body.only):
         return turns
-    return _ByUfunc(ORDERLESS[body.only], context.exact, turns)
+    return _AtOnce(ORDERLESS[body.only].at, context.exact, turns)
 
 
 def _is_known(context: BuildContext[Any], only: type[Definition] | None) -> bool:
@@ -64,73 +65,36 @@ class _Last:
 
     combine: Combiner
 
-    def __call__(
-        self,
-        rows: Sequence[Array],
-        targets: Array,
-        updates: Sequence[Array],
-        captures: Sequence[Array],
-    ) -> None:
+    def __call__(self, rows: Arrays, targets: Array, updates: Arrays, captures: Arrays) -> None:
         for row, update in zip(rows, self.combine(updates, updates, captures), strict=True):
             # numpy assigns in the order of the indices.
             row[targets] = update
 
 
 @dataclass(frozen=True, slots=True)
-class _ByUfunc:
-    """One well-known operation, which numpy takes over one update after the other."""
+class _AtOnce:
+    """One well-known operation, which `take` does one update after the other."""
 
-    ufunc: np.ufunc
+    take: Callable[[Array, Array, Array], None]
     exact: bool
     turns: _Turns
 
-    def __call__(
-        self,
-        rows: Sequence[Array],
-        targets: Array,
-        updates: Sequence[Array],
-        captures: Sequence[Array],
-    ) -> None:
+    def __call__(self, rows: Arrays, targets: Array, updates: Arrays, captures: Arrays) -> None:
         (row,), (update,) = rows, updates
         if row.ndim > 1 and _seldom_repeats(targets):
             self.turns(rows, targets, updates, captures)
             return
         # This takes the updates one after the other, rounding after each.
-        self.ufunc.at(row, targets, update)
+        self.take(row, targets, update)
         if self.exact and row.dtype in LAYOUTS:
             _canonicalize(row, targets)
 
 
-@dataclass(frozen=True, slots=True)
-class _ByRanks:
-    """The oracle's maximum or minimum, as one of integers.
-
-    NaN wins over every number, and -0 lies below +0.
-    """
-
-    greatest: bool
-    turns: _Turns
-
-    def __call__(
-        self,
-        rows: Sequence[Array],
-        targets: Array,
-        updates: Sequence[Array],
-        captures: Sequence[Array],
-    ) -> None:
-        (row,), (update,) = rows, updates
-        if row.ndim > 1 and _seldom_repeats(targets):
-            self.turns(rows, targets, updates, captures)
-            return
-        ranks = self._ranks(row)
-        (np.maximum if self.greatest else np.minimum).at(ranks, targets, self._ranks(update))
-        row[targets] = unranked(ranks[targets], row.dtype)
-        _canonicalize(row, targets)
-
-    def _ranks(self, array: Array) -> Array:
-        ranks = ranked(array, total=True, descending=False)
-        limits = np.iinfo(ranks.dtype)
-        return np.where(np.isnan(array), limits.max if self.greatest else limits.min, ranks)
+def _ranked_at(greatest: bool, row: Array, targets: Array, update: Array) -> None:
+    """Writes the oracle's maximum or minimum, as one of integers."""
+    ranks = extreme_ranks(row, greatest)
+    (np.maximum if greatest else np.minimum).at(ranks, targets, extreme_ranks(update, greatest))
+    row[targets] = unranked(ranks[targets], row.dtype)
 
 
 def _seldom_repeats(targets: Array) -> bool:
@@ -154,13 +118,7 @@ class _Turns:
 
     combine: Combiner
 
-    def __call__(
-        self,
-        rows: Sequence[Array],
-        targets: Array,
-        updates: Sequence[Array],
-        captures: Sequence[Array],
-    ) -> None:
+    def __call__(self, rows: Arrays, targets: Array, updates: Arrays, captures: Arrays) -> None:
         for places, chosen in _turns(targets):
             combined = self.combine(
                 [row[places] for row in rows], [update[chosen] for update in updates], captures

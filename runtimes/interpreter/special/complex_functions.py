@@ -18,9 +18,16 @@ from topos.payload.kernels.maps_exponential import exponential_parts, scaled, sm
 from topos.payload.kernels.maps_logarithm import logarithm_parts
 from topos.payload.kernels.pairs import Pair, pair_product, pair_quotient, pair_sum, pair_times
 from topos.runtimes.interpreter.special.angle import atan2 as angle_of
-from topos.runtimes.interpreter.special.complex_arithmetic import add, divide, multiply, sqrt
-from topos.runtimes.interpreter.special.complex_parts import Parts, circle, quarter
-from topos.runtimes.interpreter.special.modulus import hypot
+from topos.runtimes.interpreter.special.angle import hypot
+from topos.runtimes.interpreter.special.complex_arithmetic import (
+    Parts,
+    add,
+    circle,
+    divide,
+    multiply,
+    quarter,
+    sqrt,
+)
 
 __all__ = [
     "atan2",

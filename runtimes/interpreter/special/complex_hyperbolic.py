@@ -1,4 +1,4 @@
-"""The hyperbolic sine and cosine, the tangent and the square of complex numbers.
+"""The hyperbolic sine and cosine and the tangent of complex numbers.
 
 Each takes and returns complex128 arrays; both parts are rounded once from wide numbers. Where a
 part is infinite or NaN the results are those of C99, Annex G.
@@ -16,7 +16,7 @@ from topos.runtimes.interpreter.special.complex_inverse import extended, joined
 from topos.runtimes.interpreter.special.hyperbolic import scaled_pair, sinh_cosh
 from topos.runtimes.interpreter.special.wide import Wide, exponential, sine_cosine, where
 
-__all__ = ["cosh", "sinh", "square", "tan"]
+__all__ = ["cosh", "sinh", "tan"]
 
 
 # From here on tanh is 1 and e**-2y below 2**-115 of it.
@@ -84,13 +84,3 @@ def tan(values: Array) -> Array:
 
 def _endless_tan(x: Array, y: Array) -> tuple[Array, Array]:
     return complex_limits.tanh(y, x)[::-1]
-
-
-def square(values: Array) -> Array:
-    """Returns (x - y)(x + y) + 2ixy."""
-    x, y = values.real, values.imag
-    inside = np.maximum(np.abs(x), np.abs(y)) < 2.0**490
-    wide = inside & (np.minimum(np.abs(x), np.abs(y)) > 2.0**-400)
-    a, b = Wide(np.where(wide, x, 1.0)), Wide(np.where(wide, y, 1.0))
-    real = np.where(wide, ((a - b) * (a + b)).value(), (x - y) * (x + y))
-    return joined(real, 2.0 * (x * y))

@@ -52,37 +52,30 @@ def joined(real: Array, imaginary: Array) -> Array:
 
 
 def asin(values: Array) -> Array:
-    """Returns the inverse of sin; cut along the real axis outside of [-1, 1]."""
-
-    def finite(x: Array, y: Array) -> Array:
-        parts = _parts(np.abs(x), np.abs(y))
-        return joined(np.copysign(parts.sine.value(), x), np.copysign(parts.growth.value(), y))
-
-    return extended(finite, _endless_asin, values)
+    """Returns the inverse of sin, -i asinh(iz); cut along the real axis outside of [-1, 1]."""
+    return _swapped(asinh, values)
 
 
 def acos(values: Array) -> Array:
     """Returns the inverse of cos; cut as asin."""
 
     def finite(x: Array, y: Array) -> Array:
-        angle, growth = _cosine_angle(x, y)
-        return joined(angle, -np.copysign(growth, y))
+        parts = _parts(np.abs(x), np.abs(y))
+        angle = where(np.signbit(x), _PI - parts.cosine, parts.cosine).value()
+        return joined(angle, -np.copysign(parts.growth.value(), y))
 
     return extended(finite, complex_limits.acos, values)
 
 
 def acosh(values: Array) -> Array:
     """Returns the inverse of cosh, its real part never negative; cut along the reals below 1."""
-
-    def finite(x: Array, y: Array) -> Array:
-        angle, growth = _cosine_angle(x, y)
-        return joined(growth, np.copysign(angle, y))
-
-    return extended(finite, _endless_acosh, values)
+    turned, y = acos(values), values.imag
+    angle = np.where(np.isnan(y), turned.real, np.copysign(turned.real, y))
+    return joined(np.abs(turned.imag), angle)
 
 
 def asinh(values: Array) -> Array:
-    """Returns the inverse of sinh, -i asin(iz); cut along the imaginary axis beyond i and -i."""
+    """Returns the inverse of sinh; cut along the imaginary axis beyond i and -i."""
 
     def finite(x: Array, y: Array) -> Array:
         parts = _parts(np.abs(y), np.abs(x))
@@ -103,12 +96,7 @@ def atanh(values: Array) -> Array:
 
 def atan(values: Array) -> Array:
     """Returns the inverse of tan, -i atanh(iz); cut along the imaginary axis beyond i and -i."""
-
-    def finite(x: Array, y: Array) -> Array:
-        imaginary, real = _quotient_parts(np.abs(y), np.abs(x))
-        return joined(np.copysign(real, x), np.copysign(imaginary, y))
-
-    return extended(finite, _endless_atan, values)
+    return _swapped(atanh, values)
 
 
 def kernel(values: Array) -> Array:
@@ -122,23 +110,15 @@ def kernel(values: Array) -> Array:
         return joined(parts.run.value(), parts.growth.value())
 
     def special(x: Array, y: Array) -> tuple[Array, Array]:
-        return np.abs(y), np.abs(_endless_asin(x, y)[1])
+        return np.abs(y), np.abs(complex_limits.asinh(y, x)[0])
 
     return extended(finite, special, values)
 
 
-def _endless_asin(x: Array, y: Array) -> tuple[Array, Array]:
-    growth, angle = complex_limits.asinh(y, x)
-    return angle, growth
-
-
-def _endless_acosh(x: Array, y: Array) -> tuple[Array, Array]:
-    angle, growth = complex_limits.acos(x, y)
-    return np.abs(growth), np.where(np.isnan(y), angle, np.copysign(angle, y))
-
-
-def _endless_atan(x: Array, y: Array) -> tuple[Array, Array]:
-    return complex_limits.atanh(y, x)[::-1]
+def _swapped(function: Callable[[Array], Array], values: Array) -> Array:
+    """Returns -i f(iz) of an f with f(z*) = f(z)*: by y + ix of x + iy, before and after."""
+    turned = function(joined(values.imag, values.real))
+    return joined(turned.imag, turned.real)
 
 
 def extended(
@@ -152,13 +132,6 @@ def extended(
     result[mask] = finite(values.real[mask], values.imag[mask])
     result[~mask] = joined(*special(values.real[~mask], values.imag[~mask]))
     return result
-
-
-def _cosine_angle(x: Array, y: Array) -> tuple[Array, Array]:
-    parts = _parts(np.abs(x), np.abs(y))
-    turned = np.signbit(x)
-    angle = np.where(turned, (_PI - parts.cosine).value(), parts.cosine.value())
-    return angle, parts.growth.value()
 
 
 def _parts(x: Array, y: Array) -> _Parts:

@@ -11,9 +11,8 @@ import pytest
 from topos.errors import ExecutionError, VerifyError
 from topos.runtimes import interpreter
 from topos.runtimes.interpreter import run_text
+from topos.runtimes.interpreter.custom_calls.call import Form
 from topos.runtimes.interpreter.custom_calls.factorizations import TARGETS as FACTORS
-from topos.runtimes.interpreter.custom_calls.forms import Form
-from topos.runtimes.interpreter.custom_calls.reductions import TARGETS as REDUCTIONS
 from topos.runtimes.interpreter.custom_calls.registry import check_of
 from topos.runtimes.interpreter.custom_calls.spectra import TARGETS as SPECTRA
 
@@ -80,7 +79,7 @@ def broken(
                 yield *both, given, f"as {what} {place}"
 
 
-@pytest.mark.parametrize("target", [*FACTORS, *REDUCTIONS, *SPECTRA])
+@pytest.mark.parametrize("target", [*FACTORS, *SPECTRA])
 def test_a_call_of_lapack_has_its_form(target: str) -> None:
     form = check_of(target)
     assert isinstance(form, Form)

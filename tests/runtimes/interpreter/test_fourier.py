@@ -11,7 +11,7 @@ import numpy.typing as npt
 import pytest
 
 from topos.errors import UnsupportedError
-from topos.runtimes.interpreter.kernels.transforms import transformed
+from topos.runtimes.interpreter.kernels.linear_algebra import transformed
 from topos.runtimes.interpreter.run import compiled
 
 Array = npt.NDArray[Any]
