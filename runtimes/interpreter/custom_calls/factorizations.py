@@ -10,11 +10,16 @@ import numpy as np
 from topos.errors import ExecutionError
 from topos.payload.kernels.canonical import Array
 from topos.runtimes.interpreter.custom_calls.call import CustomCall, Target
-from topos.runtimes.interpreter.custom_calls.elimination import eliminated, factored, tridiagonal
+from topos.runtimes.interpreter.custom_calls.elimination import (
+    adjoint,
+    eliminated,
+    factored,
+    solved,
+    tridiagonal,
+)
 from topos.runtimes.interpreter.custom_calls.lapack import flag, routines
 from topos.runtimes.interpreter.custom_calls.reflectors import factored as householder
 from topos.runtimes.interpreter.custom_calls.reflectors import reflected
-from topos.runtimes.interpreter.custom_calls.triangular import adjoint, solved
 
 __all__ = ["TARGETS"]
 

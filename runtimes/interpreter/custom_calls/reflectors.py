@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from topos.payload.kernels.canonical import Array
-from topos.runtimes.interpreter.custom_calls.elements import product, quotient, total
+from topos.runtimes.interpreter.special.complex_arithmetic import product, quotient, total
 
 __all__ = ["factored", "reflected"]
 

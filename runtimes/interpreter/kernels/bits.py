@@ -11,7 +11,12 @@ import numpy as np
 from topos.payload.kernels.conversion import convert
 from topos.runtimes.interpreter.context import BuildContext, Builders
 from topos.runtimes.interpreter.kernels import integers
-from topos.runtimes.interpreter.kernels.small import NARROW_INTEGERS, SMALL_FLOATS, narrow, of_bits
+from topos.runtimes.interpreter.kernels.conversion import (
+    NARROW_INTEGERS,
+    SMALL_FLOATS,
+    narrow,
+    of_bits,
+)
 from topos.runtimes.interpreter.program import Array, Kernel, Kernels, Shape
 from topos.stablehlo.dialect import bits as dialect
 from topos.stablehlo.types import ELEMENTS, dtype_of, extents, width
@@ -62,10 +67,10 @@ def _bitwise(context: BuildContext[Any]) -> Kernel:
     if kind is dialect.CountLeadingZeros:
         kernel = partial(integers.leading_zeros, unused=8 - width(element))
     if kind in _UNSIGNED:
-        return of_bits(kernel, element)
+        return partial(of_bits, kernel, element)
     # An unsigned number has the sign of its bits where it is shifted arithmetically.
     signed = element.removeprefix("u")
-    return partial(_as_signed, narrow(kernel, signed), ELEMENTS[signed])
+    return partial(_as_signed, partial(narrow, kernel, signed), ELEMENTS[signed])
 
 
 def _as_signed(kernel: Kernel, signed: np.dtype[Any], *arrays: Array) -> Array:

@@ -67,12 +67,6 @@ _SPECIAL: Final[Mapping[type[Definition], Map]] = {
 }
 
 
-_ERROR: Final[Mapping[type[Definition], Map]] = {
-    dialect.ErfInv: error.erf_inv,
-    dialect.Erfc: error.erfc,
-}
-
-
 def _curve(context: BuildContext[Any]) -> Kernel:
     element = context.results[0].element
     curve, of_parts = _CURVES[type(context.op)]
@@ -93,10 +87,6 @@ def _special(context: BuildContext[Any]) -> Kernel:
     exact: Field = WIDE if element == "f64" else ROUNDED
     field = exact if context.exact else PLAIN
     return partial(_mapped, partial(_SPECIAL[type(context.op)], field))
-
-
-def _error(context: BuildContext[Any]) -> Kernel:
-    return partial(_mapped, _ERROR[type(context.op)])
 
 
 def _plain(function: Map, array: Array) -> Array:
@@ -139,18 +129,7 @@ def _conj(context: BuildContext[Any]) -> Kernel:
     return np.conjugate if context.results[0].element.startswith("complex") else unchanged
 
 
-_INFINITE: Final[Mapping[type[Definition], Map]] = {
-    dialect.IsInf: np.isinf,
-    dialect.IsNegInf: np.isneginf,
-    dialect.IsPosInf: np.isposinf,
-}
-
-
-def _asked(context: BuildContext[Any]) -> Kernel:
-    return partial(_answered, _INFINITE[type(context.op)])
-
-
-def _answered(function: Map, array: Array) -> Array:
+def _asked(function: Map, array: Array) -> Array:
     # In float32 every shorter float is itself, an infinity where its format has one.
     return np.asarray(function(promoted(array)))
 
@@ -193,10 +172,13 @@ BUILDERS: Final[Builders] = {
     **dict.fromkeys((dialect.Erf, dialect.Square), elementwise),
     **dict.fromkeys(_CURVES, _curve),
     **dict.fromkeys(_SPECIAL, _special),
-    **dict.fromkeys(_ERROR, _error),
-    **dict.fromkeys(_INFINITE, _asked),
     dialect.AsinAcosKernel: always(partial(_mapped_parts, complex_inverse.kernel)),
     dialect.Conj: _conj,
+    dialect.ErfInv: always(partial(_mapped, error.erf_inv)),
+    dialect.Erfc: always(partial(_mapped, error.erfc)),
+    dialect.IsInf: always(partial(_asked, np.isinf)),
+    dialect.IsNegInf: always(partial(_asked, np.isneginf)),
+    dialect.IsPosInf: always(partial(_asked, np.isposinf)),
     dialect.Mulhi: _mulhi,
     dialect.NextAfter: always(_neighbour),
 }

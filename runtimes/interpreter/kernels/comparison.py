@@ -20,37 +20,30 @@ from topos.stablehlo.types import is_complex, is_float
 __all__ = ["BUILDERS"]
 
 
-_FLOAT: Final[Mapping[str, Kernel]] = {
-    "EQ": comparison.equal,
-    "NE": comparison.not_equal,
-    "LT": comparison.less,
-    "LE": comparison.less_equal,
-    "GT": comparison.greater,
-    "GE": comparison.greater_equal,
-}
-_INTEGER: Final[Mapping[str, np.ufunc]] = {
-    "EQ": np.equal,
-    "NE": np.not_equal,
-    "LT": np.less,
-    "LE": np.less_equal,
-    "GT": np.greater,
-    "GE": np.greater_equal,
+# Each with its kernel of floats and numpy's function of integers.
+_DIRECTIONS: Final[Mapping[str, tuple[Kernel, np.ufunc]]] = {
+    "EQ": (comparison.equal, np.equal),
+    "NE": (comparison.not_equal, np.not_equal),
+    "LT": (comparison.less, np.less),
+    "LE": (comparison.less_equal, np.less_equal),
+    "GT": (comparison.greater, np.greater),
+    "GE": (comparison.greater_equal, np.greater_equal),
 }
 
 
 def _compare(context: BuildContext[dialect_comparison.Compare]) -> Kernel:
-    operand, direction = context.operands[0], context.op.comparison_direction
+    operand = context.operands[0]
+    of_floats, compare = _DIRECTIONS[context.op.comparison_direction]
     if context.op.compare_type == "TOTALORDER":
-        return partial(_total_order, _INTEGER[direction])
+        return partial(_total_order, compare)
     if is_complex(operand):
-        return partial(_lexicographic, direction)
-    return _FLOAT[direction] if is_float(operand) else _INTEGER[direction]
+        return partial(_lexicographic, compare)
+    return of_floats if is_float(operand) else compare
 
 
-def _lexicographic(direction: str, left: Array, right: Array) -> Array:
+def _lexicographic(compare: np.ufunc, left: Array, right: Array) -> Array:
     """Compares the real parts, and the imaginary ones where those are equal."""
-    compare = _INTEGER[direction]
-    if direction in ("EQ", "NE"):
+    if compare in (np.equal, np.not_equal):
         return np.asarray(compare(left, right))
     same = left.real == right.real
     return np.asarray(

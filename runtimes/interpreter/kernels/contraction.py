@@ -90,16 +90,16 @@ def _dot(context: BuildContext[Any]) -> Kernel:
 
 
 def _einsum(context: BuildContext[Any]) -> Kernel:
-    sides, result = _configuration(context)
+    config = context.op.config()
     names = tuple(
         _expanded(context, side, len(extents(operand)))
-        for side, operand in zip(sides, context.operands, strict=True)
+        for side, operand in zip(config.operands, context.operands, strict=True)
     )
-    return _built(context, names, result)
+    return _built(context, names, config.result)
 
 
 def _unary_einsum(context: BuildContext[Any]) -> Kernel:
-    (side,), result = _configuration(context)
+    (side,), result = context.op.config()
     shape = extents(context.results[0])
     names = _expanded(context, side, len(extents(context.operands[0])))
     # Multiplied by a scalar one, which is exact, it is an einsum of two.
@@ -109,13 +109,6 @@ def _unary_einsum(context: BuildContext[Any]) -> Kernel:
         return partial(_named, names=names, wanted=kept, shape=shape)
     one = np.ones((), dtype_of(context.operands[0]))
     return lambda array: kernel(array, one)
-
-
-def _configuration(
-    context: BuildContext[dialect.Einsum | dialect.UnaryEinsum],
-) -> tuple[tuple[str, ...], str]:
-    config = context.op.config()
-    return config.operands, config.result
 
 
 def _expanded(context: BuildContext[Any], term: str, rank: int) -> Names:

@@ -1,7 +1,12 @@
-"""Conversion between elements of every kind."""
+"""Conversion between elements of every kind, and small elements computed in wider ones.
+
+Floats of eight bits and fewer compute in float32 and round once more; f8E8M0FNU, whose range is
+that of float32, in float64. Integers of four bits and two compute in eight and wrap.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import partial
 from typing import Any, Final
 
@@ -10,14 +15,66 @@ import numpy as np
 import numpy.typing as npt
 
 from topos.payload.kernels.canonical import canonical, is_float
-from topos.payload.kernels.conversion import convert, promoted
+from topos.payload.kernels.conversion import convert, promoted, rounded
 from topos.runtimes.interpreter.context import BuildContext, Builders, unchanged
-from topos.runtimes.interpreter.kernels.small import widened
 from topos.runtimes.interpreter.program import Array, Kernel
 from topos.stablehlo.dialect import conversion as dialect
-from topos.stablehlo.types import dtype_of
+from topos.stablehlo.types import ELEMENTS, dtype_of, width
 
-__all__ = ["BUILDERS", "converted", "converter"]
+__all__ = [
+    "BUILDERS",
+    "NARROW_INTEGERS",
+    "SMALL_FLOATS",
+    "converted",
+    "converter",
+    "narrow",
+    "of_bits",
+    "through_float",
+]
+
+NARROW_INTEGERS: Final = frozenset({"i4", "i2", "ui4", "ui2"})
+# Each with the format it computes in.
+SMALL_FLOATS: Final[Mapping[str, np.dtype[Any]]] = {
+    **{
+        name: np.dtype(np.float32) for name in ELEMENTS if name.startswith("f") and width(name) <= 8
+    },
+    "f8E8M0FNU": np.dtype(np.float64),
+}
+# From here on a map is a table of all its values.
+_MANY: Final = 512
+_CARRIERS: Final = {
+    ELEMENTS[name]: np.dtype(np.uint8 if name.startswith("u") else np.int8)
+    for name in NARROW_INTEGERS
+}
+
+
+def through_float(kernel: Kernel, element: str, *arrays: Array) -> Array:
+    """Returns what `kernel`, of a wide format, makes of the small float `element`."""
+    wide, small = SMALL_FLOATS[element], ELEMENTS[element]
+    if len(arrays) == 1 and arrays[0].size > _MANY:
+        patterns = np.arange(256, dtype=np.uint8).view(small)
+        table = through_float(kernel, element, patterns)
+        return table.take(arrays[0].view(np.uint8))
+    result = np.asarray(kernel(*[array.astype(wide) for array in arrays]))
+    return convert(rounded(result, wide), small)
+
+
+def widened(array: Array) -> Array:
+    """Returns integers of fewer than eight bits as those of eight; others as they are."""
+    carrier = _CARRIERS.get(array.dtype)
+    return array if carrier is None else array.astype(carrier)
+
+
+def narrow(kernel: Kernel, element: str, *arrays: Array) -> Array:
+    """Returns what `kernel`, of eight bits, makes of the integer `element`; the result wraps."""
+    return np.asarray(kernel(*map(widened, arrays))).astype(ELEMENTS[element])
+
+
+def of_bits(kernel: Kernel, element: str, *arrays: Array) -> Array:
+    """Returns what `kernel`, of eight unsigned bits, makes of the bits of the integer `element`."""
+    mask = np.uint8((1 << width(element)) - 1)
+    bits = [widened(array).view(np.uint8) & mask for array in arrays]
+    return np.asarray(kernel(*bits)).astype(ELEMENTS[element])
 
 
 def converter(source: npt.DTypeLike, target: np.dtype[Any]) -> Kernel:

@@ -62,13 +62,9 @@ def _reshape(context: BuildContext[Any]) -> Kernel:
 
 
 def _iota(context: BuildContext[Any]) -> Kernel:
-    known = constants.BUILDERS[dialect_constants.Iota](context.having(operands=(), constants=()))
+    known = constants.BUILDERS[dialect_constants.Iota](context)
     assert isinstance(known, Constant), "an iota is known before the run"
-    return _shaped(context, partial(_known, known.array))
-
-
-def _known(array: Array) -> Array:
-    return array
+    return _shaped(context, lambda: known.array)
 
 
 def _pad(context: BuildContext[Any]) -> Kernel:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from functools import cache
+from functools import cache, partial
 from importlib import import_module
 from typing import Any, Final
 
@@ -10,7 +10,7 @@ import numpy as np
 
 from topos.payload.kernels.conversion import promoted
 from topos.runtimes.interpreter.context import BuildContext, Builders, always
-from topos.runtimes.interpreter.kernels.small import (
+from topos.runtimes.interpreter.kernels.conversion import (
     NARROW_INTEGERS,
     SMALL_FLOATS,
     narrow,
@@ -43,9 +43,9 @@ def kernel_of(definition: type[Definition], element: str, exact: bool = True) ->
     """
     kernel = _table(element, exact).get(definition)
     if kernel is not None and element in SMALL_FLOATS:
-        return through_float(kernel, element)
+        return partial(through_float, kernel, element)
     if kernel is not None and element in NARROW_INTEGERS:
-        return narrow(kernel, element)
+        return partial(narrow, kernel, element)
     return kernel
 
 

@@ -18,8 +18,7 @@ import numpy as np
 
 from topos.payload.kernels.canonical import canonical
 from topos.runtimes.interpreter.context import BuildContext, Builders
-from topos.runtimes.interpreter.custom_calls.elimination import factored
-from topos.runtimes.interpreter.custom_calls.triangular import adjoint, solved
+from topos.runtimes.interpreter.custom_calls.elimination import adjoint, factored, solved
 from topos.runtimes.interpreter.program import Array, Kernel
 from topos.runtimes.interpreter.special.complex_arithmetic import Parts, joined
 from topos.runtimes.interpreter.special.constants import PI

@@ -28,20 +28,10 @@ def _ragged_dot(context: BuildContext[dialect.RaggedDot]) -> Kernel:
     (ragged,) = numbers.lhs_ragged_dimensions
     if ragged in batch[0]:
         shapes = (extents(context.operands[0]), extents(context.operands[1]))
-        return _Ungrouped(contraction(context, shapes, pairing))
+        kernel = contraction(context, shapes, pairing)
+        return lambda left, right, sizes: kernel(left, right)
     groups = numbers.rhs_group_dimensions
     return _Grouped(context, batch, contracted, ragged, groups[0] if groups else None)
-
-
-@dataclass(frozen=True, slots=True)
-class _Ungrouped:
-    """The plain product of the batches."""
-
-    kernel: Kernel
-
-    def __call__(self, left: Array, right: Array, sizes: Array) -> Array:
-        result: Array = self.kernel(left, right)
-        return result
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,7 +17,7 @@ from topos.payload.kernels.maps_wide import Enclosure, scaled_ends
 from topos.payload.kernels.refined_expansion import refined_expansion
 from topos.payload.kernels.refined_exponential import exponential_pair
 from topos.runtimes.interpreter.special.constants import PI, TWO_OVER_ROOT_PI
-from topos.runtimes.interpreter.special.fields import piecewise
+from topos.runtimes.interpreter.special.fields import filled, piecewise
 from topos.runtimes.interpreter.special.wide import Wide, constant, root
 
 __all__ = ["erf_inv", "erfc"]
@@ -34,7 +34,7 @@ _ROOT_PI: Final = root(constant(PI))
 def erfc(values: Array) -> Array:
     """Returns 1 - erf x, rounded once, also where it is subnormal."""
     pieces = (
-        (values < -6.5, lambda x: np.full(x.shape, 2.0)),
+        (values < -6.5, filled(2.0)),
         (values > _LAST, np.zeros_like),
         (values < _NEAR, lambda x: _near(x).value()),
         (values >= _NEAR, _far),
@@ -78,7 +78,7 @@ def erf_inv(values: Array) -> Array:
     pieces = (
         (magnitude < _TINY, _linear),
         (magnitude < 1.0, _inverse),
-        (magnitude == 1.0, lambda x: np.full(x.shape, np.inf)),
+        (magnitude == 1.0, filled(np.inf)),
     )
     return np.where(values == values, np.copysign(piecewise(pieces, magnitude), values), np.nan)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from operator import itemgetter
 from typing import Any, Final
 
 import numpy as np
@@ -14,7 +15,7 @@ from topos.payload.kernels.pairs import Constant
 from topos.runtimes.interpreter.special import wide
 from topos.runtimes.interpreter.special.wide import Wide
 
-__all__ = ["PLAIN", "ROUNDED", "WIDE", "Field", "Piece", "piecewise"]
+__all__ = ["PLAIN", "ROUNDED", "WIDE", "Field", "Piece", "filled", "piecewise"]
 
 # A float64 array in the plain field, a wide number in the other; both have the same operators.
 Number = Any
@@ -36,14 +37,6 @@ class Field:
     value: Callable[[Number], Array]
 
 
-def _itself(array: Array) -> Array:
-    return array
-
-
-def _head(pair: Constant) -> float:
-    return pair[0]
-
-
 def _sine_cosine(array: Array) -> tuple[Array, Array]:
     return np.sin(array), np.cos(array)
 
@@ -53,15 +46,15 @@ def _rounded_sine_cosine(array: Array) -> tuple[Array, Array]:
 
 
 PLAIN: Final = Field(
-    of=_itself,
-    constant=_head,
+    of=np.asarray,
+    constant=itemgetter(0),
     logarithm=np.log,
     log1p=np.log1p,
     exponential=np.exp,
     root=np.sqrt,
     sine_cosine=_sine_cosine,
     where=np.where,
-    value=_itself,
+    value=np.asarray,
 )
 # The same with maps that have one result on every machine.
 ROUNDED: Final = replace(
@@ -82,6 +75,11 @@ WIDE: Final = Field(
     where=wide.where,
     value=Wide.value,
 )
+
+
+def filled(value: float) -> Callable[..., Array]:
+    """Returns the piece that is `value` all over."""
+    return lambda *values: np.full(values[0].shape, value)
 
 
 def piecewise(pieces: Sequence[Piece], *values: Array) -> Array:

@@ -25,7 +25,7 @@ from topos.runtimes.interpreter.special.constants import (
     bernoulli,
     pair_of,
 )
-from topos.runtimes.interpreter.special.fields import Field, piecewise
+from topos.runtimes.interpreter.special.fields import Field, filled, piecewise
 
 __all__ = ["digamma", "lgamma", "stirling"]
 
@@ -46,7 +46,7 @@ def lgamma(field: Field, values: Array) -> Array:
     whole = (values <= 0.0) & (values == np.rint(values))
     near = magnitude < _NEAR
     pieces = (
-        (whole | np.isinf(values), _infinite),
+        (whole | np.isinf(values), filled(np.inf)),
         (magnitude >= _HUGE, partial(_huge, field)),
         ((values > 0.0) & near, lambda x: field.value(_about_two(field, x))),
         (values > 0.0, lambda x: field.value(stirling(field, x))),
@@ -54,10 +54,6 @@ def lgamma(field: Field, values: Array) -> Array:
         (values < 0.0, partial(_reflected_logarithm, field, stirling)),
     )
     return piecewise(pieces, values)
-
-
-def _infinite(values: Array) -> Array:
-    return np.full(values.shape, np.inf)
 
 
 def _huge(field: Field, values: Array) -> Array:
@@ -158,8 +154,8 @@ def _reflected_logarithm(
 def digamma(field: Field, values: Array) -> Array:
     """Returns the derivative of ln gamma(x); NaN at the poles and at -inf, +inf at +inf."""
     pieces = (
-        (values == np.inf, _infinite),
-        ((values <= 0.0) & (values == np.rint(values)), lambda x: np.full(x.shape, np.nan)),
+        (values == np.inf, filled(np.inf)),
+        ((values <= 0.0) & (values == np.rint(values)), filled(np.nan)),
         (np.abs(values) < _TINY, lambda x: -1.0 / x),
         (values > 0.0, lambda x: field.value(_derivative(field, x))),
         (values < 0.0, lambda x: field.value(_reflected_derivative(field, x))),

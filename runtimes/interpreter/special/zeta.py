@@ -17,7 +17,7 @@ import numpy as np
 from topos.payload.kernels.canonical import Array
 from topos.payload.kernels.pairs import Constant
 from topos.runtimes.interpreter.special.constants import LN_TWO, bernoulli, pair_of
-from topos.runtimes.interpreter.special.fields import Field, piecewise
+from topos.runtimes.interpreter.special.fields import Field, filled, piecewise
 from topos.runtimes.interpreter.special.gamma import digamma, stirling
 
 __all__ = ["polygamma", "zeta"]
@@ -65,25 +65,18 @@ def _sums(field: Field, orders: Array, exponents: Array, starts: Array) -> Array
     pole = (starts <= 0.0) & (starts == np.rint(starts))
     even = whole & (exponents % 2.0 == 0.0)
     pieces = (
-        (np.isnan(exponents) | np.isnan(starts), _constant(np.nan)),
-        (exponents == 1.0, _constant(np.inf)),
-        ((exponents < 1.0) | ((starts <= 0.0) & ~whole), _constant(np.nan)),
-        (pole & even, _constant(np.inf)),
-        (pole, _constant(np.nan)),
-        (starts == np.inf, _constant(0.0)),
+        (np.isnan(exponents) | np.isnan(starts), filled(np.nan)),
+        (exponents == 1.0, filled(np.inf)),
+        ((exponents < 1.0) | ((starts <= 0.0) & ~whole), filled(np.nan)),
+        (pole & even, filled(np.inf)),
+        (pole, filled(np.nan)),
+        (starts == np.inf, filled(0.0)),
         (np.isinf(exponents) & (starts <= 1.0), lambda _, s, q: np.where(q < 1.0, np.inf, 1.0)),
-        (np.isinf(exponents), _constant(0.0)),
+        (np.isinf(exponents), filled(0.0)),
         (starts > 0.0, partial(_positive, field)),
         (starts < 0.0, partial(_negative, field)),
     )
     return piecewise(pieces, orders, exponents, starts)
-
-
-def _constant(value: float) -> Any:
-    def filled(*values: Array) -> Array:
-        return np.full(values[0].shape, value)
-
-    return filled
 
 
 def _positive(field: Field, orders: Array, exponents: Array, starts: Array) -> Array:
