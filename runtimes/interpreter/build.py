@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from contextlib import suppress
-from typing import Any, cast
 
 from topos.errors import UnsupportedError, VerifyError
 from topos.runtimes.interpreter.context import BuildContext, Constant, unchanged
@@ -161,19 +160,11 @@ class _Builder:
         regions: list[Program] = []
         for region in operation.regions:
             regions.append(self._region(region, line, captures, known))
-        operands = cast(Any, tuple([frame.types[slot] for slot in inputs]))
-        results = cast(Any, tuple([held(type, line) for type in operation.result_types]))
+        operands = tuple([frame.types[slot] for slot in inputs])
+        results = tuple([held(type, line) for type in operation.result_types])
         constants = tuple([frame.constants.get(slot) for slot in inputs])
-        return BuildContext(
-            op=definition(operation, operands, results, constants),
-            operands=operands,
-            results=results,
-            constants=constants,
-            regions=tuple(regions),
-            captures=len(captures),
-            function=self._called,
-            exact=self._exact,
-        )
+        op = definition(operation, operands, results, constants)
+        return BuildContext(op, tuple(regions), len(captures), self._called, self._exact)
 
 
 def _captures(frame: Frame, operation: Operation) -> dict[int, str]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from copy import copy
 from typing import Any, Generic, NamedTuple, TypeVar
 
 from topos.runtimes.interpreter.program import Array, Kernel, Program
@@ -39,27 +38,14 @@ class BuildContext(OpView, Generic[D]):
     def __init__(
         self,
         op: D,
-        operands: tuple[Tensor, ...],
-        results: tuple[Tensor, ...],
-        constants: tuple[Array | None, ...],
         regions: tuple[Program, ...],
         captures: int,
         function: Callable[[Symbol, Operation], Program],
         exact: bool,
     ) -> None:
-        super().__init__(op.operation, operands, results, constants)
-        self.op = op
-        self.regions = regions
-        self.captures = captures
-        self.function = function
-        self.exact = exact
-
-    def having(self, **parts: Any) -> BuildContext[D]:
-        """Returns this context with some of its parts replaced."""
-        changed = copy(self)
-        for name, part in parts.items():
-            setattr(changed, name, part)
-        return changed
+        super().__init__(op.operation, op.operands, op.results, op.constants)
+        self.op, self.regions, self.captures = op, regions, captures
+        self.function, self.exact = function, exact
 
 
 Builder = Callable[[BuildContext[Any]], Kernel | Constant]

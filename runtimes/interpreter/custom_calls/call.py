@@ -8,10 +8,20 @@ from typing import Any, Final, NamedTuple
 
 import numpy as np
 
+from topos.errors import ExecutionError
 from topos.payload.kernels.canonical import Array
 from topos.runtimes._runtime import ArrayType
 
-__all__ = ["Called", "Check", "CustomCall", "CustomKernel", "Form", "Target", "options_complaint"]
+__all__ = [
+    "Called",
+    "Check",
+    "CustomCall",
+    "CustomKernel",
+    "Form",
+    "Target",
+    "failure",
+    "options_complaint",
+]
 
 # A function of the module over scalars, applied to every element of arrays of one shape.
 Called = Callable[..., Sequence[Array]]
@@ -37,6 +47,11 @@ class CustomCall:
     results: tuple[ArrayType, ...]
     called: tuple[Called, ...]
     exact: bool
+
+
+def failure(call: CustomCall, reason: str) -> ExecutionError:
+    """Returns the error of a run that tells the target and `reason`."""
+    return ExecutionError(f"custom_call @{call.target} {reason}")
 
 
 # A kernel takes the call and one array an operand, and returns one array a result: the array

@@ -7,9 +7,8 @@ from typing import Final
 
 import numpy as np
 
-from topos.errors import ExecutionError
 from topos.payload.kernels.canonical import Array
-from topos.runtimes.interpreter.custom_calls.call import CustomCall, Target
+from topos.runtimes.interpreter.custom_calls.call import CustomCall, Target, failure
 from topos.runtimes.interpreter.custom_calls.elimination import (
     adjoint,
     eliminated,
@@ -66,19 +65,15 @@ def _ormqr(call: CustomCall, vectors: Array, scales: Array, matrix: Array) -> tu
 
 
 def _demand_vectors(call: CustomCall, vectors: Array, scales: Array) -> None:
-    if len(scales) > min(vectors.shape):
-        raise ExecutionError(
-            f"custom_call @{call.target} needs at most {min(vectors.shape)} scales, got"
-            f" {len(scales)}"
-        )
+    most = min(vectors.shape)
+    if len(scales) > most:
+        raise failure(call, f"needs at most {most} scales, got {len(scales)}")
 
 
 def _demand_extent(call: CustomCall, extent: int, matrix: Array, left: bool) -> None:
     if matrix.shape[0 if left else 1] != extent:
-        raise ExecutionError(
-            f"custom_call @{call.target} needs {extent} {'rows' if left else 'columns'} to"
-            f" multiply or solve, got a matrix of shape {list(matrix.shape)}"
-        )
+        needs = f"{extent} {'rows' if left else 'columns'} to multiply or solve"
+        raise failure(call, f"needs {needs}, got a matrix of shape {list(matrix.shape)}")
 
 
 def _trsm(call: CustomCall, matrix: Array, sides: Array) -> tuple[Array]:

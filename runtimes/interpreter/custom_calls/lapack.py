@@ -16,9 +16,9 @@ from typing import Any, Final
 
 import numpy as np
 
-from topos.errors import ExecutionError, UnavailableError
+from topos.errors import UnavailableError
 from topos.payload.kernels.canonical import Array
-from topos.runtimes.interpreter.custom_calls.call import CustomCall, Form, Options, Target
+from topos.runtimes.interpreter.custom_calls.call import CustomCall, Form, Options, Target, failure
 
 __all__ = ["Routine", "flag", "optional_scipy", "required_scipy", "routines"]
 
@@ -71,11 +71,10 @@ def _batched(routine: Routine, call: CustomCall, *operands: Array) -> list[Array
     for place in np.ndindex(batch):
         values = routine(call, *[operand[place] for operand in stored])
         for position, (result, value) in enumerate(zip(results, values, strict=True)):
-            if np.shape(value) not in ((), result[place].shape):
-                raise ExecutionError(
-                    f"custom_call @{call.target} needs a result {position} of the shape"
-                    f" {list(np.shape(value))} for each matrix, got {list(result[place].shape)}"
-                )
+            shape, got = np.shape(value), result[place].shape
+            if shape not in ((), got):
+                needs = f"a result {position} of the shape {list(shape)} for each matrix"
+                raise failure(call, f"needs {needs}, got {list(got)}")
             result[place] = value
     return [
         _from_columns(result, layout) if result.ndim == rank else result

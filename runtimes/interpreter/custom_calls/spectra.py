@@ -14,9 +14,8 @@ from typing import Any, Final
 
 import numpy as np
 
-from topos.errors import ExecutionError
 from topos.payload.kernels.canonical import Array
-from topos.runtimes.interpreter.custom_calls.call import CustomCall, Target
+from topos.runtimes.interpreter.custom_calls.call import CustomCall, Target, failure
 from topos.runtimes.interpreter.custom_calls.lapack import (
     flag,
     optional_scipy,
@@ -121,10 +120,8 @@ def _unsorted(*value: Any) -> None:
 def _gehrd(call: CustomCall, matrix: Array) -> tuple[Any, ...]:
     low, high = call.configuration["low"] - 1, call.configuration["high"] - 1
     if matrix.size and not 0 <= low <= high < len(matrix):
-        raise ExecutionError(
-            f"custom_call @{call.target} needs 1 <= low <= high <= {len(matrix)}, got"
-            f" {low + 1} and {high + 1}"
-        )
+        needs = f"needs 1 <= low <= high <= {len(matrix)}"
+        raise failure(call, f"{needs}, got {low + 1} and {high + 1}")
     reduced, scales, code = _routine(call, "gehrd", matrix)(matrix, lo=low, hi=high)
     return reduced, scales, code
 
@@ -138,9 +135,7 @@ def _sytrd(call: CustomCall, matrix: Array) -> tuple[Any, ...]:
 
 def _geqp3(call: CustomCall, matrix: Array, pivots: Array) -> tuple[Any, ...]:
     if pivots.any():
-        raise ExecutionError(
-            f"custom_call @{call.target} needs columns that are all free, got {pivots.tolist()}"
-        )
+        raise failure(call, f"needs columns that are all free, got {pivots.tolist()}")
     reduced, chosen, scales, _, _ = _routine(call, "geqp3", matrix)(matrix)
     return reduced, chosen, scales
 

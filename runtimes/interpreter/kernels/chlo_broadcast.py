@@ -35,9 +35,8 @@ def _broadcasting(context: BuildContext[Any]) -> Kernel:
     assert plain, f"{context.name} is an operation with broadcasting"
     assert builder, f"{name} has a kernel"
     operands = tuple([operand._replace(shape=target) for operand in context.operands])
-    constants = (None,) * len(shapes)
-    op = plain(context.operation, operands, context.results, constants)
-    kernel = builder(context.having(op=op, operands=operands, constants=constants))
+    op = plain(context.operation, operands, context.results, (None,) * len(shapes))
+    kernel = builder(BuildContext(op, (), 0, context.function, context.exact))
     assert not isinstance(kernel, Constant), f"{name} reads its operands"
     return partial(_applied, kernel, brought)
 

@@ -19,7 +19,7 @@ from topos.runtimes.interpreter.custom_calls import (
     is_shipped,
     kernel_of,
 )
-from topos.runtimes.interpreter.custom_calls.call import Called
+from topos.runtimes.interpreter.custom_calls.call import Called, failure
 from topos.runtimes.interpreter.kernels.bodies import Pointwise, pointwise
 from topos.runtimes.interpreter.kernels.calling import calling
 from topos.runtimes.interpreter.program import Array, Kernel
@@ -174,13 +174,14 @@ class _Invocation:
 
     def __call__(self, *operands: Array) -> Any:
         values = self._returned([_guarded(operands[place], self.trusted) for place in self.taken])
-        if len(values) != len(self.call.results):
-            raise ExecutionError(
-                f"custom_call @{self.call.target} needs a kernel that returns"
-                f" {len(self.call.results)} results, got {len(values)}"
-            )
+        count = len(self.call.results)
+        if len(values) != count:
+            needs = f"needs a kernel that returns {count} results"
+            raise failure(self.call, f"{needs}, got {len(values)}")
         for position, (value, stated) in enumerate(zip(values, self.call.results, strict=True)):
-            self._demand(position, ArrayType(value.shape, value.dtype), stated)
+            got = ArrayType(value.shape, value.dtype)
+            if got != stated:
+                raise failure(self.call, f"needs {stated} as result {position}, got {got}")
         return values[0] if len(values) == 1 and not self.tupled else values
 
     def _returned(self, operands: list[Array]) -> tuple[Array, ...]:
@@ -195,15 +196,7 @@ class _Invocation:
             raise
         # The kernel is the user's, so it may raise anything.
         except Exception as error:
-            raise ExecutionError(
-                f"custom_call @{self.call.target} failed: {_told(error)}"
-            ) from error
-
-    def _demand(self, position: int, got: ArrayType, stated: ArrayType) -> None:
-        if got != stated:
-            raise ExecutionError(
-                f"custom_call @{self.call.target} needs {stated} as result {position}, got {got}"
-            )
+            raise failure(self.call, f"failed: {_told(error)}") from error
 
 
 def _composite(context: BuildContext[dialect.Composite]) -> Kernel:

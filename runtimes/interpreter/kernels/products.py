@@ -62,13 +62,14 @@ def product_of(
     depth: int,
 ) -> Product:
     """Returns the product of elements of two dtypes for sums of `depth` terms."""
-    kinds = {_kind(dtype) for dtype in (left, right, result)}
+    dtypes = (left, right, result)
+    kinds = set(map(_kind, dtypes))
     if "c" in kinds:
-        wide = any(_real(dtype).itemsize > 4 for dtype in (left, right, result))
+        wide = any(dtype.itemsize > (8 if dtype.kind == "c" else 4) for dtype in dtypes)
         multiply = _complex_in_order if exact else np.matmul
         return Product(np.dtype(np.complex128 if wide else np.complex64), multiply, result)
     if "f" in kinds:
-        wide = any(_kind(dtype) == "f" and dtype.itemsize > 4 for dtype in (left, right, result))
+        wide = any(_kind(dtype) == "f" and dtype.itemsize > 4 for dtype in dtypes)
         multiply = _in_order if exact else np.matmul
         return Product(np.dtype(np.float64 if wide else np.float32), multiply, result)
     if _bits(left) + _bits(right) + depth.bit_length() <= _WHOLE_BITS:
@@ -76,7 +77,7 @@ def product_of(
         # truth values it counts those that `or` would find.
         return Product(np.dtype(np.float64), np.matmul, result)
     # Whatever lies above the result's bits never reaches down into them.
-    wide = max(map(_bits, (left, right, result))) > 32
+    wide = max(map(_bits, dtypes)) > 32
     return Product(np.dtype(np.int64 if wide else np.int32), np.matmul, result)
 
 
@@ -84,10 +85,6 @@ def _kind(dtype: np.dtype[Any]) -> str:
     if is_float(dtype):
         return "f"
     return dtype.kind if dtype.kind in "bc" else "i"
-
-
-def _real(dtype: np.dtype[Any]) -> np.dtype[Any]:
-    return np.dtype(f"f{dtype.itemsize // 2}") if dtype.kind == "c" else dtype
 
 
 def _bits(dtype: np.dtype[Any]) -> int:
