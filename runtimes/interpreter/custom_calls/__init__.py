@@ -1,7 +1,8 @@
 """Custom calls: the operations that a text knows by a target's name, one file a subject."""
 
-from topos.runtimes.interpreter.custom_calls.call import CustomCall, CustomKernel
-from topos.runtimes.interpreter.custom_calls.registry import (
+from topos.runtimes.interpreter.custom_calls.call import (
+    CustomCall,
+    CustomKernel,
     check_of,
     is_shipped,
     kernel_of,

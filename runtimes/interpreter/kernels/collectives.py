@@ -12,7 +12,7 @@ from topos.runtimes.interpreter.context import BuildContext, Builders, unchanged
 from topos.runtimes.interpreter.kernels.conversion import converter
 from topos.runtimes.interpreter.program import Array, Kernel
 from topos.stablehlo.dialect import collectives as dialect
-from topos.stablehlo.ir import Dense, Opaque
+from topos.stablehlo.opview import Table
 from topos.stablehlo.types import dtype_of
 
 __all__ = ["BUILDERS"]
@@ -23,10 +23,10 @@ def _members(context: BuildContext[Any], key: str) -> tuple[int, ...]:
 
     A group is filled up with -1 to the length of the longest.
     """
-    value = context.optional(key)
-    if isinstance(value, Opaque) or not isinstance(value, Dense | tuple | None):
+    table: Table | None = getattr(context.op, key)
+    if table is None:
         context.unsupported(f"with {key} of something other than numbers is not supported")
-    named = tuple(member for member in context.integers(key, ()) if member != -1)
+    named = tuple(member for member in table.values if member != -1)
     if set(named) - {0}:
         context.unsupported(f"runs in process 0 alone, got the {key} {list(named)}")
     return named

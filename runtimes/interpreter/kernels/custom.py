@@ -78,8 +78,10 @@ def _results(types: Sequence[Type]) -> tuple[Sequence[Type], bool]:
 def _read(value: Any) -> Any:
     """Returns an attribute without the classes of the syntax tree."""
     match value:
+        case Dense(body, Tensor(element="index") as type, line, column):
+            return decoded(Dense(body, type._replace(element="i64"), line, column))
         case Dense():
-            return decoded(_of_numbers(value))
+            return decoded(value)
         case Opaque(text):
             return text
         case tuple():
@@ -88,14 +90,6 @@ def _read(value: Any) -> Any:
             return {key: _read(part) for key, part in value.items()}
         case str():
             return str(value)
-    return value
-
-
-def _of_numbers(value: Dense) -> Dense:
-    """Returns a constant, whose element may be `index`, as one that can be decoded."""
-    match value:
-        case Dense(body, Tensor(element="index") as type, line, column):
-            return Dense(body, type._replace(element="i64"), line, column)
     return value
 
 

@@ -21,8 +21,7 @@ from topos.runtimes.interpreter.context import BuildContext, Builders
 from topos.runtimes.interpreter.custom_calls.elimination import adjoint, factored, solved
 from topos.runtimes.interpreter.program import Array, Kernel
 from topos.runtimes.interpreter.special.complex_arithmetic import Parts, joined
-from topos.runtimes.interpreter.special.constants import PI
-from topos.runtimes.interpreter.special.wide import Wide, constant, sine_cosine
+from topos.runtimes.interpreter.special.wide import PI, Wide, constant, sine_cosine
 from topos.stablehlo.dialect import linear_algebra as dialect
 from topos.stablehlo.ir import Tensor
 from topos.stablehlo.types import dtype_of, extents, is_complex

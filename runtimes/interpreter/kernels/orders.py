@@ -7,8 +7,7 @@ from typing import Any, Final, NamedTuple
 
 import numpy as np
 
-from topos.runtimes.interpreter.kernels.origins import alike, origin, part
-from topos.runtimes.interpreter.program import Array, Program
+from topos.runtimes.interpreter.program import Array, Program, alike, origin, part
 from topos.stablehlo.dialect import bits, comparison
 
 __all__ = [

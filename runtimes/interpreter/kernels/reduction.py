@@ -15,12 +15,13 @@ from topos.runtimes.interpreter.context import BuildContext, Builders
 from topos.runtimes.interpreter.kernels.bodies import (
     ORDERLESS,
     Combiner,
+    Extreme,
     Pointwise,
     combiner,
+    extreme_of,
     pointwise,
 )
 from topos.runtimes.interpreter.kernels.conversion import converted
-from topos.runtimes.interpreter.kernels.extremes import Extreme, extreme_of
 from topos.runtimes.interpreter.program import Array, Axes, Kernel, Kernels
 from topos.stablehlo.definition import Definition
 from topos.stablehlo.dialect import elementwise

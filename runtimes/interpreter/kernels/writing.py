@@ -13,8 +13,7 @@ from topos.payload.kernels.canonical import LAYOUTS
 from topos.runtimes.interpreter.context import BuildContext
 from topos.runtimes.interpreter.kernels.bodies import ORDERLESS, Arrays, Combiner, combiner
 from topos.runtimes.interpreter.kernels.orders import extreme_ranks, unranked
-from topos.runtimes.interpreter.kernels.origins import origins
-from topos.runtimes.interpreter.program import Array, Program
+from topos.runtimes.interpreter.program import Array, Program, origins
 from topos.stablehlo.definition import Definition
 from topos.stablehlo.dialect import elementwise as dialect
 from topos.stablehlo.types import dtype_of, is_complex, is_float

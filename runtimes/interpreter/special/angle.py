@@ -22,8 +22,7 @@ from topos.runtimes.interpreter.special.circular import (
     quick_arctangent,
     refined_arctangent,
 )
-from topos.runtimes.interpreter.special.constants import PI
-from topos.runtimes.interpreter.special.wide import Wide, constant, enclosed, root, where
+from topos.runtimes.interpreter.special.wide import PI, Wide, constant, enclosed, root, where
 
 __all__ = ["CBRT", "atan2", "hypot"]
 

@@ -14,8 +14,8 @@ import numpy as np
 
 from topos.payload.kernels.canonical import Array
 from topos.payload.kernels.pairs import Constant
-from topos.runtimes.interpreter.special.constants import PI, pair_of
 from topos.runtimes.interpreter.special.fields import Field, piecewise
+from topos.runtimes.interpreter.special.wide import PI, pair_of
 
 __all__ = ["bessel_i1e"]
 

@@ -21,9 +21,9 @@ from topos.payload.kernels.maps_narrow import Approximation
 from topos.payload.kernels.maps_wide import Ends, ends
 from topos.payload.kernels.pairs import pair_product, pair_quotient, pair_sum
 from topos.payload.kernels.rounding import BINARY64
-from topos.runtimes.interpreter.special.constants import PI
 from topos.runtimes.interpreter.special.wide import (
     ERROR,
+    PI,
     Wide,
     constant,
     enclosed,

@@ -17,8 +17,16 @@ import numpy as np
 from topos.payload.kernels.canonical import Array
 from topos.runtimes.interpreter.special import complex_limits
 from topos.runtimes.interpreter.special.circular import arctangent, cofactor
-from topos.runtimes.interpreter.special.constants import LN_TWO, PI
-from topos.runtimes.interpreter.special.wide import Wide, constant, log1p, logarithm, root, where
+from topos.runtimes.interpreter.special.wide import (
+    LN_TWO,
+    PI,
+    Wide,
+    constant,
+    log1p,
+    logarithm,
+    root,
+    where,
+)
 
 __all__ = ["acos", "acosh", "asin", "asinh", "atan", "atanh", "extended", "joined", "kernel"]
 

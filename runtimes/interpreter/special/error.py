@@ -16,9 +16,8 @@ from topos.payload.kernels.double_double import two_product
 from topos.payload.kernels.maps_wide import Enclosure, scaled_ends
 from topos.payload.kernels.refined_expansion import refined_expansion
 from topos.payload.kernels.refined_exponential import exponential_pair
-from topos.runtimes.interpreter.special.constants import PI, TWO_OVER_ROOT_PI
 from topos.runtimes.interpreter.special.fields import filled, piecewise
-from topos.runtimes.interpreter.special.wide import Wide, constant, root
+from topos.runtimes.interpreter.special.wide import PI, TWO_OVER_ROOT_PI, Wide, constant, root
 
 __all__ = ["erf_inv", "erfc"]
 

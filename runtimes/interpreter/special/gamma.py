@@ -17,7 +17,8 @@ import numpy as np
 
 from topos.payload.kernels.canonical import Array
 from topos.payload.kernels.pairs import Constant
-from topos.runtimes.interpreter.special.constants import (
+from topos.runtimes.interpreter.special.fields import Field, filled, piecewise
+from topos.runtimes.interpreter.special.wide import (
     EULER,
     HALF_LN_TWO_PI,
     LN_PI,
@@ -25,7 +26,6 @@ from topos.runtimes.interpreter.special.constants import (
     bernoulli,
     pair_of,
 )
-from topos.runtimes.interpreter.special.fields import Field, filled, piecewise
 
 __all__ = ["digamma", "lgamma", "stirling"]
 

@@ -14,8 +14,8 @@ from topos.payload.kernels.canonical import Array
 from topos.payload.kernels.mapping import Map
 from topos.payload.kernels.maps_wide import Ends
 from topos.runtimes.interpreter.special.circular import IDENTICAL
-from topos.runtimes.interpreter.special.constants import LN_TWO
 from topos.runtimes.interpreter.special.wide import (
+    LN_TWO,
     Wide,
     constant,
     enclosed,

@@ -16,9 +16,9 @@ import numpy as np
 
 from topos.payload.kernels.canonical import Array
 from topos.payload.kernels.pairs import Constant
-from topos.runtimes.interpreter.special.constants import LN_TWO, bernoulli, pair_of
 from topos.runtimes.interpreter.special.fields import Field, filled, piecewise
 from topos.runtimes.interpreter.special.gamma import digamma, stirling
+from topos.runtimes.interpreter.special.wide import LN_TWO, bernoulli, pair_of
 
 __all__ = ["polygamma", "zeta"]
 

@@ -11,9 +11,8 @@ import pytest
 from topos.errors import ExecutionError, VerifyError
 from topos.runtimes import interpreter
 from topos.runtimes.interpreter import run_text
-from topos.runtimes.interpreter.custom_calls.call import Form
+from topos.runtimes.interpreter.custom_calls.call import Form, check_of
 from topos.runtimes.interpreter.custom_calls.factorizations import TARGETS as FACTORS
-from topos.runtimes.interpreter.custom_calls.registry import check_of
 from topos.runtimes.interpreter.custom_calls.spectra import TARGETS as SPECTRA
 
 NAMES: Final = {
