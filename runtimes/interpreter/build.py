@@ -103,14 +103,14 @@ class _Builder:
         frame = Frame()
         for parameter in (*block.arguments, *captures):
             frame.define(parameter.name, held(parameter.type, line))
-        frame.end_arguments()
+        frame.arguments = len(frame.types)
         for parameter, array in known:
             frame.constants[frame.define(parameter.name, parameter.type)] = array
         elementwise = True
         *operations, end = block.operations
         for operation in operations:
             elementwise = self._add(frame, operation) and elementwise
-        return frame.program(tuple([frame.slot(name) for name in end.operands]), elementwise)
+        return frame.program(tuple([frame.slots[name] for name in end.operands]), elementwise)
 
     def _add(self, frame: Frame, operation: Operation) -> bool:
         """Adds one operation and returns whether it works element by element."""
@@ -120,7 +120,7 @@ class _Builder:
             raise UnsupportedError(
                 f"{operation.name} is not supported", operation.line, operation.column
             )
-        inputs = [frame.slot(name) for name in operation.operands]
+        inputs = [frame.slots[name] for name in operation.operands]
         outside = _captures(frame, operation)
         captures = [slot for slot in outside if slot not in frame.constants]
         context = self._site(definition, frame, operation, inputs, outside)
@@ -172,6 +172,6 @@ def _captures(frame: Frame, operation: Operation) -> dict[int, str]:
     names: dict[int, str] = {}
     for name in captured(operation.regions):
         # The first of several results goes by two names, of which this one defines both.
-        if frame.holds(name) and (name.endswith("#0") or frame.slot(name) not in names):
-            names[frame.slot(name)] = name
+        if name in frame.slots and (name.endswith("#0") or frame.slots[name] not in names):
+            names[frame.slots[name]] = name
     return names

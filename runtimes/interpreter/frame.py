@@ -15,16 +15,20 @@ __all__ = ["Frame"]
 
 
 class Frame:
-    """The slots defined so far, the constants among them, and the steps in order."""
+    """The slots defined so far, the constants among them, and the steps in order.
+
+    `slots` tells where a name lies, which a verified module defines before it is used. The first
+    `arguments` slots are those of the program.
+    """
 
     def __init__(self) -> None:
         self.types: list[Type] = []
         self.constants: dict[int, Array] = {}
-        self._slots: dict[str, int] = {}
+        self.slots: dict[str, int] = {}
         self._steps: list[Step] = []
         self._inputs: list[tuple[int, ...]] = []
         self._operations: list[Definition] = []
-        self._arguments = 0
+        self.arguments = 0
 
     def define(self, name: str, type: Type) -> int:
         """Returns the next slot, which `name` stands for from here on."""
@@ -32,20 +36,8 @@ class Frame:
         self.types.append(type)
         # An argument of a region may have no name; nothing then uses it.
         if name:
-            self._slots.update(dict.fromkeys(result_names(name), slot))
+            self.slots.update(dict.fromkeys(result_names(name), slot))
         return slot
-
-    def end_arguments(self) -> None:
-        """Declares that the slots so far are the arguments."""
-        self._arguments = len(self.types)
-
-    def slot(self, name: str) -> int:
-        """Returns where `name` lies, which a verified module defines before it is used."""
-        return self._slots[name]
-
-    def holds(self, name: str) -> bool:
-        """Returns whether `name` is defined."""
-        return name in self._slots
 
     def add(self, op: Definition, kernel: Kernel, inputs: tuple[int, ...], first: int) -> None:
         """Appends a step that writes the slots from `first` on."""
@@ -57,7 +49,7 @@ class Frame:
 
     def program(self, outputs: tuple[int, ...], elementwise: bool) -> Program:
         """Returns the program, in which a value leaves its slot after its last use."""
-        total, arguments = len(self.types), self._arguments
+        total, arguments = len(self.types), self.arguments
         return Program(
             arguments=tuple(self.types[:arguments]),
             results=tuple(self.types[slot] for slot in outputs),
@@ -85,7 +77,7 @@ class Frame:
         if len(self._steps) != 1 or outputs != (self._steps[0].output,):
             return None
         (inputs,), (op,) = self._inputs, self._operations
-        given = tuple(range(self._arguments))
+        given = tuple(range(self.arguments))
         swapped = Trait.COMMUTATIVE in op.traits and inputs == given[::-1]
         return type(op) if inputs == given or swapped else None
 

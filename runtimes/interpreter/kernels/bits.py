@@ -31,14 +31,9 @@ LOGIC: Final[Kernels] = {
 }
 
 
-def _shift_right_logical(array: Array, amount: Array) -> Array:
-    unsigned = f"u{array.dtype.itemsize}"
-    return np.asarray(np.right_shift(array.view(unsigned), amount.view(unsigned))).view(array.dtype)
-
-
-def _shift_right_arithmetic(array: Array, amount: Array) -> Array:
-    signed = f"i{array.dtype.itemsize}"
-    return np.asarray(np.right_shift(array.view(signed), amount.view(signed))).view(array.dtype)
+def _shift_right(kind: str, array: Array, amount: Array) -> Array:
+    dtype = f"{kind}{array.dtype.itemsize}"
+    return np.asarray(np.right_shift(array.view(dtype), amount.view(dtype))).view(array.dtype)
 
 
 # Shifted by their width or more, numbers lose all their bits in numpy as in the standard, where a
@@ -47,7 +42,7 @@ _SIGNED: Final[Kernels] = {
     **LOGIC,
     dialect.Not: np.invert,
     dialect.ShiftLeft: np.left_shift,
-    dialect.ShiftRightArithmetic: _shift_right_arithmetic,
+    dialect.ShiftRightArithmetic: partial(_shift_right, "i"),
 }
 
 
@@ -55,7 +50,7 @@ _SIGNED: Final[Kernels] = {
 _UNSIGNED: Final[Kernels] = {
     dialect.CountLeadingZeros: integers.leading_zeros,
     dialect.Popcnt: integers.population,
-    dialect.ShiftRightLogical: _shift_right_logical,
+    dialect.ShiftRightLogical: partial(_shift_right, "u"),
 }
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from functools import partial
 from typing import Any, Final
 
 from topos.runtimes.interpreter.budget import Place, running
@@ -17,21 +17,15 @@ __all__ = ["BUILDERS", "calling"]
 def calling(context: BuildContext[Any], name: Symbol) -> Kernel:
     """Returns the kernel that gives the operands of `context` to the function called `name`."""
     operation = context.operation
-    return _Call(context.function(name, operation), (operation.line, operation.column))
+    place = (operation.line, operation.column)
+    return partial(_called, context.function(name, operation), place)
 
 
-@dataclass(frozen=True, slots=True)
-class _Call:
-    """A function's program; `place` is where it is called."""
-
-    program: Program
-    place: Place
-
-    def __call__(self, *arguments: Array) -> Any:
-        budget = running()
-        if budget is not None:
-            budget.spend(self.place)
-        return single(self.program.consume([*arguments]))
+def _called(program: Program, place: Place, *arguments: Array) -> Any:
+    budget = running()
+    if budget is not None:
+        budget.spend(place)
+    return single(program.consume([*arguments]))
 
 
 def _call(context: BuildContext[dialect.Call]) -> Kernel:

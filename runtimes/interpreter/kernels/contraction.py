@@ -180,16 +180,10 @@ class _Einsum:
 
 def _named(array: Array, names: Names, wanted: Names, shape: Axes) -> Array:
     """Returns `array` with the axes `wanted`, of which names holds some, perhaps repeatedly."""
-    for name in wanted:
-        while names.count(name) > 1:
-            first = names.index(name)
-            second = names.index(name, first + 1)
-            array = np.diagonal(array, axis1=first, axis2=second)
-            rest = (other for axis, other in enumerate(names) if axis not in (first, second))
-            names = (*rest, name)
-    array = array.transpose([names.index(name) for name in wanted if name in names])
-    array = array.reshape((*array.shape, *(1,) * (len(wanted) - len(names))))
-    return np.broadcast_to(array, shape)
+    # Of a name that comes twice this is a diagonal; nothing is summed.
+    kept = [names.index(name) for name in wanted if name in names]
+    array = np.einsum(array, [names.index(name) for name in names], kept)
+    return np.broadcast_to(array.reshape((*array.shape, *(1,) * (len(wanted) - len(kept)))), shape)
 
 
 BUILDERS: Final[Builders] = {

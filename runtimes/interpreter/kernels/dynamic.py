@@ -7,7 +7,6 @@ The type says what the operands must come to. Where they do not, the run ends in
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import partial
 from operator import itemgetter, methodcaller
 from typing import Any, Final
@@ -22,7 +21,7 @@ from topos.stablehlo.dialect import constants as dialect_constants
 from topos.stablehlo.dialect import dynamic
 from topos.stablehlo.types import extents
 
-__all__ = ["BUILDERS", "Stated", "demand"]
+__all__ = ["BUILDERS", "demand", "stated"]
 
 
 def demand(name: str, what: str, wanted: Sequence[int], got: Sequence[int]) -> None:
@@ -31,24 +30,16 @@ def demand(name: str, what: str, wanted: Sequence[int], got: Sequence[int]) -> N
         raise ExecutionError(f"{name} needs {what} {list(wanted)}, got {list(got)}")
 
 
-@dataclass(frozen=True, slots=True)
-class Stated:
-    """A kernel of the first operands, whose last operand must be what the types imply."""
-
-    name: str
-    what: str
-    wanted: Shape
-    kernel: Kernel
-
-    def __call__(self, *values: Array) -> Array:
-        *operands, stated = values
-        demand(self.name, self.what, self.wanted, stated.ravel().tolist())
-        result: Array = self.kernel(*operands)
-        return result
+def stated(name: str, what: str, wanted: Shape, kernel: Kernel, *values: Array) -> Array:
+    """Returns what `kernel` makes of all operands but the last, which must be `wanted`."""
+    *operands, got = values
+    demand(name, what, wanted, got.ravel().tolist())
+    result: Array = kernel(*operands)
+    return result
 
 
 def _shaped(context: BuildContext[Any], kernel: Kernel) -> Kernel:
-    return Stated(context.name, "the shape", extents(context.results[0]), kernel)
+    return partial(stated, context.name, "the shape", extents(context.results[0]), kernel)
 
 
 def _broadcast_in_dim(context: BuildContext[dynamic.DynamicBroadcastInDim]) -> Kernel:
@@ -90,7 +81,7 @@ def _set_dimension_size(context: BuildContext[dynamic.SetDimensionSize]) -> Kern
     axis = context.op.dimension
     extent = extents(context.results[0])[axis]
     seen = itemgetter((*[slice(None)] * axis, slice(extent)))
-    return Stated(context.name, "the size", (extent,), seen)
+    return partial(stated, context.name, "the size", (extent,), seen)
 
 
 BUILDERS: Final[Builders] = {

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
 
 from topos.runtimes.interpreter.context import BuildContext, Builders
-from topos.runtimes.interpreter.kernels.dynamic import Stated
+from topos.runtimes.interpreter.kernels.dynamic import stated
 from topos.runtimes.interpreter.kernels.index_windows import Windows, sizes_of, windows_of
 from topos.runtimes.interpreter.program import Array, Axes, Kernel
 from topos.stablehlo.dialect import gathering as dialect
@@ -126,7 +126,7 @@ def _dynamic_gather(context: BuildContext[dialect.DynamicGather]) -> Kernel:
     window = tuple([shape[axis] for axis in numbers.offset_dims])
     sizes = sizes_of(numbers, len(context.operands[0].shape), window)
     kernel = _gathered(context, numbers, sizes)
-    return Stated(context.name, "the sizes", sizes, kernel)
+    return partial(stated, context.name, "the sizes", sizes, kernel)
 
 
 BUILDERS: Final[Builders] = {

@@ -85,9 +85,7 @@ def _broadcast_in_dim(context: BuildContext[dialect.BroadcastInDim]) -> Kernel:
 
 def _leading(context: BuildContext[Any]) -> Kernel:
     """Builds what repeats the operand along new axes in front."""
-    source, target = extents(context.operands[0]), extents(context.results[0])
-    new = len(target) - len(source)
-    return broadcast(source, tuple(range(new, len(target))), target)
+    return partial(np.broadcast_to, shape=extents(context.results[0]))
 
 
 def _reverse(context: BuildContext[dialect.Reverse]) -> Kernel:

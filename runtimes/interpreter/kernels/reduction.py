@@ -14,6 +14,7 @@ from topos.payload.shape import without
 from topos.runtimes.interpreter.context import BuildContext, Builders
 from topos.runtimes.interpreter.kernels.bodies import (
     ORDERLESS,
+    Arrays,
     Combiner,
     Extreme,
     Pointwise,
@@ -53,7 +54,7 @@ def _reduce(context: BuildContext[dialect_reduction.Reduce]) -> Kernel:
     extreme = extreme_of(context, axes)
     if extreme is not None:
         shape = extents(context.results[0])
-        return _Placed(extreme, general, tuple(np.indices(shape, sparse=True)))
+        return partial(_placed, extreme, general, np.indices(shape, sparse=True))
     return _direct(context, body.only, general) or general
 
 
@@ -67,15 +68,16 @@ def _direct(
     element = context.operands[0].element
     if is_complex(context.operands[0]):
         known = only in _ARITHMETIC and not context.exact
-        return _ByUfunc(ORDERLESS[only], general) if known else None
+        return partial(_by_ufunc, ORDERLESS[only], general) if known else None
     if not context.exact or not is_float(context.operands[0]):
         # Without rounding there is no order to keep.
-        return _ByUfunc(ORDERLESS[only], general) if only in ORDERLESS else None
+        return partial(_by_ufunc, ORDERLESS[only], general) if only in ORDERLESS else None
     if only is not None and only in _EXTREMES and element in _ORACLE:
-        return _Extreme(_EXTREMES[only], general)
+        return partial(_extreme, _EXTREMES[only], general)
     # The oracle keeps its float32 sum of 16-bit floats for one rounding, which a body that rounds
     # at every step has not.
-    return _Sum(general) if only is elementwise.Add and element in ("f32", "f64") else None
+    summed = only is elementwise.Add and element in ("f32", "f64")
+    return partial(_sum, general) if summed else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,18 +106,12 @@ class _Halving:
         return np.asarray(self.combine((starts,), (total,), ())[0])
 
 
-@dataclass(frozen=True, slots=True)
-class _ByUfunc:
-    """One operand, by numpy's own reduction; the small floats round once, at the end."""
-
-    ufunc: np.ufunc
-    general: _Halving
-
-    def __call__(self, array: Array, start: Array) -> Array:
-        axes = self.general.axes
-        if not all(array.shape[axis] for axis in axes):
-            return np.broadcast_to(start, without(array.shape, axes))
-        return self.general.started(start, _reduced(self.ufunc, array, axes))
+def _by_ufunc(ufunc: np.ufunc, general: _Halving, array: Array, start: Array) -> Array:
+    """Reduces one operand by numpy's own reduction; the small floats round once, at the end."""
+    axes = general.axes
+    if not all(array.shape[axis] for axis in axes):
+        return np.broadcast_to(start, without(array.shape, axes))
+    return general.started(start, _reduced(ufunc, array, axes))
 
 
 def _reduced(ufunc: np.ufunc, array: Array, axes: Axes) -> Array:
@@ -129,56 +125,39 @@ def _reduced(ufunc: np.ufunc, array: Array, axes: Axes) -> Array:
     return np.asarray(total).astype(array.dtype)
 
 
-@dataclass(frozen=True, slots=True)
-class _Extreme:
-    """One operand, by the oracle's maximum or minimum."""
-
-    whole: Kernel
-    general: _Halving
-
-    def __call__(self, array: Array, start: Array) -> Array:
-        return self.general.started(start, self.whole(array, self.general.axes))
+def _extreme(whole: Kernel, general: _Halving, array: Array, start: Array) -> Array:
+    """Reduces one operand by the oracle's maximum or minimum."""
+    return general.started(start, whole(array, general.axes))
 
 
-@dataclass(frozen=True, slots=True)
-class _Sum:
-    """One operand, by the oracle's sum, which starts at +0."""
-
-    general: _Halving
-
-    def __call__(self, array: Array, start: Array) -> Array:
-        zero = start == 0
-        if zero and np.signbit(start):
-            # From +0 a sum never comes to -0, from -0 it may.
-            result: Array = self.general(array, start)
-            return result
-        total = reduction.sum(array, self.general.axes)
-        return total if zero else self.general.started(start, total)
+def _sum(general: _Halving, array: Array, start: Array) -> Array:
+    """Reduces one operand by the oracle's sum, which starts at +0."""
+    zero = start == 0
+    if zero and np.signbit(start):
+        # From +0 a sum never comes to -0, from -0 it may.
+        result: Array = general(array, start)
+        return result
+    total = reduction.sum(array, general.axes)
+    return total if zero else general.started(start, total)
 
 
-@dataclass(frozen=True, slots=True)
-class _Placed:
-    """Values and their places, which ascend, by numpy's argmax or argmin.
+def _placed(
+    extreme: Extreme, general: _Halving, lanes: Arrays, array: Array, places: Array, *starts: Array
+) -> Any:
+    """Reduces values and their places, which ascend, by numpy's argmax or argmin.
 
     `lanes` index what is left of the shape, one array an axis.
     """
-
-    extreme: Extreme
-    general: _Halving
-    lanes: tuple[Array, ...]
-
-    def __call__(self, array: Array, places: Array, start: Array, first: Array) -> Any:
-        (axis,) = self.general.axes
-        found = self.extreme.places(array, axis)
-        index = (*self.lanes[:axis], found, *self.lanes[axis:])
-        values, at = array[index], places[index]
-        if array.dtype.kind == "f" and np.any((values != values) | (values == 0)):
-            # Of NaN, and of zeros of either sign, the body keeps which the tree's order says.
-            return self.general(array, places, start, first)
-        if self.extreme.beats(values, start):
-            return values, at
-        starts = [np.broadcast_to(begin, values.shape) for begin in (start, first)]
-        return self.general.combine(starts, (values, at), ())
+    (axis,) = general.axes
+    index = (*lanes[:axis], extreme.places(array, axis), *lanes[axis:])
+    values, at = array[index], places[index]
+    if array.dtype.kind == "f" and np.any((values != values) | (values == 0)):
+        # Of NaN, and of zeros of either sign, the body keeps which the tree's order says.
+        return general(array, places, *starts)
+    if extreme.beats(values, starts[0]):
+        return values, at
+    before = [np.broadcast_to(start, values.shape) for start in starts]
+    return general.combine(before, (values, at), ())
 
 
 def _map(context: BuildContext[Any]) -> Kernel:

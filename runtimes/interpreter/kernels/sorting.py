@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from functools import partial
 from typing import Any, Final
 
@@ -30,68 +29,45 @@ def _sort(context: BuildContext[dialect.Sort]) -> Kernel:
     integers = dtype_of(context.operands[0]).kind in "iu"
     # Integers that compare as equal are equal, so that their order shows nowhere.
     if count == len(keys) == 1 and keys[0].slot == 0 and integers:
-        return _Integers(axis, keys[0].descending)
+        return partial(_integers, axis, keys[0].descending)
     if keys:
-        return _ByKeys(axis, count, keys)
-    return _ByComparator(axis, count, pointwise(body))
+        return partial(_by_keys, axis, count, keys)
+    return partial(_by_comparator, axis, count, pointwise(body))
 
 
 def _passed(*values: Array) -> Any:
     return single(values)
 
 
-@dataclass(frozen=True, slots=True)
-class _Integers:
-    """One operand of integers, by its own values."""
-
-    axis: int
-    descending: bool
-
-    def __call__(self, array: Array, *captures: Array) -> Array:
-        ascending = np.sort(array, axis=self.axis)
-        return np.flip(ascending, self.axis) if self.descending else ascending
+def _integers(axis: int, descending: bool, array: Array, *captures: Array) -> Array:
+    """Sorts one operand of integers, by its own values."""
+    ascending = np.sort(array, axis=axis)
+    return np.flip(ascending, axis) if descending else ascending
 
 
-@dataclass(frozen=True, slots=True)
-class _ByKeys:
-    """Operands whose order is that of keys computed from them."""
-
-    axis: int
-    count: int
-    keys: tuple[Key, ...]
-
-    def __call__(self, *values: Array) -> Any:
-        arrays, captures = values[: self.count], values[self.count :]
-        ranks = [rank for key in self.keys for rank in key.ranks(arrays, captures)]
-        return _rearranged(arrays, stable_order(ranks, self.axis), self.axis)
+def _by_keys(axis: int, count: int, keys: tuple[Key, ...], *values: Array) -> Any:
+    """Sorts operands whose order is that of keys computed from them."""
+    arrays, captures = values[:count], values[count:]
+    ranks = [rank for key in keys for rank in key.ranks(arrays, captures)]
+    return _rearranged(arrays, stable_order(ranks, axis), axis)
 
 
-@dataclass(frozen=True, slots=True)
-class _ByComparator:
-    """Operands whose order only the comparator tells."""
+def _by_comparator(axis: int, count: int, compare: Pointwise, *values: Array) -> Any:
+    """Sorts operands whose order only the comparator tells."""
+    arrays, captures = values[:count], values[count:]
+    if not arrays[0].size:
+        return single(arrays)
+    last = [np.moveaxis(array, axis, -1) for array in arrays]
+    shape = last[0].shape
+    lanes = [array.reshape(-1, shape[-1]) for array in last]
 
-    axis: int
-    count: int
-    compare: Pointwise
+    def before(first: Array, second: Array) -> Array:
+        sides = (first, second)
+        pairs = [np.take_along_axis(lane, side, axis=1) for lane in lanes for side in sides]
+        return compare(pairs, captures)[0]
 
-    def __call__(self, *values: Array) -> Any:
-        arrays, captures = values[: self.count], values[self.count :]
-        last = [np.moveaxis(array, self.axis, -1) for array in arrays]
-        shape = last[0].shape
-        lanes = [array.reshape(-1, shape[-1]) if array.size else array for array in last]
-        if not arrays[0].size:
-            return single(arrays)
-
-        def before(first: Array, second: Array) -> Array:
-            pairs = [
-                np.take_along_axis(lane, places, axis=1)
-                for lane in lanes
-                for places in (first, second)
-            ]
-            return self.compare(pairs, captures)[0]
-
-        order = merged_order(before, len(lanes[0]), shape[-1]).reshape(shape)
-        return _rearranged(arrays, np.moveaxis(order, -1, self.axis), self.axis)
+    order = merged_order(before, len(lanes[0]), shape[-1]).reshape(shape)
+    return _rearranged(arrays, np.moveaxis(order, -1, axis), axis)
 
 
 def _rearranged(arrays: Sequence[Array], order: Array, axis: int) -> Any:

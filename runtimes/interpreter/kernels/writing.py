@@ -37,8 +37,8 @@ def writer(context: BuildContext[Any], body: Program) -> Writer:
     count = len(context.results)
     reads = origins(body, body.outputs)
     if reads.isdisjoint(range(count)):
-        return _Last(combiner(body))
-    turns = _Turns(combiner(body))
+        return partial(_last, combiner(body))
+    turns = partial(_in_turns, combiner(body))
     if count > 1:
         return turns
     if context.exact and body.only in _EXTREMES and dtype_of(context.results[0]) in LAYOUTS:
@@ -58,16 +58,13 @@ def _is_known(context: BuildContext[Any], only: type[Definition] | None) -> bool
     return only in _ARITHMETIC and dtype_of(result) in LAYOUTS
 
 
-@dataclass(frozen=True, slots=True)
-class _Last:
-    """A body that does not look at what is there: the last update of a row is what remains."""
-
-    combine: Combiner
-
-    def __call__(self, rows: Arrays, targets: Array, updates: Arrays, captures: Arrays) -> None:
-        for row, update in zip(rows, self.combine(updates, updates, captures), strict=True):
-            # numpy assigns in the order of the indices.
-            row[targets] = update
+def _last(
+    combine: Combiner, rows: Arrays, targets: Array, updates: Arrays, captures: Arrays
+) -> None:
+    """Writes by a body that does not look at what is there: the last update of a row remains."""
+    for row, update in zip(rows, combine(updates, updates, captures), strict=True):
+        # numpy assigns in the order of the indices.
+        row[targets] = update
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +73,7 @@ class _AtOnce:
 
     take: Callable[[Array, Array, Array], None]
     exact: bool
-    turns: _Turns
+    turns: Writer
 
     def __call__(self, rows: Arrays, targets: Array, updates: Arrays, captures: Arrays) -> None:
         (row,), (update,) = rows, updates
@@ -111,19 +108,16 @@ def _canonicalize(row: Array, targets: Array) -> None:
         row[targets] = written
 
 
-@dataclass(frozen=True, slots=True)
-class _Turns:
-    """Any body, in turns of which each writes a row at most once."""
-
-    combine: Combiner
-
-    def __call__(self, rows: Arrays, targets: Array, updates: Arrays, captures: Arrays) -> None:
-        for places, chosen in _turns(targets):
-            combined = self.combine(
-                [row[places] for row in rows], [update[chosen] for update in updates], captures
-            )
-            for row, result in zip(rows, combined, strict=True):
-                row[places] = result
+def _in_turns(
+    combine: Combiner, rows: Arrays, targets: Array, updates: Arrays, captures: Arrays
+) -> None:
+    """Writes by any body, in turns of which each writes a row at most once."""
+    for places, chosen in _turns(targets):
+        combined = combine(
+            [row[places] for row in rows], [update[chosen] for update in updates], captures
+        )
+        for row, result in zip(rows, combined, strict=True):
+            row[places] = result
 
 
 def _turns(targets: Array) -> Iterator[tuple[Array, Array]]:
