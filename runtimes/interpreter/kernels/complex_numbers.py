@@ -89,13 +89,7 @@ def _imag(context: BuildContext[Any]) -> Kernel:
 
 
 def _complex(context: BuildContext[Any]) -> Kernel:
-    return partial(_joined, dtype_of(context.results[0]))
-
-
-def _joined(dtype: np.dtype[Any], real: Array, imaginary: Array) -> Array:
-    result = np.empty(real.shape, dtype)
-    result.real, result.imag = real, imaginary
-    return result
+    return partial(complex_arithmetic.complex_of, dtype=dtype_of(context.results[0]))
 
 
 BUILDERS: Final[Builders] = {

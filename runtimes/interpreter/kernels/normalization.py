@@ -23,10 +23,6 @@ __all__ = ["BUILDERS"]
 Binary = Callable[[Array, Array], Array]
 
 
-def _sum(array: Array, axes: tuple[int, ...]) -> Array:
-    return np.asarray(np.sum(array, axis=axes))
-
-
 class _Arithmetic(NamedTuple):
     """What the formulas are made of."""
 
@@ -47,7 +43,7 @@ _EXACT: Final = _Arithmetic(
     maps.sqrt,
     reduction.sum,
 )
-_FAST: Final = _Arithmetic(np.add, np.subtract, np.multiply, np.divide, np.sqrt, _sum)
+_FAST: Final = _Arithmetic(np.add, np.subtract, np.multiply, np.divide, np.sqrt, np.sum)
 
 
 def _built(context: BuildContext[Any]) -> Kernel:

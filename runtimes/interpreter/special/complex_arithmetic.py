@@ -12,6 +12,7 @@ from collections.abc import Callable
 from typing import Final
 
 import numpy as np
+import numpy.typing as npt
 
 from topos.payload.kernels import maps, reduction
 from topos.payload.kernels.canonical import Array, canonical
@@ -27,6 +28,7 @@ __all__ = [
     "binary",
     "cbrt",
     "circle",
+    "complex_of",
     "divide",
     "joined",
     "multiply",
@@ -60,6 +62,13 @@ def joined(parts: Parts, like: Array) -> Array:
     result.real, result.imag = parts
     canonical(result.view(f"f{like.dtype.itemsize // 2}"))
     return result.reshape(like.shape)
+
+
+def complex_of(real: Array, imaginary: Array, dtype: npt.DTypeLike = np.complex128) -> Array:
+    """Returns the complex numbers of two arrays of parts, as they are."""
+    result = np.empty(real.shape, dtype)
+    result.real, result.imag = real, imaginary
+    return result
 
 
 def unary(each: Callable[[Array, Array], Parts], array: Array) -> Array:
@@ -268,7 +277,5 @@ def quotient(left: Array, right: Array) -> Array:
     if np.iscomplexobj(right):
         return binary(divide, left, right)
     if np.iscomplexobj(left):
-        result = np.empty(np.broadcast_shapes(left.shape, right.shape), left.dtype)
-        result.real, result.imag = left.real / right, left.imag / right
-        return result
+        return complex_of(np.asarray(left.real / right), left.imag / right, left.dtype)
     return np.asarray(np.divide(left, right))

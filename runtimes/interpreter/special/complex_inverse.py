@@ -15,8 +15,14 @@ from typing import Final, NamedTuple
 import numpy as np
 
 from topos.payload.kernels.canonical import Array
-from topos.runtimes.interpreter.special import complex_limits
 from topos.runtimes.interpreter.special.circular import arctangent, cofactor
+from topos.runtimes.interpreter.special.complex_arithmetic import complex_of
+from topos.runtimes.interpreter.special.complex_hyperbolic import (
+    endless_acos,
+    endless_asinh,
+    endless_atanh,
+    extended,
+)
 from topos.runtimes.interpreter.special.wide import (
     LN_TWO,
     PI,
@@ -28,7 +34,7 @@ from topos.runtimes.interpreter.special.wide import (
     where,
 )
 
-__all__ = ["acos", "acosh", "asin", "asinh", "atan", "atanh", "extended", "joined", "kernel"]
+__all__ = ["acos", "acosh", "asin", "asinh", "atan", "atanh", "kernel"]
 
 
 # Squares of numbers between the two, and products of squares, stay in the normal range.
@@ -52,13 +58,6 @@ class _Parts(NamedTuple):
     run: Wide
 
 
-def joined(real: Array, imaginary: Array) -> Array:
-    """Returns the complex numbers of two arrays of parts."""
-    result = np.empty(real.shape, np.complex128)
-    result.real, result.imag = real, imaginary
-    return result
-
-
 def asin(values: Array) -> Array:
     """Returns the inverse of sin, -i asinh(iz); cut along the real axis outside of [-1, 1]."""
     return _swapped(asinh, values)
@@ -70,16 +69,16 @@ def acos(values: Array) -> Array:
     def finite(x: Array, y: Array) -> Array:
         parts = _parts(np.abs(x), np.abs(y))
         angle = where(np.signbit(x), _PI - parts.cosine, parts.cosine).value()
-        return joined(angle, -np.copysign(parts.growth.value(), y))
+        return complex_of(angle, -np.copysign(parts.growth.value(), y))
 
-    return extended(finite, complex_limits.acos, values)
+    return extended(finite, endless_acos, values)
 
 
 def acosh(values: Array) -> Array:
     """Returns the inverse of cosh, its real part never negative; cut along the reals below 1."""
     turned, y = acos(values), values.imag
     angle = np.where(np.isnan(y), turned.real, np.copysign(turned.real, y))
-    return joined(np.abs(turned.imag), angle)
+    return complex_of(np.abs(turned.imag), angle)
 
 
 def asinh(values: Array) -> Array:
@@ -87,9 +86,9 @@ def asinh(values: Array) -> Array:
 
     def finite(x: Array, y: Array) -> Array:
         parts = _parts(np.abs(y), np.abs(x))
-        return joined(np.copysign(parts.growth.value(), x), np.copysign(parts.sine.value(), y))
+        return complex_of(np.copysign(parts.growth.value(), x), np.copysign(parts.sine.value(), y))
 
-    return extended(finite, complex_limits.asinh, values)
+    return extended(finite, endless_asinh, values)
 
 
 def atanh(values: Array) -> Array:
@@ -97,9 +96,9 @@ def atanh(values: Array) -> Array:
 
     def finite(x: Array, y: Array) -> Array:
         real, imaginary = _quotient_parts(np.abs(x), np.abs(y))
-        return joined(np.copysign(real, x), np.copysign(imaginary, y))
+        return complex_of(np.copysign(real, x), np.copysign(imaginary, y))
 
-    return extended(finite, complex_limits.atanh, values)
+    return extended(finite, endless_atanh, values)
 
 
 def atan(values: Array) -> Array:
@@ -115,31 +114,18 @@ def kernel(values: Array) -> Array:
 
     def finite(x: Array, y: Array) -> Array:
         parts = _parts(np.abs(x), np.abs(y))
-        return joined(parts.run.value(), parts.growth.value())
+        return complex_of(parts.run.value(), parts.growth.value())
 
     def special(x: Array, y: Array) -> tuple[Array, Array]:
-        return np.abs(y), np.abs(complex_limits.asinh(y, x)[0])
+        return np.abs(y), np.abs(endless_asinh(y, x)[0])
 
     return extended(finite, special, values)
 
 
 def _swapped(function: Callable[[Array], Array], values: Array) -> Array:
     """Returns -i f(iz) of an f with f(z*) = f(z)*: by y + ix of x + iy, before and after."""
-    turned = function(joined(values.imag, values.real))
-    return joined(turned.imag, turned.real)
-
-
-def extended(
-    finite: Callable[[Array, Array], Array],
-    special: Callable[[Array, Array], tuple[Array, Array]],
-    values: Array,
-) -> Array:
-    """Returns `finite` of the parts where both are finite, the parts of `special` elsewhere."""
-    mask = np.isfinite(values)
-    result = np.empty_like(values)
-    result[mask] = finite(values.real[mask], values.imag[mask])
-    result[~mask] = joined(*special(values.real[~mask], values.imag[~mask]))
-    return result
+    turned = function(complex_of(values.imag, values.real))
+    return complex_of(turned.imag, turned.real)
 
 
 def _parts(x: Array, y: Array) -> _Parts:
