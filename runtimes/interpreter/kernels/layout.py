@@ -90,8 +90,8 @@ def _leading(context: BuildContext[Any]) -> Kernel:
 
 def _reverse(context: BuildContext[dialect.Reverse]) -> Kernel:
     axes = context.op.dimensions
-    ranks = range(len(context.operands[0].shape))
-    return itemgetter((..., *(slice(None, None, -1 if axis in axes else 1) for axis in ranks)))
+    steps = [-1 if axis in axes else 1 for axis in range(len(context.operands[0].shape))]
+    return itemgetter((..., *(slice(None, None, step) for step in steps)))
 
 
 def _concatenate(context: BuildContext[dialect.Concatenate]) -> Kernel:

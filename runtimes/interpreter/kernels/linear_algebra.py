@@ -51,7 +51,8 @@ def _fft(context: BuildContext[dialect.Fft]) -> Kernel:
     axes = tuple(range(len(operand.shape) - len(lengths), len(operand.shape)))
     if context.exact:
         return partial(_summed, kind, lengths, axes, dtype_of(result))
-    return partial(_transformed, _TRANSFORMS[kind], lengths, axes, dtype_of(result))
+    transform = partial(_TRANSFORMS[kind], s=lengths, axes=axes)
+    return partial(_transformed, transform, dtype_of(result))
 
 
 def _summed(
@@ -92,15 +93,8 @@ def _empty(shape: tuple[int, ...], dtype: np.dtype[Any], _: Array) -> Array:
     return np.empty(shape, dtype)
 
 
-def _transformed(
-    transform: Callable[..., Array],
-    lengths: tuple[int, ...],
-    axes: tuple[int, ...],
-    dtype: np.dtype[Any],
-    array: Array,
-) -> Array:
-    values = transform(array, s=lengths, axes=axes)
-    return values.astype(dtype, copy=False)
+def _transformed(transform: Kernel, dtype: np.dtype[Any], array: Array) -> Array:
+    return np.asarray(transform(array).astype(dtype, copy=False))
 
 
 def _cholesky(context: BuildContext[dialect.Cholesky]) -> Kernel:

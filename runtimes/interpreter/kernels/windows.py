@@ -16,6 +16,7 @@ from topos.runtimes.interpreter.kernels.bodies import ORDERLESS, Arrays, Combine
 from topos.runtimes.interpreter.kernels.conversion import converted
 from topos.runtimes.interpreter.kernels.folding import Fold, fold_of, folded, folded_together
 from topos.runtimes.interpreter.kernels.sliding import Sliding
+from topos.runtimes.interpreter.kernels.writing import in_turns
 from topos.runtimes.interpreter.program import Array, Axes, Kernel, single
 from topos.stablehlo.dialect import elementwise
 from topos.stablehlo.dialect import windows as dialect_windows
@@ -238,7 +239,8 @@ class _Selection:
         if source.size and operand.size:
             places = self._selected(operand, captures).ravel()
             order = np.flatnonzero(places >= 0)
-            self._scatter(result, places[order], source.ravel()[order], captures)
+            values = source.ravel()[order]
+            in_turns(self.scatter, [result], places[order], [values], captures)
         return result.reshape(operand.shape)
 
     def _selected(self, operand: Array, captures: tuple[Array, ...]) -> Array:
@@ -257,21 +259,6 @@ class _Selection:
             chosen = np.where(taken, place, chosen)
             value = np.where(taken, candidate, value)
         return chosen
-
-    def _scatter(self, result: Array, places: Array, values: Array, captures: Arrays) -> None:
-        order = np.argsort(places, kind="stable")
-        places, values = places[order], values[order]
-        first = np.flatnonzero(np.concatenate([[True], places[1:] != places[:-1]]))
-        ranks = np.arange(len(places)) - np.repeat(first, np.diff([*first, len(places)]))
-        by_rank = np.argsort(ranks, kind="stable")
-        ends = np.cumsum(np.bincount(ranks)) if len(ranks) else ()
-        begin = 0
-        # Within a rank no place stands twice, so its values combine at once.
-        for end in ends:
-            chosen = by_rank[begin:end]
-            target = places[chosen]
-            (result[target],) = self.scatter((result[target],), (values[chosen],), captures)
-            begin = end
 
 
 BUILDERS: Final[Builders] = {

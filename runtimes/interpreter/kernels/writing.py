@@ -18,7 +18,7 @@ from topos.stablehlo.definition import Definition
 from topos.stablehlo.dialect import elementwise as dialect
 from topos.stablehlo.types import dtype_of, is_complex, is_float
 
-__all__ = ["Writer", "writer"]
+__all__ = ["Writer", "in_turns", "writer"]
 
 # Takes rows [targets, ...] to write to, the target of each update, updates [n, ...] in the order in
 # which they count, and what the body captures.
@@ -38,7 +38,7 @@ def writer(context: BuildContext[Any], body: Program) -> Writer:
     reads = origins(body, body.outputs)
     if reads.isdisjoint(range(count)):
         return partial(_last, combiner(body))
-    turns = partial(_in_turns, combiner(body))
+    turns = partial(in_turns, combiner(body))
     if count > 1:
         return turns
     if context.exact and body.only in _EXTREMES and dtype_of(context.results[0]) in LAYOUTS:
@@ -108,7 +108,7 @@ def _canonicalize(row: Array, targets: Array) -> None:
         row[targets] = written
 
 
-def _in_turns(
+def in_turns(
     combine: Combiner, rows: Arrays, targets: Array, updates: Arrays, captures: Arrays
 ) -> None:
     """Writes by any body, in turns of which each writes a row at most once."""
