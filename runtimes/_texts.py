@@ -25,15 +25,16 @@ def verify(module: ModuleLike) -> None:
     read(text_of(module))
 
 
-def printed(module: ModuleLike) -> str:
-    """Returns a module in any form as custom assembly that reads back as the same.
+def printed(module: ModuleLike, *, generic: bool = False) -> str:
+    """Returns a module in any form as text that reads back as the same.
 
-    Locations are left out. The module need not pass verification. Raises as `verify` does.
+    It is in custom assembly, or every operation in generic form if `generic`. Locations are left
+    out. The module need not pass verification. Raises as `verify` does.
     """
     from topos.stablehlo import printer as printing
     from topos.stablehlo.read import parsed
 
-    return printing.printed(parsed(text_of(module)))
+    return printing.printed(parsed(text_of(module)), generic=generic)
 
 
 def cost_analysis(module: ModuleLike) -> CostAnalysis:

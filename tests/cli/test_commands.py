@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from topos import runtimes
 from topos.cli import main
 
 TEXT = """\
@@ -121,6 +122,11 @@ def test_print_writes_a_module_that_says_the_same(module: str, capsys: Captured)
     path.write_text(printed, encoding="utf-8")
     assert main(["print", module]) == 0
     assert capsys.readouterr().out == printed
+    assert main(["print", "--generic", module, f"{module}.none", module]) == 2
+    generic, again = capsys.readouterr().out.split("// -----\n")
+    assert '"stablehlo.dot_general"(%a, %b)' in generic
+    assert generic == again
+    assert runtimes.printed(generic) == printed
 
 
 def test_ops_counts_calls_and_flops(module: str, capsys: Captured) -> None:

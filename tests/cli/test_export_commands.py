@@ -257,8 +257,8 @@ def test_a_check_fails_where_a_result_is_outside(tmp_path: Path, capsys: Capture
 def test_a_check_of_nothing_or_by_nobody_says_so(
     exported: Path, tmp_path: Path, capsys: Captured, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    assert main(["check", str(tmp_path / "none")]) == 1
-    assert "a bundle is a folder, and " in capsys.readouterr().err
+    assert main(["check", str(tmp_path / "none")]) == 2
+    assert "none: No such file or directory" in capsys.readouterr().err
     away = Status(False, "the xla runtime is away")
     monkeypatch.setattr(type(runtimes.load("xla")), "status", lambda self: away)
     assert main(["check", str(exported), "--runtime", "xla"]) == 2

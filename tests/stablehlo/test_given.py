@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 import pytest
-from tests.runtimes.stablehlo.rule_texts import mlir_accepts
 
+from tests.stablehlo.rule_texts import mlir_accepts
 from topos.errors import ArgumentError, ToposError, UnsupportedError
 from topos.stablehlo import Block, Builder, Dense, Module, Operation, Region, Tensor, dialect, parse
 from topos.stablehlo.ir import UNIT, Opaque, OtherType, Packed, TupleType, Typed, Unranked, Word

@@ -15,6 +15,8 @@ import pytest
 from topos import runtimes, stablehlo
 from topos.errors import ParseError
 
+EXPORTED = (Path(__file__).parent / "softplus.exported").read_bytes()
+
 HLO = """HloModule jit_f, entry_computation_layout={(f32[4]{0})->f32[4]{0}}
 
 ENTRY main.1 {
@@ -93,6 +95,8 @@ MISTAKES = {
     "gzip": (gzip.compress(b"module {}"), "a gzip archive: unpack it first"),
     "utf-16": ("module {}".encode("utf-16"), "text in UTF-16: write it as UTF-8"),
     "utf-16 bare": ("module {}".encode("utf-16-be"), "text in UTF-16: write it as UTF-8"),
+    "exported cut off": (EXPORTED[:200], "a serialized jax.export.Exported that is cut off: write"),
+    "artifact cut off": (EXPORTED[:1000], "a serialized jax.export.Exported that is cut off: "),
     "empty": (b"", "nothing: the text is empty"),
     "blank": (b" \n\n", "nothing: the text is empty"),
     "lfs": (b"version https://git-lfs.github.com/spec/v1\noid", "a pointer of Git LFS: git lfs"),

@@ -94,7 +94,7 @@ def _compared(
         return Verdict(runtime, result, 0.0, "bits equal")
     share = relative_difference(_real(ours), _real(theirs))
     if within is None:
-        return Verdict(runtime, result, share, "differs")
+        return Verdict(runtime, result, share, "deviates, no bound given")
     passed = share <= within
     return Verdict(runtime, result, share, "inside" if passed else "OUTSIDE", passed)
 

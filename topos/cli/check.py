@@ -9,7 +9,7 @@ from argparse import ArgumentParser, Namespace
 from topos import bundle
 from topos.cli._module_check import check_module
 from topos.cli._reporting import DONE, FAILED, UNUSABLE, complain
-from topos.cli._shared import add_bundle_arguments, whole
+from topos.cli._shared import add_bundle_arguments, naming, whole
 from topos.errors import ArgumentError, ToposError, UnavailableError
 
 __all__ = ["EPILOG", "HELP", "add_arguments", "run"]
@@ -25,10 +25,11 @@ that a module ends has FAILED. In anyone's CI:
 
 A file, or - for stdin, is a module: it is verified, and run on every runtime with arguments drawn
 from a seed. A deviation is then a share of the largest magnitude of the interpreter's exact result,
-and --within bounds it.
+and --within bounds it; without a bound, any deviation passes.
 
 exit status: 0 all holds; 1 the bundle or module is refused, a result is outside its envelope, or a
-runtime failed; 2 wrong usage, or a runtime that is named and not ready here; 130 interrupted.
+runtime failed; 2 wrong usage, no such file or folder, or a runtime that is named and not ready
+here; 130 interrupted.
 """
 
 
@@ -56,6 +57,8 @@ def run(chosen: Namespace) -> int:
     if chosen.bundle == "-" or os.path.isfile(chosen.bundle):
         return check_module(chosen)
     try:
+        with naming(chosen.bundle):
+            os.stat(chosen.bundle)
         found = bundle.check(chosen.bundle, chosen.runtime, numerics=chosen.numerics, isolated=True)
     except (ArgumentError, UnavailableError) as error:
         return _fail(str(error), UNUSABLE)

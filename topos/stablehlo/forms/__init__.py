@@ -119,12 +119,12 @@ def _binary_text(data: bytes) -> str | None:
     # A command that is given text loads none of this.
     from topos.stablehlo.forms.binary import bytecode_text
     from topos.stablehlo.forms.binary_mistakes import mistake_in
-    from topos.stablehlo.forms.exported import MAGIC, artifact_in
+    from topos.stablehlo.forms.exported import CUT_OFF, MAGIC, artifact_in, is_exported
 
     artifact = data if data.startswith(MAGIC) else artifact_in(data)
     if artifact is not None:
         return bytecode_text(artifact)
-    mistake = mistake_in(data)
+    mistake = CUT_OFF if is_exported(data) else mistake_in(data)
     if mistake is not None:
         raise mistake.error()
     return None

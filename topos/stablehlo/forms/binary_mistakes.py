@@ -48,6 +48,7 @@ MEMBERS: Final = (
     (re.compile(r"model\.weights\.h5\Z"), Mistake("a Keras model (.keras)", EXPORT)),
 )
 PICKLE: Final = re.compile(rb"\x80[\x02-\x05]")
+PRINTABLE: Final = re.compile(rb"[\t-\r\x20-\x7e]+")
 LONGEST_HEADER: Final = 100_000_000
 SAMPLE: Final = 64
 
@@ -94,6 +95,6 @@ def _is_safetensors(data: bytes) -> bool:
 
 
 def _is_wide_text(data: bytes) -> bool:
-    """Returns whether every other byte is zero, as in UTF-16 that has no mark at its start."""
+    """Returns whether bytes are printable ASCII with zeros between, as UTF-16 without a mark is."""
     sides = data[::2], data[1::2]
-    return len(data) > 1 and any(not any(side) for side in sides) and any(data)
+    return any(PRINTABLE.fullmatch(one) and not any(other) for one, other in (sides, sides[::-1]))

@@ -5,12 +5,18 @@ from __future__ import annotations
 import struct
 from typing import Final
 
-__all__ = ["MAGIC", "artifact_in"]
+from topos.stablehlo.forms.mistakes import Mistake
+
+__all__ = ["CUT_OFF", "MAGIC", "artifact_in", "is_exported"]
 
 # How MLIR's bytecode begins: https://mlir.llvm.org/docs/BytecodeFormat.
 MAGIC: Final = b"ML\xefR"
 # The place of `mlir_module_serialized` among the fields of jax's table; a schema only appends.
 SLOT: Final = 13
+MOST: Final = 64
+CUT_OFF: Final = Mistake(
+    "a serialized jax.export.Exported that is cut off", "write all the bytes of serialize()"
+)
 
 
 def artifact_in(data: bytes) -> bytes | None:
@@ -34,4 +40,20 @@ def artifact_in(data: bytes) -> bytes | None:
     except struct.error:
         return None
     artifact = data[at + 4 : at + 4 + length]
-    return artifact if field and artifact.startswith(MAGIC) else None
+    return artifact if len(artifact) == length and artifact.startswith(MAGIC) else None
+
+
+def is_exported(data: bytes) -> bool:
+    """Returns whether bytes begin as a serialized `Exported` does: with the places of its fields.
+
+    Where the bytes end before they tell where these stand, they stand first.
+    """
+    try:
+        (root,) = struct.unpack_from("<I", data)
+        table = root - struct.unpack_from("<i", data, root)[0] if root + 4 <= len(data) else 4
+        size, inline = struct.unpack_from("<HH", data, table)
+        count = (size - 4) // 2
+        places = struct.unpack_from(f"<{count}H", data, table + 4) if SLOT < count < MOST else ()
+    except struct.error:
+        return False
+    return bool(places) and all(place < inline for place in places) and places[SLOT] > 0
