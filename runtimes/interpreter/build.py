@@ -17,7 +17,6 @@ from topos.runtimes.interpreter.scalarization import (
     works_pointwise,
 )
 from topos.stablehlo.calls import called_first, depth_of
-from topos.stablehlo.captures import captured
 from topos.stablehlo.definition import Definition
 from topos.stablehlo.dialect import find
 from topos.stablehlo.ir import (
@@ -30,6 +29,7 @@ from topos.stablehlo.ir import (
     Type,
     result_names,
 )
+from topos.stablehlo.scope import captured
 from topos.stablehlo.traits import Trait
 from topos.stablehlo.types import checked, held
 

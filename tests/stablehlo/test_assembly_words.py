@@ -70,8 +70,8 @@ def test_a_reduction_applies_the_name_of_one_operation(word: str) -> None:
     ("line", "needed"),
     [
         ('stablehlo.custom_call "x"', "@name as call_target_name"),
-        ("stablehlo.composite @x(%a)", '"name" as name'),
-        ('func.call "x"', "@name as callee"),
+        ("stablehlo.composite @x(%a)", '"name" operands'),
+        ('func.call "x"', "@callee(operands)"),
     ],
 )
 def test_a_symbol_and_a_string_are_two_things(line: str, needed: str) -> None:

@@ -87,10 +87,14 @@ INVALID = (
         "func.func @main(%a: tensor<f32>) -> tensor<f32> {\nreturn %a : tensor<f64> }",
         "line 2: func.return states (tensor<f64>), got (tensor<f32>)",
     ),
-    (function(f"%0 = stablehlo.not %a : {T}"), "line 2: stablehlo.not takes no elements of f32"),
+    (
+        function(f"%0 = stablehlo.not %a : {T}"),
+        "line 2: stablehlo.not takes no elements of f32 as operand",
+    ),
     (
         function(f"%0 = stablehlo.compare UP, %a, %b : ({T}, {T}) -> tensor<2xi1>"),
-        "line 2: stablehlo.compare needs a direction of EQ NE LT LE GT GE, got UP",
+        "line 2: stablehlo.compare needs one of EQ, NE, LT, LE, GT, GE as comparison_direction,"
+        " got UP",
     ),
     (
         function(f"%0 = stablehlo.compare EQ, %a, %b, SIGNED : ({T}, {T}) -> tensor<2xi1>"),

@@ -23,7 +23,7 @@ from topos.stablehlo.ir import (
     Typed,
     Word,
 )
-from topos.stablehlo.patterns import digits_of
+from topos.stablehlo.types import digits_of
 
 __all__ = [
     "bare",

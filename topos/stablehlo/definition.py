@@ -8,16 +8,16 @@ module, with the types of its values.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeVar, overload
+from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
-from topos.stablehlo.assembly import Assembly, Head, heading
-from topos.stablehlo.attribute_text import function_type
-from topos.stablehlo.elements import ANY
+from topos.stablehlo.assembly import Assembly, Head, heading, reading
+from topos.stablehlo.attribute_text import function_type, produced
 from topos.stablehlo.ir import FunctionType, Operation, Tensor, Type
-from topos.stablehlo.opview import OpView
+from topos.stablehlo.opview import Declared, OpView
 from topos.stablehlo.shapes import TensorType, demand_results, ranked, scalar, tensor
 from topos.stablehlo.traits import Trait
 from topos.stablehlo.typed_attributes import Attribute
+from topos.stablehlo.types import ANY
 
 if TYPE_CHECKING:
     from topos.stablehlo.parsed import ParsedOperation
@@ -25,19 +25,23 @@ if TYPE_CHECKING:
 
 __all__ = ["Definition", "Operand", "OperandOfAnyRank", "Result", "define"]
 
+V = TypeVar("V", bound=TensorType)
 
-class _Value:
-    """An operand or a result of a definition, in the order in which they are declared."""
+
+class _Value(Declared[V]):
+    """An operand or a result of a definition, in the order in which they are declared.
+
+    `what` is how a refusal calls it, where that is not the name it is assigned to.
+    """
 
     def __init__(
         self, what: str = "", elements: frozenset[str] = ANY, *, is_scalar: bool = False
     ) -> None:
         self.what, self.elements, self.is_scalar = what, elements, is_scalar
         self.index = 0
-        self._name = ""
 
     def __set_name__(self, owner: type, name: str) -> None:
-        self._name = name
+        self.name = name
         self.what = self.what or name
 
     def _stated(self, view: Definition) -> Type:
@@ -48,56 +52,31 @@ class _Value:
             needs = f"needs {len(view.declared_operands)} operands"
             view.refuse(f"{needs}, got {len(view.operands)}")
 
-    def _held(self, view: OpView, type: Tensor) -> Tensor:
+    def _held(self, view: OpView, type: V) -> V:
         if type.element not in self.elements:
             view.refuse(f"takes no elements of {type.element} as {self.what}")
-        view.__dict__[self._name] = type
         return type
 
 
-class Operand(_Value):
-    """A ranked operand; from an instance it is the operand's type, checked on first use.
+class Operand(_Value[Tensor]):
+    """A ranked operand; from an instance it is the operand's type."""
 
-    `what` is how a refusal calls it, where that is not the name it is assigned to.
-    """
-
-    @overload
-    def __get__(self, view: None, owner: type) -> Self: ...
-    @overload
-    def __get__(self, view: Definition, owner: type) -> Tensor: ...
-    def __get__(self, view: Definition | None, owner: type) -> Self | Tensor:
-        if view is None:
-            return self
+    def read(self, view: Definition) -> Tensor:
         take = scalar if self.is_scalar else ranked
         return self._held(view, take(view, self._stated(view), self.what))
 
 
-class OperandOfAnyRank(_Value):
+class OperandOfAnyRank(_Value[TensorType]):
     """An operand whose rank the text need not know, as CHLO takes them."""
 
-    @overload
-    def __get__(self, view: None, owner: type) -> Self: ...
-    @overload
-    def __get__(self, view: Definition, owner: type) -> TensorType: ...
-    def __get__(self, view: Definition | None, owner: type) -> Self | TensorType:
-        if view is None:
-            return self
-        taken = tensor(view, self._stated(view), self.what)
-        if taken.element not in self.elements:
-            view.refuse(f"takes no elements of {taken.element} as {self.what}")
-        return taken
+    def read(self, view: Definition) -> TensorType:
+        return self._held(view, tensor(view, self._stated(view), self.what))
 
 
-class Result(_Value):
+class Result(_Value[Tensor]):
     """A result whose type the text must state, for nothing else says it."""
 
-    @overload
-    def __get__(self, view: None, owner: type) -> Self: ...
-    @overload
-    def __get__(self, view: Definition, owner: type) -> Tensor: ...
-    def __get__(self, view: Definition | None, owner: type) -> Self | Tensor:
-        if view is None:
-            return self
+    def read(self, view: Definition) -> Tensor:
         if self.index >= len(view.results):
             view.refuse("needs the type of its result, which nothing else tells")
         return self._held(view, ranked(view, view.results[self.index], self.what))
@@ -113,6 +92,10 @@ class Definition(OpView):
     operation_name: ClassVar[str] = ""
     assembly: ClassVar[str] = ""
     traits: ClassVar[Trait] = Trait.NONE
+    # Whether more operands may follow those that are declared.
+    is_variadic: ClassVar[bool] = False
+    # Whether the results are of the inferred types exactly, and not only such that agree.
+    is_exact: ClassVar[bool] = False
     # Whether the operation holds regions, and what ends their blocks: the return of its dialect
     # unless it says another.
     has_regions: ClassVar[bool] = False
@@ -135,8 +118,20 @@ class Definition(OpView):
 
     def verify(self) -> None:
         """Refuses the operation unless its parts are as declared and its results as inferred."""
-        self.takes(len(self.declared_operands))
-        self.demand_results(self.infer())
+        needed, got = len(self.declared_operands), len(self.operands)
+        if got != needed and (got < needed or not self.is_variadic):
+            noun = "operand" if needed == 1 else "operands"
+            more = " or more" if self.is_variadic else ""
+            self.refuse(f"needs {needed} {noun}{more}, got {got}")
+        inferred = self.infer()
+        self.demand_attributes()
+        self.demand_results(inferred)
+
+    def demand_attributes(self) -> None:
+        """Refuses a declared attribute that is there and is no such thing."""
+        for each in self.declared_attributes:
+            if each.key in self.operation.attributes:
+                getattr(self, each.name)
 
     def infer(self) -> tuple[Type, ...]:
         """Returns the types of the results, as far as the operands and attributes tell them.
@@ -155,6 +150,8 @@ class Definition(OpView):
 
     def demand_results(self, inferred: tuple[Type, ...]) -> None:
         """Refuses unless the stated results may be of the types `inferred`."""
+        if self.is_exact and self.results != inferred:
+            self.refuse(f"results in {produced(inferred)}, got {produced(self.results)}")
         demand_results(self, inferred)
 
     def flops(self) -> int:
@@ -163,10 +160,10 @@ class Definition(OpView):
             return 0
         return elements_of(self.results[:1]) if _is_floating(self.results[:1]) else 0
 
-    @staticmethod
-    def read(parsed: ParsedOperation) -> ParsedOperation:
+    @classmethod
+    def read(cls, parsed: ParsedOperation) -> ParsedOperation:
         """Returns what was parsed with its words and clauses as attributes of the generic form."""
-        return parsed
+        return reading(cls.form, parsed)
 
     @classmethod
     def head(cls, operation: Operation) -> Head | None:

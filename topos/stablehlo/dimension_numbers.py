@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar
 from topos.stablehlo.ir import Crossed, Record, Word
 from topos.stablehlo.opview import OpView
 from topos.stablehlo.token_error import TokenError
-from topos.stablehlo.typed_attributes import Attribute
+from topos.stablehlo.typed_attributes import Attribute, demand_fields
 
 if TYPE_CHECKING:
     from lark import Token
@@ -150,13 +150,9 @@ class Numbers(Attribute[N]):
 
     def read(self, view: OpView) -> N:
         """Returns the numbers; a field that is not written is zero or empty."""
-        value = view.operation.attributes.get(self.key)
-        if not isinstance(value, Record) or value.opening.strip() != self.opening:
-            view.refuse(f"needs {self.opening}...> as {self.key}, got {value}")
         defaults: Mapping[str, Any] = self._kind._field_defaults
-        strange = [name for name in value if name not in defaults]
-        if strange:
-            view.refuse(f"knows no {strange[0]} in {self.key}")
+        demand_fields(view, self.key, self.opening, defaults)
+        value = view.operation.attributes[self.key]
         fields = {name: _field(view, name, part, defaults[name]) for name, part in value.items()}
         numbers: N = self._kind(**fields)
         return numbers
@@ -206,7 +202,6 @@ class Layout(Attribute[ConvolutionNumbers]):
     """The dimension numbers of a convolution: `[b, 0, f]x[0, i, o]->[b, 0, f]`, or fields."""
 
     def read(self, view: OpView) -> ConvolutionNumbers:
-        """Returns the numbers."""
         value = view.attribute(self.key)
         if isinstance(value, Mapping):
             return Numbers(CONVOLUTION, ConvolutionNumbers, self.key).read(view)

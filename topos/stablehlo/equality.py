@@ -5,14 +5,7 @@ from __future__ import annotations
 import struct
 from typing import Any
 
-from topos.stablehlo.ir import (
-    Dense,
-    Function,
-    Operation,
-    Packed,
-    Record,
-    Word,
-)
+from topos.stablehlo.ir import Dense, Function, Operation, Packed, Record, Word
 
 __all__ = ["same"]
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from types import MappingProxyType
-from typing import Any, Final, NamedTuple, NoReturn
+from typing import Any, Final, Generic, NamedTuple, NoReturn, Self, TypeVar, overload
 
 import numpy as np
 import numpy.typing as npt
@@ -23,10 +23,10 @@ from topos.stablehlo.ir import (
 )
 from topos.stablehlo.meshes import Mesh
 
-__all__ = ["OpView", "Table"]
+__all__ = ["Declared", "OpView", "Table"]
 
 Array = npt.NDArray[Any]
-
+T = TypeVar("T")
 
 _NONE: Final[Mapping[str, Any]] = MappingProxyType({})
 
@@ -139,31 +139,6 @@ class OpView:
         array = decoded(value)
         return Table(array.shape, tuple(np.ravel(array).tolist()))
 
-    def pairs(self, key: str, count: int) -> tuple[tuple[int, int], ...]:
-        """Returns `count` pairs of integers, such as a padding; zeros where there is none."""
-        value = self.optional(key)
-        if value is None:
-            return ((0, 0),) * count
-        if not isinstance(value, Dense):
-            parts = value if isinstance(value, tuple) else (value,)
-            value = tuple(end for part in parts for end in (part if type(part) is tuple else (0,)))
-        ends = self.integers_of(value, key)
-        self.demand(len(ends) == 2 * count, f"needs {count} pairs as {key}, got {list(ends)}")
-        return tuple(zip(ends[::2], ends[1::2], strict=True))
-
-    def truths(self, key: str, count: int) -> tuple[bool, ...]:
-        """Returns `count` truth values; all false where there is no such attribute."""
-        value = self.optional(key)
-        if value is None:
-            return (False,) * count
-        if isinstance(value, Dense):
-            value = tuple(np.ravel(decoded(value)).tolist())
-        valid = isinstance(value, tuple) and all(type(part) is bool for part in value)
-        self.demand(
-            valid and len(value) == count, f"needs {count} truth values as {key}, got {value}"
-        )
-        return tuple(value)
-
     def truth(self, key: str, default: bool) -> bool:
         """Returns a truth value, or `default` where there is no such attribute."""
         value = self.optional(key)
@@ -193,10 +168,30 @@ class OpView:
         self.demand(valid, f"needs distinct axes below {rank} as {key}, got {list(axes)}")
         return axes
 
-    def ascending(self, key: str, axes: tuple[int, ...], rank: int) -> tuple[int, ...]:
-        """Returns `axes` as `axes` does, where they also ascend."""
-        self.demand(axes == tuple(sorted(axes)), f"needs ascending {key}, got {list(axes)}")
-        return self.axes(key, axes, rank)
+
+class Declared(Generic[T]):
+    """What is declared in the body of a definition; from an instance it is read once, and kept."""
+
+    name = ""
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        self.name = name
+
+    @overload
+    def __get__(self, view: None, owner: type) -> Self: ...
+    @overload
+    def __get__(self, view: OpView, owner: type) -> T: ...
+    def __get__(self, view: OpView | None, owner: type) -> Self | T:
+        if view is None:
+            return self
+        value = self.read(view)
+        # From here on the instance has the value under the name, and this is not called again.
+        view.__dict__[self.name] = value
+        return value
+
+    def read(self, view: Any) -> T:
+        """Returns what an operation has of it; raises `VerifyError` where that is no such thing."""
+        raise NotImplementedError
 
 
 def _plain(value: Any) -> Any:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from topos.stablehlo.ir import Attributes, Region, Symbol, Type
+from topos.stablehlo.ir import Attributes, Region, Type
 from topos.stablehlo.token_error import TokenError
 
 if TYPE_CHECKING:
@@ -58,14 +58,6 @@ class ParsedOperation(NamedTuple):
     def spelled(self, attributes: Attributes) -> ParsedOperation:
         """Returns the operation with its words understood, as these `attributes`."""
         return self._replace(words=(), attributes={**self.attributes, **attributes})
-
-    def called(self, key: str, kind: type[str]) -> str:
-        """Returns the name that is its only word, a `Symbol` or a string, and stands for `key`."""
-        match self.words:
-            case (str(name),) if type(name) is kind:
-                return name
-        noun = "@name" if kind is Symbol else '"name"'
-        raise self.misread(f"{noun} as {key}")
 
     def misread(self, form: str) -> TokenError:
         """Returns the error of an operation that is not written with `form`."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any, Final
 
 import numpy as np
@@ -9,10 +10,10 @@ import numpy.typing as npt
 
 from topos.errors import VerifyError
 from topos.stablehlo.dense import decoded
-from topos.stablehlo.ir import Dense, Operation, Tensor, Type, result_names
+from topos.stablehlo.ir import Dense, Operation, Region, Tensor, Type, result_names
 from topos.stablehlo.resources import absent
 
-__all__ = ["Scope"]
+__all__ = ["Scope", "captured"]
 
 Array = npt.NDArray[Any]
 
@@ -95,3 +96,23 @@ def _readable(value: Dense) -> bool:
     for extent in value.type.shape:
         size *= extent or 0
     return size <= _READ
+
+
+def captured(regions: Iterable[Region]) -> tuple[str, ...]:
+    """Returns the names that `regions` use and do not define, each once, in order of use."""
+    names: dict[str, None] = {}
+    for region in regions:
+        names.update(dict.fromkeys(_free(region)))
+    return tuple(names)
+
+
+def _free(region: Region) -> list[str]:
+    free: list[str] = []
+    for block in region.blocks:
+        defined = {argument.name for argument in block.arguments}
+        for operation in block.operations:
+            used = (*operation.operands, *captured(operation.regions))
+            free += [name for name in used if name not in defined]
+            for name in operation.results:
+                defined.update(result_names(name))
+    return free

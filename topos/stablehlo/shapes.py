@@ -7,9 +7,11 @@ know less in one place than in another.
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Iterable
+from functools import lru_cache
+from typing import Final
 
-from topos.stablehlo.bounds import of_bounds, read_bounds
 from topos.stablehlo.ir import Tensor, TupleType, Type, Unranked
 from topos.stablehlo.opview import OpView
 
@@ -25,6 +27,7 @@ __all__ = [
     "merged",
     "of_bounds",
     "ranked",
+    "read_bounds",
     "scalar",
     "shape_of",
     "shapes_agree",
@@ -35,6 +38,14 @@ __all__ = [
 
 Shape = tuple[int | None, ...]
 TensorType = Tensor | Unranked
+
+# The second spelling is the first one's older name; it writes -1 where there is no bound.
+_SPELLINGS: Final = re.compile(
+    r"#stablehlo\.bounds<(?P<new>[^<>]*)>"
+    r"|#stablehlo\.type_extensions<\s*bounds\s*=\s*\[(?P<old>[^\[\]]*)\]\s*>",
+    re.DOTALL,
+)
+_ABSENT: Final = ("?", "-1")
 
 
 def shown(types: Iterable[Type]) -> str:
@@ -74,6 +85,27 @@ def size_of(shape: Shape | None) -> int | None:
         return None
     known = [extent for extent in shape if extent is not None]
     return math.prod(known) if len(known) == len(shape) else None
+
+
+@lru_cache(maxsize=4096)
+def read_bounds(encoding: str) -> Shape | None:
+    """Returns what an encoding bounds axis by axis, or `None` where it states no bounds."""
+    stated = _SPELLINGS.fullmatch(encoding)
+    if stated is None:
+        return None
+    parts = [part.strip() for part in (stated["new"] or stated["old"] or "").split(",")]
+    if not all(part in _ABSENT or part.isdecimal() for part in parts if part):
+        return None
+    return tuple([None if part in _ABSENT else int(part) for part in parts if part])
+
+
+def of_bounds(shape: Shape, element: str, bounds: Shape) -> Tensor:
+    """Returns the tensor type of `shape` with the bounds that its dynamic extents have."""
+    kept = [bound if extent is None else None for extent, bound in zip(shape, bounds, strict=True)]
+    if all(bound is None for bound in kept):
+        return Tensor(shape, element)
+    spelled = ", ".join("?" if bound is None else str(bound) for bound in kept)
+    return Tensor(shape, element, f"#stablehlo.bounds<{spelled}>")
 
 
 def bounds_of(type: Type) -> Shape:
@@ -200,6 +232,7 @@ def demand_result(view: OpView, inferred: Type, index: int = 0) -> None:
 def demand_results(view: OpView, inferred: tuple[Type, ...]) -> None:
     """Refuses unless there are as many results as `inferred`, and each agrees."""
     if len(view.results) != len(inferred):
-        view.refuse(f"has {len(inferred)} results, got {len(view.results)}")
+        noun = "result" if len(inferred) == 1 else "results"
+        view.refuse(f"has {len(inferred)} {noun}, got {len(view.results)}")
     for index, type in enumerate(inferred):
         demand_result(view, type, index)

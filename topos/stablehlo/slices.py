@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Container, Iterator, Mapping, Sequence
 
 from topos.errors import ArgumentError, SymbolError
-from topos.stablehlo.captures import captured
 from topos.stablehlo.dialect.calling import Return
 from topos.stablehlo.fresh_names import FreshNames, names_in
 from topos.stablehlo.ir import Block, Function, Operation, Parameter, Region, Type, result_names
+from topos.stablehlo.scope import captured
 
 __all__ = ["sliced"]
 

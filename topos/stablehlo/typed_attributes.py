@@ -8,11 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 from operator import index
-from typing import Any, Final, Generic, Self, TypeVar, overload
+from typing import Any, ClassVar, Final, TypeVar
 
+from topos.stablehlo.attribute_text import spelled
+from topos.stablehlo.equality import same
 from topos.stablehlo.ir import Dense, Packed, Record, Symbol, Tensor, Typed, Word
 from topos.stablehlo.ir import OtherType as Scalar
-from topos.stablehlo.opview import OpView
+from topos.stablehlo.opview import Declared, OpView
 
 __all__ = [
     "Attribute",
@@ -26,6 +28,7 @@ __all__ = [
     "String",
     "Truth",
     "Truths",
+    "demand_fields",
 ]
 
 T = TypeVar("T")
@@ -34,39 +37,44 @@ Pairs = tuple[tuple[int, int], ...]
 PRECISION: Final = "#stablehlo<precision "
 
 
-class Attribute(Generic[T]):
+class Attribute(Declared[T]):
     """An attribute of a definition; a subclass says what it holds.
 
     `key` is the attribute's name where that is no name of Python's or another one reads better.
     """
 
+    # The class of the values that a custom assembly can state, if it can state any.
+    stated: ClassVar[type | None] = None
+
     def __init__(self, key: str = "") -> None:
         self.key = key
-        self.name = ""
 
     def __set_name__(self, owner: type, name: str) -> None:
         self.key = self.key or name
         self.name = name
 
-    @overload
-    def __get__(self, view: None, owner: type) -> Self: ...
-    @overload
-    def __get__(self, view: OpView, owner: type) -> T: ...
-    def __get__(self, view: OpView | None, owner: type) -> Self | T:
-        if view is None:
-            return self
-        value = self.read(view)
-        # From here on the instance has the value under the name, and this is not called again.
-        view.__dict__[self.name] = value
-        return value
-
-    def read(self, view: OpView) -> T:
-        """Returns the decoded value; raises `VerifyError` where the attribute is no such thing."""
-        raise NotImplementedError
-
     def spelled(self, value: Any) -> Any:
         """Returns the attribute that a custom assembly's `key = value` means, or `None`."""
-        return None
+        return self.made(value) if type(value) is self.stated else None
+
+    def text(self, value: Any) -> str:
+        """Returns what a custom assembly says of it, `""` where that would be read as another."""
+        match value:
+            case Packed():
+                plain: Any = tuple(value)
+            case Word():
+                plain = Word(value)
+            case tuple():
+                plain = tuple([Word(part) if isinstance(part, Word) else part for part in value])
+            case Record():
+                plain = dict(value)
+            case _:
+                plain = value
+        if not same(self.spelled(plain), value):
+            return ""
+        if isinstance(plain, dict):
+            return f"<{', '.join(f'{key} = {spelled(part)}' for key, part in plain.items())}>"
+        return spelled(plain)
 
     def made(self, value: Any) -> Any:
         """Returns the attribute that a Python value stands for, in the tree's own classes."""
@@ -86,7 +94,6 @@ class Axes(Attribute[tuple[int, ...]]):
         self._default, self._strict = default, strict
 
     def read(self, view: OpView) -> tuple[int, ...]:
-        """Returns the integers."""
         value = view.operation.attributes.get(self.key)
         if isinstance(value, Packed) and value.element == "i64":
             return tuple(value)
@@ -97,13 +104,11 @@ class Axes(Attribute[tuple[int, ...]]):
         return view.integers(self.key)
 
     def spelled(self, value: Any) -> Any:
-        """Returns an array of the integers of a list."""
         if type(value) is tuple and all(type(part) is int for part in value):
             return Packed(value)
         return None
 
     def made(self, value: Any) -> Any:
-        """Returns an array of any integers."""
         return Packed(index(part) for part in value)
 
 
@@ -111,19 +116,19 @@ class Truths(Attribute[tuple[bool, ...] | None]):
     """A list of truth values, `array<i1: ...>`; `None` where it is absent."""
 
     def read(self, view: OpView) -> tuple[bool, ...] | None:
-        """Returns the truth values."""
         value = view.optional(self.key)
         if value is not None and not (isinstance(value, Packed) and value.element == "i1"):
             view.refuse(f"needs an array<i1: ...> as {self.key}, got {value}")
         return None if value is None else tuple(value)
 
     def made(self, value: Any) -> Any:
-        """Returns an array of any truth values."""
         return Packed((bool(part) for part in value), "i1")
 
 
 class Integer(Attribute[int]):
     """An integer of the type `width`, of at least `least` where that is given."""
+
+    stated = int
 
     def __init__(
         self,
@@ -137,7 +142,6 @@ class Integer(Attribute[int]):
         self._width, self._least, self._default = width, least, default
 
     def read(self, view: OpView) -> int:
-        """Returns the integer."""
         stated = view.operation.attributes.get(self.key)
         if stated is not None:
             # A number without a type is an i64.
@@ -153,60 +157,49 @@ class Integer(Attribute[int]):
             view.refuse(f"needs {self.key} {bound}, got {value}")
         return value
 
-    def spelled(self, value: Any) -> Any:
-        """Returns an integer, of its width."""
-        return self.made(value) if type(value) is int else None
-
     def made(self, value: Any) -> Any:
-        """Returns an integer, of its width."""
         return index(value) if self._width == "i64" else Typed(index(value), Scalar(self._width))
 
 
 class Truth(Attribute[bool]):
     """A truth value; `default` where it is absent."""
 
+    stated = bool
+
     def __init__(self, key: str = "", *, default: bool = False) -> None:
         super().__init__(key)
         self._default = default
 
     def read(self, view: OpView) -> bool:
-        """Returns the truth value."""
         return view.truth(self.key, self._default)
 
-    def spelled(self, value: Any) -> Any:
-        """Returns a truth value."""
-        return value if type(value) is bool else None
-
     def made(self, value: Any) -> Any:
-        """Returns a truth value."""
         return bool(value)
 
 
 class String(Attribute[str]):
     """A string in quotes, which must be there unless it has a `default`."""
 
+    stated = str
+
     def __init__(self, key: str = "", *, default: str | None = None) -> None:
         super().__init__(key)
         self._default = default
 
     def read(self, view: OpView) -> str:
-        """Returns the string."""
         value = view.word(self.key, self._default)
         if isinstance(value, (Symbol, Word)):
             view.refuse(f"needs a string as {self.key}, got {value}")
         return value
 
-    def spelled(self, value: Any) -> Any:
-        """Returns a string."""
-        return value if type(value) is str else None
-
     def made(self, value: Any) -> Any:
-        """Returns a string."""
         return str(value)
 
 
 class Name(Attribute[Symbol]):
     """The name of a function, `@name`."""
+
+    stated = Symbol
 
     def read(self, view: OpView) -> Symbol:
         """Returns the name; `OpView.functions` may have no such function."""
@@ -216,40 +209,39 @@ class Name(Attribute[Symbol]):
         return value
 
     def made(self, value: Any) -> Any:
-        """Returns a name."""
         return Symbol(str(value))
 
 
 class Choice(Attribute[str]):
-    """A word of `words`, written as `#opening word>`; `default` where it is absent."""
+    """A word of `words`, written as `#opening word>`; `default` where it is absent.
+
+    One that `may_be_bare` may also stand without its opening.
+    """
+
+    stated = Word
 
     def __init__(
         self,
         opening: str,
         words: Collection[str],
         *,
-        key: str = "",
         default: str | None = None,
+        may_be_bare: bool = False,
     ) -> None:
-        super().__init__(key)
+        super().__init__()
         self.opening, self.words, self._default = opening, words, default
+        self._may_be_bare = may_be_bare
 
     def read(self, view: OpView) -> str:
-        """Returns the word."""
         if self._default is not None and self.key not in view.operation.attributes:
             return self._default
         value = view.attribute(self.key)
-        written = isinstance(value, Word) and value.opening.strip() == self.opening
-        if not written or value not in self.words:
+        opened = isinstance(value, Word) and value.opening.strip() == self.opening
+        if value not in self.words or not (opened or self._may_be_bare):
             view.refuse(f"needs one of {', '.join(self.words)} as {self.key}, got {value}")
         return str(value)
 
-    def spelled(self, value: Any) -> Any:
-        """Returns the word with its opening."""
-        return Word(value, f"{self.opening} ") if isinstance(value, Word) else None
-
     def made(self, value: Any) -> Any:
-        """Returns the word with its opening."""
         return Word(str(value), f"{self.opening} ")
 
 
@@ -269,13 +261,11 @@ class Precisions(Attribute[tuple[str, ...]]):
         return tuple(map(str, value))
 
     def spelled(self, value: Any) -> Any:
-        """Returns a list of words as precisions."""
         if type(value) is tuple and all(isinstance(part, Word) for part in value):
             return self.made(value)
         return None
 
     def made(self, value: Any) -> Any:
-        """Returns any words as precisions."""
         return tuple([Word(str(part), PRECISION) for part in value])
 
 
@@ -287,17 +277,10 @@ class Fields(Attribute[Mapping[str, Any]]):
         self.opening, self._names = opening, names
 
     def read(self, view: OpView) -> Mapping[str, Any]:
-        """Returns the fields, all of them of known names."""
-        value = view.operation.attributes.get(self.key)
-        if not isinstance(value, Record) or value.opening.strip() != self.opening:
-            view.refuse(f"needs {self.opening}...> as {self.key}, got {value}")
-        strange = [name for name in value if name not in self._names]
-        if self._names and strange:
-            view.refuse(f"knows no {strange[0]} in {self.key}")
+        demand_fields(view, self.key, self.opening, self._names)
         return view.fields(self.key)
 
     def spelled(self, value: Any) -> Any:
-        """Returns named fields with the opening."""
         return Record(value, self.opening) if isinstance(value, dict) else None
 
     def made(self, value: Any) -> Any:
@@ -309,11 +292,20 @@ class Fields(Attribute[Mapping[str, Any]]):
         return Record(fields, self.opening)
 
 
+def demand_fields(view: OpView, key: str, opening: str, names: Collection[str]) -> None:
+    """Refuses what is no `#opening field = value, ...>`, or has others than `names` if any."""
+    value = view.operation.attributes.get(key)
+    if not isinstance(value, Record) or value.opening.strip() != opening:
+        view.refuse(f"needs {opening}...> as {key}, got {value}")
+    strange = [name for name in value if name not in names]
+    if names and strange:
+        view.refuse(f"knows no {strange[0]} in {key}")
+
+
 class Padding(Attribute[Pairs | None]):
     """Pairs of low and high padding as a dense constant of shape [N, 2]; `None` where absent."""
 
     def read(self, view: OpView) -> Pairs | None:
-        """Returns the pairs."""
         if view.optional(self.key) is None:
             return None
         shape, numbers = view.table(self.key)
@@ -322,7 +314,6 @@ class Padding(Attribute[Pairs | None]):
         return tuple(zip(numbers[::2], numbers[1::2], strict=True))
 
     def made(self, value: Any) -> Any:
-        """Returns the dense constant of any pairs."""
         pairs = [(int(low), int(high)) for low, high in value]
         body = ", ".join(f"[{low}, {high}]" for low, high in pairs)
         return Dense(f"[{body}]" if body else "", Tensor((len(pairs), 2), "i64"), 0, 0)

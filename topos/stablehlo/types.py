@@ -14,17 +14,27 @@ from topos.errors import ElementError, UnsupportedError
 from topos.stablehlo.ir import OtherType, Tensor, TupleType, Type
 
 __all__ = [
+    "ANY",
+    "COMPLEX",
     "ELEMENTS",
+    "FLOATS",
+    "INTEGERS",
     "MAXIMUM_SIZE",
+    "PREDICATE",
+    "SIGNED",
+    "SIZES",
     "TOKEN",
+    "UNSIGNED",
     "checked",
     "component",
+    "digits_of",
     "dtype_of",
     "element_of",
     "extents",
     "held",
     "is_complex",
     "is_float",
+    "number_of",
     "width",
 ]
 
@@ -61,7 +71,16 @@ ELEMENTS: Final[Mapping[str, np.dtype[Any]]] = {
     "i1": np.dtype(np.bool_),
 }
 _NAMES: Final = {dtype: name for name, dtype in ELEMENTS.items()}
-_FLOATS: Final = frozenset(name for name in ELEMENTS if name[0] in "fb")
+# The classes of elements that operations take, as the specification groups them.
+ANY: Final = frozenset(ELEMENTS)
+PREDICATE: Final = frozenset({"i1"})
+COMPLEX: Final = frozenset(name for name in ANY if name.startswith("complex"))
+UNSIGNED: Final = frozenset(name for name in ANY if name.startswith("ui"))
+SIGNED: Final = frozenset(name for name in ANY if name.startswith("i")) - PREDICATE
+INTEGERS: Final = SIGNED | UNSIGNED
+FLOATS: Final = ANY - INTEGERS - COMPLEX - PREDICATE
+# What an operand may hold that states a shape, a padding or indices.
+SIZES: Final = INTEGERS | {"index"}
 # The digits after the letters count the bits.
 _LETTERS: Final = re.compile(r"[a-z]+(\d+)")
 TOKEN: Final = OtherType("!stablehlo.token")
@@ -91,7 +110,7 @@ def extents(type: Tensor) -> tuple[int, ...]:
 
 def is_float(type: Tensor) -> bool:
     """Returns whether the elements of a checked type are floating-point numbers."""
-    return type.element in _FLOATS
+    return type.element in FLOATS
 
 
 def is_complex(type: Tensor) -> bool:
@@ -138,3 +157,23 @@ def held(type: Type, line: int) -> Type:
     if isinstance(type, OtherType) and (type == TOKEN or type.text.startswith(_FUTURE)):
         return type
     return checked(type, line)
+
+
+def number_of(pattern: int, element: str) -> float | None:
+    """Returns the float of the type `element` whose bits are `pattern`, or `None`.
+
+    There is none where `element` is no float or has fewer bits.
+    """
+    if element not in FLOATS or not 0 <= pattern < 1 << 8 * ELEMENTS[element].itemsize:
+        return None
+    dtype = ELEMENTS[element]
+    with np.errstate(all="ignore"):
+        return float(np.array([pattern], f"u{dtype.itemsize}").view(dtype)[0])
+
+
+def digits_of(number: float, element: str) -> str:
+    """Returns the bits of `number` as a float of the type `element`, f64 where that is none."""
+    dtype = ELEMENTS[element if element in FLOATS else "f64"]
+    with np.errstate(all="ignore"):
+        pattern = int(np.array([number]).astype(dtype).view(f"u{dtype.itemsize}")[0])
+    return f"0x{pattern:0{2 * dtype.itemsize}X}"

@@ -12,15 +12,7 @@ from topos.errors import UnsupportedError, VerifyError
 from topos.stablehlo.dialect import definitions, find, has, names
 from topos.stablehlo.dialect._shardings import KEY, fault_of, faults_of, meshes_of
 from topos.stablehlo.dialect.calling import Func
-from topos.stablehlo.ir import (
-    Block,
-    Function,
-    FunctionType,
-    Module,
-    Operation,
-    Region,
-    Type,
-)
+from topos.stablehlo.ir import Block, Function, FunctionType, Module, Operation, Region, Type
 from topos.stablehlo.meshes import Mesh
 from topos.stablehlo.parser.twins import foreign
 from topos.stablehlo.scope import Scope

@@ -6,8 +6,8 @@ import re
 from typing import Final
 
 from topos.errors import UnsupportedError, VerifyError
-from topos.stablehlo.bounds import read_bounds
 from topos.stablehlo.ir import Attributes, OtherType, Tensor, TupleType, Type
+from topos.stablehlo.shapes import read_bounds
 from topos.stablehlo.types import ELEMENTS
 
 __all__ = ["demand_wellformed", "parameter_fault"]

@@ -10,8 +10,7 @@ from topos.runtimes.interpreter.context import BuildContext, Builders, Constant
 from topos.runtimes.interpreter.kernels import builder_of
 from topos.runtimes.interpreter.kernels.layout import broadcast
 from topos.runtimes.interpreter.program import Array, Kernel
-from topos.stablehlo.dialect import chlo_broadcast as dialect
-from topos.stablehlo.dialect import find
+from topos.stablehlo.dialect import find, of_family
 from topos.stablehlo.types import extents
 
 __all__ = ["BUILDERS"]
@@ -46,4 +45,4 @@ def _applied(kernel: Kernel, brought: Sequence[Kernel], *arrays: Array) -> Array
     return result
 
 
-BUILDERS: Final[Builders] = {getattr(dialect, name): _broadcasting for name in dialect.__all__}
+BUILDERS: Final[Builders] = dict.fromkeys(of_family("chlo_broadcast").values(), _broadcasting)

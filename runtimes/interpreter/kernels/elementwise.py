@@ -19,6 +19,7 @@ from topos.runtimes.interpreter.kernels.conversion import (
 from topos.runtimes.interpreter.program import Array, Kernel, Kernels
 from topos.stablehlo.definition import Definition
 from topos.stablehlo.dialect import elementwise as dialect
+from topos.stablehlo.dialect import of_family
 
 __all__ = ["BUILDERS", "elementwise", "kernel_of"]
 
@@ -82,6 +83,6 @@ def _finite(array: Array) -> Array:
 
 
 BUILDERS: Final[Builders] = {
-    **{getattr(dialect, name): elementwise for name in dialect.__all__},
+    **dict.fromkeys(of_family("elementwise").values(), elementwise),
     dialect.IsFinite: always(_finite),
 }

@@ -6,8 +6,8 @@ from typing import Final
 
 from topos.runtimes.interpreter.context import Builders
 from topos.runtimes.interpreter.kernels.elementwise import elementwise
-from topos.stablehlo.dialect import functions as dialect
+from topos.stablehlo.dialect import of_family
 
 __all__ = ["BUILDERS"]
 
-BUILDERS: Final[Builders] = {getattr(dialect, name): elementwise for name in dialect.__all__}
+BUILDERS: Final[Builders] = dict.fromkeys(of_family("functions").values(), elementwise)

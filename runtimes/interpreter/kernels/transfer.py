@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, Final, NoReturn
 
 from topos.runtimes.interpreter.context import BuildContext, Builders
-from topos.stablehlo.dialect import transfer as dialect
+from topos.stablehlo.dialect import of_family
 
 __all__ = ["BUILDERS"]
 
@@ -14,4 +14,4 @@ def _transfer(context: BuildContext[Any]) -> NoReturn:
     context.unsupported("exchanges values with another process, and this one runs alone")
 
 
-BUILDERS: Final[Builders] = {getattr(dialect, name): _transfer for name in dialect.__all__}
+BUILDERS: Final[Builders] = dict.fromkeys(of_family("transfer").values(), _transfer)

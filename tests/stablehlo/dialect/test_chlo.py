@@ -259,8 +259,8 @@ def test_a_constant_alike_has_the_element_of_its_value() -> None:
     judge(text, "chlo.constant_like", "")
     for case in broken(
         text,
-        ("1.5 : f32", "1.5 : f64", "needs a value of f32, got "),
-        ("1.5 : f32", "1 : i64", "needs a value of f32, got 1"),
+        ("1.5 : f32", "1.5 : f64", "results in tensor<2x?xf64>, got "),
+        ("1.5 : f32", "1 : i64", "results in tensor<2x?xi64>, got tensor<2x3xf32>"),
         ("tensor<2x3xf32>", "tensor<3x3xf32>", "results in tensor<2x?xf32>, got tensor<3x3xf32>"),
         ("value = 1.5 : f32", "", "needs the attribute value"),
     ):

@@ -150,7 +150,7 @@ STARTED = (
     (
         f"^bb0(%x: {V}):\n{SLICE}",
         V,
-        "results in !stablehlo.future<tensor<1xf32>>, got (!stablehlo.future<tensor<2xf32>>)",
+        "results in !stablehlo.future<tensor<1xf32>>, got !stablehlo.future<tensor<2xf32>>",
     ),
     (BODY, V, "needs a region of one operation and a return, got 1"),
     (

@@ -68,23 +68,23 @@ REFUSED = (
     ),
     (
         ("stablehlo.subtract", ("tensor<i1>", "tensor<i1>"), ("tensor<i1>",), ""),
-        "stablehlo.subtract takes no elements of i1",
+        "stablehlo.subtract takes no elements of i1 as operand",
     ),
     (
         ("stablehlo.abs", ("tensor<ui8>",), ("tensor<ui8>",), ""),
-        "stablehlo.abs takes no elements of ui8",
+        "stablehlo.abs takes no elements of ui8 as operand",
     ),
     (
         ("stablehlo.shift_left", ("tensor<i1>", "tensor<i1>"), ("tensor<i1>",), ""),
-        "stablehlo.shift_left takes no elements of i1",
+        "stablehlo.shift_left takes no elements of i1 as operand",
     ),
     (
         ("stablehlo.or", ("tensor<f32>", "tensor<f32>"), ("tensor<f32>",), ""),
-        "stablehlo.or takes no elements of f32",
+        "stablehlo.or takes no elements of f32 as operand",
     ),
     (
         ("stablehlo.complex", ("tensor<f16>", "tensor<f16>"), ("tensor<f16>",), ""),
-        "stablehlo.complex takes no elements of f16",
+        "stablehlo.complex takes no elements of f16 as operand",
     ),
     (
         ("stablehlo.bitcast_convert", ("tensor<2x3xi8>",), ("tensor<2xi32>",), ""),
@@ -146,7 +146,7 @@ REFUSED = (
             ("tensor<f32>",),
             "exponent_bits = 0 : i32, mantissa_bits = 2 : i32",
         ),
-        "stablehlo.reduce_precision needs exponent_bits of 1 or more, got 0",
+        "stablehlo.reduce_precision needs exponent_bits above 0, got 0",
     ),
 )
 

@@ -187,7 +187,7 @@ def test_a_map_has_operands_and_a_scalar_of_them() -> None:
       }) : () -> tensor<i1>
       return
     }"""
-    demand_refused(Broken(none, "needs 1 or more operands, got 0"), "stablehlo.map")
+    demand_refused(Broken(none, "needs 1 operand or more, got 0"), "stablehlo.map")
     assert not mlir_accepts(none)
     wide = MAP.replace(
         "stablehlo.negate %x : tensor<f32>", "stablehlo.constant dense<1.0> : tensor<1xf32>"

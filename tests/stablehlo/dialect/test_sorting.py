@@ -90,12 +90,12 @@ def test_a_sort_has_inputs_and_returns_a_scalar() -> None:
       }) : () -> ()
       return
     }"""
-    demand_refused(Broken(none, "needs 1 or more operands, got 0"), "stablehlo.sort")
+    demand_refused(Broken(none, "needs 1 operand or more, got 0"), "stablehlo.sort")
     assert not mlir_accepts(none)
     compare = "stablehlo.compare LT, %x, %y : (tensor<f32>, tensor<f32>) -> tensor<i1>"
     wide = SORT.replace(compare, "stablehlo.constant dense<true> : tensor<1xi1>")
     wide = wide.replace("return %c : tensor<i1>", "return %c : tensor<1xi1>")
-    case = Broken(wide, "needs a comparator that returns tensor<i1>, got tensor<1xi1>")
+    case = Broken(wide, "needs a comparator that returns a scalar, got tensor<1xi1>")
     demand_refused(case, "stablehlo.sort")
     assert not mlir_accepts(wide)
 

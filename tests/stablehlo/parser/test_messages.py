@@ -45,6 +45,12 @@ UNREADABLE = (
         "a value is named without '#', got '%0#1'",
     ),
     ("func.func @main(%a#0: i1) { }", 1, 17, "a value is named without '#', got '%a#0'"),
+    (
+        "func.func @main(%0_1: i1) { }",
+        1,
+        17,
+        "a value is named by a number or a word, such as %0 or %x_1, got '%0_1'",
+    ),
     ("module {", 1, 9, "expected '}' or a function or a module, got the end of the text"),
     (
         "func.func @main() {\n",
@@ -119,7 +125,7 @@ UNREADABLE = (
         function(f"%0 = stablehlo.compare %a, %b : {T}"),
         2,
         8,
-        "stablehlo.compare is written with comparison_direction and perhaps compare_type",
+        "stablehlo.compare is written with comparison_direction, left, right, compare_type?",
     ),
     (
         function(f"%0 = stablehlo.dot_general %a, %b, contracting_dims = [0] : {T}"),

@@ -18,7 +18,7 @@ from typing import Any, Final
 from topos.stablehlo.definition import Definition
 from topos.stablehlo.traits import Trait
 
-__all__ = ["Dialect", "definitions", "family_of", "find", "has", "names", "with_trait"]
+__all__ = ["Dialect", "definitions", "family_of", "find", "has", "names", "of_family", "with_trait"]
 
 _DEFINED: Final = re.compile(r'^@define\("([^"]+)"\)', re.MULTILINE)
 # More names than there are definitions, so that a text of strange names forgets no real one often.
@@ -41,7 +41,8 @@ def _families() -> Mapping[str, str]:
 
 
 @cache
-def _definitions(family: str) -> Mapping[str, type[Definition]]:
+def of_family(family: str) -> Mapping[str, type[Definition]]:
+    """Returns the definitions of a file by the names of their operations."""
     module = import_module(f"{__name__}.{family}")
     defined = [
         member
@@ -68,7 +69,7 @@ def family_of(name: str) -> str | None:
 def find(name: str) -> type[Definition] | None:
     """Returns the definition of the operation `name`, or `None` where there is none."""
     family = _families().get(name)
-    return None if family is None else _definitions(family)[name]
+    return None if family is None else of_family(family)[name]
 
 
 @cache
@@ -76,7 +77,7 @@ def definitions() -> Mapping[str, type[Definition]]:
     """Returns every definition by the name of its operation; this loads all of them."""
     found: dict[str, type[Definition]] = {}
     for family in sorted({*_families().values()}):
-        found.update(_definitions(family))
+        found.update(of_family(family))
     return MappingProxyType(dict(sorted(found.items())))
 
 

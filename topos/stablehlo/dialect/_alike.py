@@ -5,12 +5,11 @@ from __future__ import annotations
 from typing import ClassVar
 
 from topos.stablehlo.definition import Definition, Operand
-from topos.stablehlo.elements import ANY, demand_element
+from topos.stablehlo.dialect._demands import demand_one_element
 from topos.stablehlo.ir import Tensor, Type
-from topos.stablehlo.shapes import merged, ranked
+from topos.stablehlo.shapes import TensorType, merged
 from topos.stablehlo.traits import Trait
-
-__all__ = ["Alike", "Binary", "Elementwise", "Unary"]
+from topos.stablehlo.types import ANY
 
 
 class Elementwise(Definition):
@@ -20,21 +19,24 @@ class Elementwise(Definition):
     assembly = "$operands : same-type"
     traits = Trait.ELEMENTWISE | Trait.MHLO
 
-    def joined(self) -> Tensor:
+    def taken(self) -> list[TensorType]:
+        """Returns the types of the operands, which have one element."""
+        taken: list[TensorType] = [getattr(self, name) for name in self.declared_operands]
+        for type in taken:
+            if type.element not in self.elements:
+                self.refuse(f"takes no elements of {type.element} as operand")
+        demand_one_element(self, taken)
+        return taken
+
+    def joined(self) -> TensorType:
         """Returns the type that knows what any of the operands knows."""
-        tensors = [ranked(self, type, "operand") for type in self.operands]
-        first = tensors[0]
-        demand_element(self, first, self.elements)
-        if any(other.element != first.element for other in tensors):
-            self.refuse(f"needs operands of one element, got {', '.join(map(str, tensors))}")
-        return ranked(self, merged(self, tensors, "operands"), "operand")
+        return merged(self, self.taken(), "operands")
 
 
 class Alike(Elementwise):
     """Operands of one type, which is also the result's."""
 
     def verify(self) -> None:
-        """Refuses types that no run could make one."""
         operands, results = self.operands, self.results
         # Nearly every operation states one type throughout; only the others are looked at closely.
         if len(operands) == len(self.declared_operands) and len(results) == 1:
@@ -45,11 +47,11 @@ class Alike(Elementwise):
                 and results[0] == first
                 and operands.count(first) == len(operands)
             ):
+                self.demand_attributes()
                 return
         super().verify()
 
     def infer(self) -> tuple[Type, ...]:
-        """Returns the type that the operands share."""
         return (self.joined(),)
 
 
@@ -62,5 +64,11 @@ class Unary(Alike):
 class Binary(Alike):
     """Two operands of one type, which is also the result's."""
 
-    left = Operand()
-    right = Operand()
+    left = Operand("operand")
+    right = Operand("operand")
+
+
+class Commutative(Binary):
+    """Two operands of one type, either of which may come first."""
+
+    traits = Binary.traits | Trait.COMMUTATIVE

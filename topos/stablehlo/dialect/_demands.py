@@ -1,51 +1,13 @@
-"""What several families ask of the operands and attributes of an operation."""
+"""What several families ask of operands and attributes, and the operands that hold sizes."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 
-from topos.stablehlo.elements import ANY
 from topos.stablehlo.ir import Tensor, Type
 from topos.stablehlo.opview import OpView
-from topos.stablehlo.shapes import TensorType, ranked, tensor
-from topos.stablehlo.typed_attributes import Choice
-
-__all__ = [
-    "Spoken",
-    "ascending",
-    "axes_below",
-    "below",
-    "counted",
-    "demand_one_element",
-    "distinct",
-    "filled",
-    "holding",
-]
-
-
-class Spoken(Choice):
-    """A choice that may stand without its opening; `what` is how a refusal calls it."""
-
-    def __init__(
-        self, what: str, opening: str, words: Collection[str], *, default: str | None = None
-    ) -> None:
-        super().__init__(opening, words, default=default)
-        self._what = what
-
-    def read(self, view: OpView) -> str:
-        """Returns the word."""
-        value = view.word(self.key, self._default)
-        if value not in self.words:
-            view.refuse(f"needs {self._what} of {' '.join(self.words)}, got {value}")
-        return value
-
-
-def filled(view: OpView, type: Type, what: str, elements: frozenset[str] = ANY) -> TensorType:
-    """Returns `type` where it is a tensor of such elements, ranked or not."""
-    taken = tensor(view, type, what)
-    if taken.element not in elements:
-        view.refuse(f"takes no elements of {taken.element} as {what}")
-    return taken
+from topos.stablehlo.shapes import TensorType, agree, demand_result, merged, ranked, shapes_agree
+from topos.stablehlo.types import ANY, INTEGERS, SIZES
 
 
 def holding(view: OpView, type: Type, what: str, elements: frozenset[str] = ANY) -> Tensor:
@@ -93,3 +55,77 @@ def ascending(view: OpView, axes: Sequence[int], what: str) -> None:
     """Refuses unless `axes` are in ascending order; equal ones may follow each other."""
     if list(axes) != sorted(axes):
         view.refuse(f"needs ascending {what}, got {list(axes)}")
+
+
+def completed(view: OpView, inferred: Tensor, computed: Tensor | None = None) -> Tensor:
+    """Returns `inferred` with the extents that only the stated result knows.
+
+    `computed` adds what constants come to; a run refuses them where the stated result differs, so
+    that it is taken as it is.
+    """
+    taken = inferred
+    if view.results:
+        demand_result(view, inferred)
+        taken = _merged(view, inferred, ranked(view, view.results[0], "result"))
+    return (
+        taken if computed is None or not agree(taken, computed) else _merged(view, taken, computed)
+    )
+
+
+def _merged(view: OpView, one: Tensor, other: Tensor) -> Tensor:
+    return ranked(view, merged(view, (one, other), "results"), "result")
+
+
+def sized(view: OpView, index: int, element: str, what: str) -> Tensor:
+    """Returns the type of `element` and of the shape that the operand at `index` holds.
+
+    What it does not tell is the stated result's.
+    """
+    if view.results:
+        demand_shape(view, index, ranked(view, view.results[0], "result"), what)
+    count, values = static_sizes(view, index, what), known(view, index)
+    if values is not None and min(values, default=0) < 0:
+        view.refuse(f"needs {what} of 0 or more, got {list(values)}")
+    return completed(view, Tensor((None,) * count if values is None else values, element))
+
+
+def static_sizes(view: OpView, index: int, what: str) -> int:
+    """Returns how many sizes the operand at `index` holds: one dimension of a known extent."""
+    if index >= len(view.operands):
+        view.refuse(f"needs {what} as an operand, got {len(view.operands)} operands")
+    type = ranked(view, view.operands[index], what)
+    if len(type.shape) != 1 or type.element not in SIZES:
+        view.refuse(f"needs {what} as integers of one dimension, got {type}")
+    if type.shape[0] is None:
+        view.refuse(f"needs a static shape of {what}, got {type}")
+    return type.shape[0]
+
+
+def known(view: OpView, index: int) -> tuple[int, ...] | None:
+    """Returns the values of the operand at `index` where it is a constant."""
+    array = view.constants[index]
+    return None if array is None else tuple(array.ravel().tolist())
+
+
+def demand_shape(view: OpView, index: int, result: Tensor, what: str) -> None:
+    """Refuses a shape operand that is not the shape of `result`, as far as both are known."""
+    count = static_sizes(view, index, what)
+    if count != len(result.shape):
+        view.refuse(f"needs {len(result.shape)} numbers as {what} of {result}, got {count}")
+    values = known(view, index)
+    if values is None:
+        return
+    if not shapes_agree(values, result.shape) or any(size < 0 for size in values):
+        view.refuse(f"needs {what} of {result}, got {list(values)}")
+
+
+def demand_indices(view: OpView, first: int, rank: int) -> None:
+    """Refuses unless the operands from `first` on are scalar indices, one an axis."""
+    indices = view.operands[first:]
+    if len(indices) != rank:
+        view.refuse(f"needs {rank} start indices, got {len(indices)}")
+    for type in indices:
+        if not isinstance(type, Tensor) or type.shape or type.element not in INTEGERS:
+            view.refuse(f"needs scalar integers as start indices, got {type}")
+        if type != indices[0]:
+            view.refuse(f"needs start indices of one element, got {indices[0]} and {type}")

@@ -5,20 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from topos.stablehlo.dialect._demands import holding
-from topos.stablehlo.elements import COMPLEX, FLOATS
 from topos.stablehlo.ir import FunctionType, Tensor, Type
 from topos.stablehlo.opview import OpView
 from topos.stablehlo.shapes import Shape, extents_agree, shapes_agree
-
-__all__ = [
-    "accumulators",
-    "bodies",
-    "demand_reducer",
-    "promotable",
-    "reduced",
-    "reducer_types",
-    "same_element",
-]
+from topos.stablehlo.types import ANY, COMPLEX, FLOATS, width
 
 
 def bodies(view: OpView, count: int = 1) -> tuple[FunctionType, ...]:
@@ -54,11 +44,7 @@ def promotable(one: str, other: str) -> bool:
     """
     if one in FLOATS or other in FLOATS:
         return one in FLOATS and other in FLOATS
-    return (one in COMPLEX) == (other in COMPLEX) and _bits(one) <= _bits(other)
-
-
-def _bits(element: str) -> int:
-    return int("".join(filter(str.isdigit, element)))
+    return (one in COMPLEX) == (other in COMPLEX) and width(one) <= width(other)
 
 
 def same_element(one: str, other: str) -> bool:
@@ -74,6 +60,27 @@ def accumulators(view: OpView, body: FunctionType, count: int) -> tuple[Tensor, 
         if not isinstance(type, Tensor):
             view.refuse(f"needs a body that returns tensors, got {type}")
     return tuple([type for type in body.results if isinstance(type, Tensor)])
+
+
+def returned_scalar(
+    view: OpView,
+    body: FunctionType,
+    taken: Sequence[Type],
+    what: str = "body",
+    elements: frozenset[str] = ANY,
+) -> Tensor:
+    """Returns the scalar that a body returns, which takes scalars such as `taken`."""
+    if len(body.operands) != len(taken):
+        view.refuse(f"needs a {what} of {len(taken)} arguments, got {len(body.operands)}")
+    for argument, scalar in zip(body.operands, taken, strict=True):
+        if argument != scalar:
+            view.refuse(f"needs a {what} that takes {scalar}, got {argument}")
+    if len(body.results) != 1:
+        view.refuse(f"needs a {what} that returns 1 value, got {len(body.results)}")
+    returned = holding(view, body.results[0], f"the {what}'s result", elements)
+    if returned.shape:
+        view.refuse(f"needs a {what} that returns a scalar, got {returned}")
+    return returned
 
 
 def demand_reducer(

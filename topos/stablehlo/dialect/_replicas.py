@@ -10,8 +10,6 @@ from topos.stablehlo.ir import UNIT, Opaque
 from topos.stablehlo.opview import OpView, Table
 from topos.stablehlo.typed_attributes import Attribute, Fields
 
-__all__ = ["Groups", "Mark", "demand_channel", "demand_groups"]
-
 _KEY: Final = "replica_groups"
 # A mesh and its axes are kept as they are spelled.
 _MESH: Final = "#stablehlo.replica_group_mesh_axes<"
@@ -30,7 +28,6 @@ class Groups(Attribute[Table | None]):
         return None if isinstance(value, Opaque) else view.table(self.key)
 
     def made(self, value: Any) -> Any:
-        """Returns the constant of lists of one length."""
         return dense_of(value, "i64")
 
 
@@ -38,14 +35,12 @@ class Mark(Attribute[bool]):
     """An attribute that is true by being there."""
 
     def read(self, view: OpView) -> bool:
-        """Returns whether it is there."""
         value = view.operation.attributes.get(self.key)
         if value not in (None, UNIT):
             view.refuse(f"needs no value for {self.key}, got {value}")
         return value is not None
 
     def made(self, value: Any) -> Any:
-        """Returns the attribute where `value` is true, and else nothing."""
         return UNIT if value else None
 
 

@@ -8,16 +8,7 @@ from typing import Any
 
 from topos.errors import VerifyError
 from topos.stablehlo.ir import Opaque, Operation, TupleType, Type, Unranked
-from topos.stablehlo.meshes import (
-    Axis,
-    Mesh,
-    Sharding,
-    mesh_of,
-    sharding_of,
-    shardings_of,
-)
-
-__all__ = ["KEY", "fault_of", "faults_of", "meshes_of"]
+from topos.stablehlo.meshes import Axis, Mesh, Sharding, mesh_of, sharding_of, shardings_of
 
 # The attribute that says how the value of an argument, or those of an operation, are divided.
 KEY = "sdy.sharding"

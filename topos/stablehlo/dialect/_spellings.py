@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any, ClassVar, Final
 
-from topos.stablehlo.assembly import bare
 from topos.stablehlo.definition import Definition
 from topos.stablehlo.dialect._shardings import fault_of, faults_of
 from topos.stablehlo.ir import Opaque, Operation, OtherType, Typed, Word
@@ -13,8 +12,6 @@ from topos.stablehlo.parsed import ParsedOperation, Said
 from topos.stablehlo.token_error import TokenError
 from topos.stablehlo.traits import Trait
 from topos.stablehlo.typed_attributes import Attribute, String
-
-__all__ = ["Direction", "Each", "One", "Spelling", "Stated", "text_of"]
 
 
 class Spelling(Attribute[Any]):
@@ -41,7 +38,6 @@ class Spelling(Attribute[Any]):
         return value
 
     def spelled(self, value: Any) -> Any:
-        """Returns the attribute in full."""
         before, after = self._around
         return Opaque(f"{before}{value}{after}") if type(value) is str else None
 
@@ -65,7 +61,6 @@ class One(Spelling):
         super().__init__("sharding", key, optional=optional)
 
     def read(self, view: OpView) -> Any:
-        """Returns the sharding, which is one of the operand over a mesh of the module."""
         value = view.optional(self.key) if self.optional else view.attribute(self.key)
         fault = "" if value is None else fault_of(value, view.operands[0], view.meshes)
         if fault:
@@ -81,7 +76,6 @@ class Each(Spelling):
         self._of = of
 
     def read(self, view: OpView) -> Any:
-        """Returns the shardings, one a value over a mesh of the module."""
         value = view.optional(self.key) if self.optional else view.attribute(self.key)
         types = view.operands if self._of == "operands" else view.results
         fault = "" if value is None else faults_of(value, types, view.meshes)
@@ -96,25 +90,21 @@ class Direction(Attribute[str]):
     words: Final = ("NONE", "FORWARD", "BACKWARD")
 
     def read(self, view: OpView) -> str:
-        """Returns the word."""
         number = view.integer(self.key)
         if not 0 <= number < len(self.words):
             view.refuse(f"needs NONE, FORWARD or BACKWARD as {self.key}")
         return self.words[number]
 
     def spelled(self, value: Any) -> Any:
-        """Returns the number of a word."""
         return self.made(value) if isinstance(value, Word) and value in self.words else None
 
     def text(self, value: Any) -> str:
-        """Returns the word of a number, `""` where there is none."""
         match value:
             case Typed(int(number), OtherType("i32")) if 0 <= number < len(self.words):
                 return self.words[number]
         return ""
 
     def made(self, value: Any) -> Any:
-        """Returns the number of a word."""
         return Typed(self.words.index(value), OtherType("i32"))
 
 
@@ -164,19 +154,10 @@ class Stated(Definition):
     def stated(cls, operation: Operation) -> list[str]:
         """Returns each `key=value` that is there, `""` where only a dictionary can say it."""
         given = operation.attributes
-        texts = {
-            key: text_of(each, given[key]) for key, each in cls.assigned().items() if key in given
-        }
+        texts = {key: each.text(given[key]) for key, each in cls.assigned().items() if key in given}
         return [f"{key}={text}" if text else "" for key, text in texts.items()]
 
     def demand_attributes(self) -> None:
         """Refuses an attribute that is not what is declared."""
         for each in self.declared_attributes:
             getattr(self, each.name)
-
-
-def text_of(attribute: Attribute[Any], value: Any) -> str:
-    """Returns what a form says of an attribute, `""` where it cannot say it."""
-    if isinstance(attribute, Spelling | Direction):
-        return attribute.text(value)
-    return bare(value, attribute.spelled) or ""

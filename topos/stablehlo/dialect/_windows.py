@@ -8,8 +8,6 @@ from typing import NamedTuple
 from topos.stablehlo.opview import OpView
 from topos.stablehlo.shapes import Shape
 
-__all__ = ["Pairs", "Window", "demand_count", "slid", "steps", "windows_of"]
-
 Pairs = tuple[tuple[int, int], ...]
 
 

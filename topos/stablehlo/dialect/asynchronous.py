@@ -10,24 +10,16 @@ from topos.stablehlo.ir import OtherType, Type
 from topos.stablehlo.shapes import shown
 from topos.stablehlo.traits import Trait
 
-__all__ = ["AsyncDone", "AsyncStart"]
-
 
 @define("stablehlo.async_start")
 class AsyncStart(Definition):
     """What the one operation of the region will have computed of the operands."""
 
     traits = Trait.MHLO
+    is_variadic = True
     has_regions = True
 
-    def verify(self) -> None:
-        """Refuses another type than the future of what the region returns."""
-        (inferred,) = self.infer()
-        if self.results != (inferred,):
-            self.refuse(f"results in {inferred}, got {shown(self.results)}")
-
     def infer(self) -> tuple[Type, ...]:
-        """Returns the future of what the region returns."""
         regions = self.operation.regions
         if len(regions) != 1 or len(regions[0].blocks) != 1:
             self.refuse(f"needs 1 region, got {len(regions)}")
@@ -45,7 +37,6 @@ class AsyncStart(Definition):
         return (OtherType(f"!stablehlo.future<{', '.join(map(str, body.results))}>"),)
 
     def block_types(self, count: int) -> tuple[tuple[Type, ...], ...]:
-        """Returns the operands' types for the one region."""
         return (self.operands,)
 
 
@@ -54,13 +45,9 @@ class AsyncDone(Definition):
     """What was started, once it is there."""
 
     traits = Trait.MHLO
-
-    def verify(self) -> None:
-        """Refuses other types than those of the future."""
-        self.infer()
+    is_variadic = True
 
     def infer(self) -> tuple[Type, ...]:
-        """Returns the stated types, which are those of the future."""
         if len(self.operands) != 1 or "future<" not in str(self.operands[0]):
             self.refuse(f"needs 1 future, got {shown(self.operands)}")
         awaited = re.sub(r"^!stablehlo\.future<(.*)>$", r"\1", str(self.operands[0]))

@@ -3,74 +3,39 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
 from typing import Final
 
 from topos.stablehlo.assembly import Head
 from topos.stablehlo.definition import Definition, Operand, Result, define
-from topos.stablehlo.dialect._alike import Binary, Unary
-from topos.stablehlo.elements import COMPLEX, FLOATS, INTEGERS, PREDICATE
+from topos.stablehlo.dialect._alike import Binary, Commutative, Unary
 from topos.stablehlo.ir import Operation, OtherType, Tensor, Type, Typed
 from topos.stablehlo.parsed import ParsedOperation
 from topos.stablehlo.shapes import bounds_of, of_bounds, shapes_agree
 from topos.stablehlo.traits import Trait
 from topos.stablehlo.typed_attributes import Integer
-from topos.stablehlo.types import ELEMENTS
-
-__all__ = [
-    "And",
-    "BitcastConvert",
-    "CountLeadingZeros",
-    "Not",
-    "Or",
-    "Popcnt",
-    "ReducePrecision",
-    "ShiftLeft",
-    "ShiftRightArithmetic",
-    "ShiftRightLogical",
-    "Xor",
-]
+from topos.stablehlo.types import COMPLEX, FLOATS, INTEGERS, PREDICATE, width
 
 _BITWISE: Final = PREDICATE | INTEGERS
-# The elements that numpy holds in whole bytes although they have fewer bits.
-_NARROW: Final[Mapping[str, int]] = {
-    "i1": 1,
-    "i2": 2,
-    "ui2": 2,
-    "i4": 4,
-    "ui4": 4,
-    "f4E2M1FN": 4,
-    "f6E2M3FN": 6,
-    "f6E3M2FN": 6,
-}
-_BITS: Final[Mapping[str, int]] = {
-    name: _NARROW.get(name, 8 * dtype.itemsize) for name, dtype in ELEMENTS.items()
-}
 _FORMAT: Final = re.compile(r"e(\d{1,9})m(\d{1,9})")
 
 
-@define("stablehlo.and")
-class And(Binary):
-    """The bits that both `left` and `right` have."""
-
+class _Logic(Commutative):
     elements = _BITWISE
-    traits = Binary.traits | Trait.COMMUTATIVE
+
+
+@define("stablehlo.and")
+class And(_Logic):
+    """The bits that both `left` and `right` have."""
 
 
 @define("stablehlo.or")
-class Or(Binary):
+class Or(_Logic):
     """The bits that `left` or `right` has."""
-
-    elements = _BITWISE
-    traits = Binary.traits | Trait.COMMUTATIVE
 
 
 @define("stablehlo.xor")
-class Xor(Binary):
+class Xor(_Logic):
     """The bits that one of `left` and `right` has."""
-
-    elements = _BITWISE
-    traits = Binary.traits | Trait.COMMUTATIVE
 
 
 @define("stablehlo.not")
@@ -94,25 +59,23 @@ class Popcnt(Unary):
     elements = INTEGERS
 
 
-@define("stablehlo.shift_left")
-class ShiftLeft(Binary):
-    """The bits of `left` moved up by as many places as `right` says."""
-
+class _Shift(Binary):
     elements = INTEGERS
+
+
+@define("stablehlo.shift_left")
+class ShiftLeft(_Shift):
+    """The bits of `left` moved up by as many places as `right` says."""
 
 
 @define("stablehlo.shift_right_arithmetic")
-class ShiftRightArithmetic(Binary):
+class ShiftRightArithmetic(_Shift):
     """The bits of `left` moved down by as many places as `right` says, filled with the sign."""
-
-    elements = INTEGERS
 
 
 @define("stablehlo.shift_right_logical")
-class ShiftRightLogical(Binary):
+class ShiftRightLogical(_Shift):
     """The bits of `left` moved down by as many places as `right` says, filled with zeros."""
-
-    elements = INTEGERS
 
 
 @define("stablehlo.bitcast_convert")
@@ -125,7 +88,6 @@ class BitcastConvert(Definition):
     traits = Trait.MOVES | Trait.ELEMENTWISE | Trait.MHLO
 
     def infer(self) -> tuple[Type, ...]:
-        """Returns the operand's shape, with an axis more or less where the widths differ."""
         operand, result = self.operand, self.result
         if (operand.element in COMPLEX) != (result.element in COMPLEX):
             self.refuse(f"cannot turn {operand} into {result}: only one of them is complex")
@@ -137,7 +99,7 @@ class BitcastConvert(Definition):
 
 def _read_as(operand: Tensor, element: str) -> Tensor | None:
     """Returns the type of the bits of `operand` as `element`, or `None` where they do not fit."""
-    held, read = _BITS[operand.element], _BITS[element]
+    held, read = width(operand.element), width(element)
     shape, bounds = operand.shape, bounds_of(operand)
     if held < read:
         if not shape or read % held or shape[-1] not in (None, read // held):
@@ -155,20 +117,12 @@ class ReducePrecision(Unary):
     """Each element rounded to a format of `exponent_bits` and `mantissa_bits`."""
 
     elements = FLOATS
-    exponent_bits = Integer(width="i32", least=0)
+    exponent_bits = Integer(width="i32", least=1)
     mantissa_bits = Integer(width="i32", least=0)
     clauses = frozenset({"format"})
 
-    def verify(self) -> None:
-        """Refuses types that do not fit, and a format without an exponent."""
-        super().verify()
-        exponent, _ = self.exponent_bits, self.mantissa_bits
-        if exponent < 1:
-            self.refuse(f"needs exponent_bits of 1 or more, got {exponent}")
-
-    @staticmethod
-    def read(parsed: ParsedOperation) -> ParsedOperation:
-        """Returns the operation with its `format = e5m10` as two numbers."""
+    @classmethod
+    def read(cls, parsed: ParsedOperation) -> ParsedOperation:
         attributes = dict(parsed.attributes)
         match = _FORMAT.fullmatch(str(attributes.pop("format", "")))
         if not match:
@@ -180,7 +134,6 @@ class ReducePrecision(Unary):
 
     @classmethod
     def head(cls, operation: Operation) -> Head | None:
-        """Returns the operand and the format, or `None` where the numbers are no i32."""
         rest = dict(operation.attributes)
         match rest.pop("exponent_bits", None), rest.pop("mantissa_bits", None):
             case (

@@ -1,18 +1,30 @@
-"""Functions: their definition, their end, calls of them, and names of them as values."""
+"""Modules and functions: their definition, their end, calls of them, and names as values."""
 
 from __future__ import annotations
 
-from topos.stablehlo.assembly import Head, named
-from topos.stablehlo.attribute_text import function_type, referred
+from topos.stablehlo.assembly import Head
+from topos.stablehlo.attribute_text import function_type
 from topos.stablehlo.definition import Definition, define
 from topos.stablehlo.dialect.control import End
-from topos.stablehlo.ir import Function, FunctionType, Operation, Symbol, Type
+from topos.stablehlo.ir import Function, FunctionType, Operation, Type
 from topos.stablehlo.opview import OpView
-from topos.stablehlo.parsed import ParsedOperation
 from topos.stablehlo.traits import Trait
 from topos.stablehlo.typed_attributes import Name
 
-__all__ = ["Call", "CallIndirect", "Constant", "Func", "Return", "demand_signature", "function_of"]
+
+@define("builtin.module")
+class Module(Definition):
+    """The functions of a text; the parser makes `Module` of it."""
+
+    traits = Trait.UNSUPPORTED
+    has_regions = True
+
+
+@define("builtin.unrealized_conversion_cast")
+class UnrealizedConversionCast(Definition):
+    """The operands under other types, by a conversion that was never finished."""
+
+    traits = Trait.UNSUPPORTED
 
 
 @define("func.func")
@@ -39,22 +51,10 @@ class Call(Definition):
     assembly = "$callee($operands) : functional-type"
 
     def verify(self) -> None:
-        """Refuses other types than those of the function."""
         demand_signature(self, self.callee)
 
     def infer(self) -> tuple[Type, ...]:
-        """Returns the types that the function states."""
         return tuple([result.type for result in function_of(self, self.callee).results])
-
-    @staticmethod
-    def read(parsed: ParsedOperation) -> ParsedOperation:
-        """Returns the symbol as the callee."""
-        return parsed.spelled({"callee": Symbol(parsed.called("callee", Symbol))})
-
-    @classmethod
-    def head(cls, operation: Operation) -> Head | None:
-        """Returns the callee and the operands in parentheses."""
-        return named(operation, "callee", Symbol)
 
 
 @define("func.call_indirect")
@@ -66,7 +66,6 @@ class CallIndirect(Definition):
 
     @classmethod
     def head(cls, operation: Operation) -> Head | None:
-        """Returns the first operand and the others in parentheses."""
         if not operation.operands:
             return None
         callee, *operands = operation.operands
@@ -85,13 +84,6 @@ class Constant(Definition):
     value = Name()
     traits = Trait.UNSUPPORTED
     assembly = "$value : result-types"
-
-    @classmethod
-    def head(cls, operation: Operation) -> Head | None:
-        """Returns the name of the function."""
-        rest = dict(operation.attributes)
-        name = rest.pop("value", None)
-        return Head(referred(name), rest) if isinstance(name, Symbol) else None
 
 
 def function_of(view: OpView, name: str) -> Function:

@@ -2,69 +2,49 @@
 
 from __future__ import annotations
 
-from typing import ClassVar, Final
+from collections.abc import Sequence
+from functools import reduce
+from typing import Final
 
 from topos.stablehlo.definition import Definition, Operand, OperandOfAnyRank, define
-from topos.stablehlo.dialect._broadcasting import broadcast, broadcast_along
-from topos.stablehlo.dialect._demands import demand_one_element, filled
-from topos.stablehlo.elements import ANY, FLOATS, INTEGERS, PREDICATE
-from topos.stablehlo.ir import Type
-from topos.stablehlo.shapes import TensorType
+from topos.stablehlo.dialect._alike import Elementwise
+from topos.stablehlo.dialect._demands import axes_below, demand_one_element, distinct
+from topos.stablehlo.ir import Tensor, Type, Unranked
+from topos.stablehlo.opview import OpView
+from topos.stablehlo.shapes import TensorType, bounds_of, of_bounds
 from topos.stablehlo.traits import Trait
 from topos.stablehlo.typed_attributes import Axes, Choice
-
-__all__ = [
-    "BroadcastAdd",
-    "BroadcastAnd",
-    "BroadcastAtan2",
-    "BroadcastCompare",
-    "BroadcastComplex",
-    "BroadcastDivide",
-    "BroadcastMaximum",
-    "BroadcastMinimum",
-    "BroadcastMultiply",
-    "BroadcastNextAfter",
-    "BroadcastOr",
-    "BroadcastPolygamma",
-    "BroadcastPower",
-    "BroadcastRemainder",
-    "BroadcastSelect",
-    "BroadcastShiftLeft",
-    "BroadcastShiftRightArithmetic",
-    "BroadcastShiftRightLogical",
-    "BroadcastSubtract",
-    "BroadcastXor",
-    "BroadcastZeta",
-]
+from topos.stablehlo.types import FLOATS, INTEGERS, PREDICATE
 
 _DIRECTIONS: Final = ("EQ", "NE", "GE", "GT", "LE", "LT")
 _COMPARISONS: Final = ("NOTYPE", "FLOAT", "TOTALORDER", "SIGNED", "UNSIGNED")
 _BITWISE: Final = PREDICATE | INTEGERS
 
+# The extent of an axis, and the bound of one that is dynamic and has one.
+Axis = tuple[int | None, int | None]
 
-class _Broadcast(Definition):
+
+class _Broadcast(Elementwise):
     """Two operands of one element that are broadcast together; by default the result keeps it.
 
     Axes are aligned at the last one, or `broadcast_dimensions` says where those of the operand of
     lower rank go.
     """
 
-    left = OperandOfAnyRank()
-    right = OperandOfAnyRank()
+    left = OperandOfAnyRank("operand")
+    right = OperandOfAnyRank("operand")
     broadcast_dimensions = Axes(default=(), strict=True)
-    elements: ClassVar[frozenset[str]] = ANY
     assembly = "$left, $right : functional-type"
+    traits = Trait.NONE
 
     def joined(self) -> TensorType:
         """Returns the type that the operands are broadcast to."""
-        left, right = (filled(self, type, "operand", self.elements) for type in self.operands)
-        demand_one_element(self, [left, right])
+        left, right = self.taken()
         if "broadcast_dimensions" not in self.operation.attributes:
-            return broadcast(self, (left, right), left.element)
-        return broadcast_along(self, left, right, self.broadcast_dimensions)
+            return _broadcast(self, (left, right), left.element)
+        return _broadcast_along(self, left, right, self.broadcast_dimensions)
 
     def infer(self) -> tuple[Type, ...]:
-        """Returns the type that the operands are broadcast to."""
         return (self.joined(),)
 
 
@@ -176,7 +156,6 @@ class BroadcastComplex(_Broadcast):
     assembly = ""
 
     def infer(self) -> tuple[Type, ...]:
-        """Returns the type that the operands are broadcast to, with complex elements."""
         joined = self.joined()
         return (joined._replace(element=f"complex<{joined.element}>"),)
 
@@ -190,7 +169,6 @@ class BroadcastCompare(_Broadcast):
     assembly = ""
 
     def infer(self) -> tuple[Type, ...]:
-        """Returns truth values of the shape that the operands are broadcast to."""
         joined, _, _ = self.joined(), self.comparison_direction, self.compare_type
         return (joined._replace(element="i1"),)
 
@@ -206,7 +184,65 @@ class BroadcastSelect(Definition):
     traits = Trait.MOVES
 
     def infer(self) -> tuple[Type, ...]:
-        """Returns the type that the mask and the values are broadcast to."""
         mask, chosen, other = self.mask, self.on_true, self.on_false
         demand_one_element(self, [chosen, other])
-        return (broadcast(self, (mask, chosen, other), chosen.element),)
+        return (_broadcast(self, (mask, chosen, other), chosen.element),)
+
+
+def _broadcast(view: OpView, types: Sequence[TensorType], element: str) -> TensorType:
+    """Returns the type that `types` are broadcast to, their axes aligned at the last one."""
+    ranked = [_axes(type) for type in types if isinstance(type, Tensor)]
+    if len(ranked) < len(types):
+        return Unranked(element)
+    rank = max(map(len, ranked))
+    padded = [[(1, None)] * (rank - len(axes)) + axes for axes in ranked]
+    return _of_axes(reduce(lambda one, other: _joined(view, types, one, other), padded), element)
+
+
+def _broadcast_along(
+    view: OpView, left: TensorType, right: TensorType, along: Sequence[int]
+) -> TensorType:
+    """Returns the type of the operand of higher rank, whose axes `along` the other's stretch."""
+    if not isinstance(left, Tensor) or not isinstance(right, Tensor):
+        return Unranked(left.element)
+    small, large = sorted((left, right), key=lambda type: len(type.shape))
+    if len(along) != len(small.shape):
+        needs = f"an axis for each of {small} in broadcast_dimensions"
+        view.refuse(f"needs {needs}, got {list(along)}")
+    axes_below(view, along, len(large.shape), "broadcast_dimensions")
+    distinct(view, along, "broadcast_dimensions")
+    axes = _axes(large)
+    joined = _joined(view, (small, large), _axes(small), [axes[index] for index in along])
+    for index, axis in zip(along, joined, strict=True):
+        axes[index] = axis
+    return _of_axes(axes, left.element)
+
+
+def _axes(type: Tensor) -> list[Axis]:
+    return list(zip(type.shape, bounds_of(type), strict=True))
+
+
+def _of_axes(axes: Sequence[Axis], element: str) -> Tensor:
+    shape = tuple([extent for extent, _ in axes])
+    return of_bounds(shape, element, tuple([bound for _, bound in axes]))
+
+
+def _joined(
+    view: OpView, types: Sequence[TensorType], one: Sequence[Axis], other: Sequence[Axis]
+) -> list[Axis]:
+    joined = [_axis(*pair) for pair in zip(one, other, strict=True)]
+    if None in joined:
+        view.refuse(f"cannot broadcast {', '.join(map(str, types))} together")
+    return [axis for axis in joined if axis is not None]
+
+
+def _axis(one: Axis, other: Axis) -> Axis | None:
+    """Returns two axes joined, or `None`; an unknown one is as the other, or stretches to it."""
+    if one == other or other[0] == 1:
+        return one
+    if one[0] == 1:
+        return other
+    if one[0] is not None and other[0] is not None:
+        return None
+    known = other[0] if one[0] is None else one[0]
+    return (known if known and known > 1 else None), None

@@ -14,17 +14,6 @@ from topos.stablehlo.shapes import Shape, bounds_of, of_bounds, shapes_agree
 from topos.stablehlo.traits import Trait
 from topos.stablehlo.typed_attributes import Fields, Integer
 
-__all__ = [
-    "AllGather",
-    "AllReduce",
-    "AllToAll",
-    "CollectiveBroadcast",
-    "CollectivePermute",
-    "CollectiveReduce",
-    "CrossReplicaSum",
-    "ReduceScatter",
-]
-
 _PAIRS: Final = "source_target_pairs"
 
 
@@ -34,10 +23,7 @@ class _Collective(Definition):
     replica_groups = Groups()
     channel_handle = Fields("#stablehlo.channel_handle<")
     traits = Trait.ASYNCHRONOUS | Trait.MHLO
-
-    def verify(self) -> None:
-        """Refuses results of other types."""
-        self.demand_results(self.infer())
+    is_variadic = True
 
     def tensors(self) -> list[Tensor]:
         """Returns the operands' types."""
@@ -57,7 +43,6 @@ class _Reduction(_Collective):
         )
 
     def block_types(self, count: int) -> tuple[tuple[Type, ...], ...]:
-        """Returns two scalars for the body."""
         element = Tensor((), holding(self, self.operands[0], "operand").element)
         return ((element, element),)
 
@@ -70,7 +55,6 @@ class AllGather(_Collective):
     use_global_device_ids = Mark()
 
     def infer(self) -> tuple[Type, ...]:
-        """Returns the stated types, whose joined extents are multiples of the operands'."""
         operands = self.tensors()
         demand_groups(self, uniform=True)
         demand_channel(self, 0)
@@ -98,7 +82,6 @@ class AllReduce(_Reduction):
     use_global_device_ids = Mark()
 
     def infer(self) -> tuple[Type, ...]:
-        """Returns the operands' types with the elements that the body returns."""
         operands = self.tensors()
         demand_groups(self, uniform=False)
         demand_channel(self, 1)
@@ -114,7 +97,6 @@ class AllToAll(_Collective):
     split_count = Integer(least=1)
 
     def infer(self) -> tuple[Type, ...]:
-        """Returns the operands' types with one extent divided and one grown."""
         operands, count = self.tensors(), self.split_count
         demand_groups(self, uniform=True, size=count)
         demand_channel(self)
@@ -139,18 +121,14 @@ class AllToAll(_Collective):
 class ReduceScatter(_Reduction):
     """The operand reduced over the group, of which each device keeps one part of an axis."""
 
+    operand = Operand()
     result = Result()
     scatter_dimension = Integer(least=0)
     use_global_device_ids = Mark()
-
-    def verify(self) -> None:
-        """Refuses a result that is no part of the operand."""
-        self.takes(1)
-        self.infer()
+    is_variadic = False
 
     def infer(self) -> tuple[Type, ...]:
-        """Returns the stated type, whose extent along the axis divides the operand's."""
-        operand, result = holding(self, self.operands[0], "operand"), self.result
+        operand, result = self.operand, self.result
         demand_groups(self, uniform=True)
         (body,) = bodies(self)
         element = _reduced(self, body, operand)
@@ -171,7 +149,6 @@ class CollectiveBroadcast(_Collective):
     has_dynamic_root = Mark()
 
     def infer(self) -> tuple[Type, ...]:
-        """Returns the types of the operands that hold data."""
         operands = self.tensors()
         demand_groups(self, uniform=True, complete=False)
         demand_channel(self)
@@ -189,7 +166,6 @@ class CollectiveReduce(_Reduction):
     use_global_device_ids = Mark()
 
     def infer(self) -> tuple[Type, ...]:
-        """Returns the types of the operands that hold data, as the body reduces them."""
         operands = self.tensors()
         demand_groups(self, uniform=False)
         demand_channel(self, 1)
@@ -206,7 +182,6 @@ class CollectivePermute(Definition):
     traits = Trait.ASYNCHRONOUS | Trait.MHLO
 
     def infer(self) -> tuple[Type, ...]:
-        """Returns the operand's type."""
         operand = self.operand
         demand_channel(self)
         shape, numbers = self.table(_PAIRS)
@@ -229,7 +204,6 @@ class CrossReplicaSum(Definition):
     traits = Trait.MHLO
 
     def infer(self) -> tuple[Type, ...]:
-        """Returns the operand's type."""
         self.table("replica_groups")
         return (self.operand,)
 

@@ -5,36 +5,30 @@ from __future__ import annotations
 from topos.stablehlo.attribute_text import function_type
 from topos.stablehlo.definition import Operand, define
 from topos.stablehlo.dialect._alike import Elementwise
-from topos.stablehlo.elements import COMPLEX, FLOATS
 from topos.stablehlo.ir import FunctionType, Tensor, Type
-
-__all__ = ["Complex", "Imag", "Real"]
-
-_OPENING, _CLOSING = "complex<", ">"
+from topos.stablehlo.types import COMPLEX, FLOATS, component, is_complex
 
 
 @define("stablehlo.complex")
 class Complex(Elementwise):
     """The complex numbers with `left` as real and `right` as imaginary parts."""
 
-    left = Operand()
-    right = Operand()
+    left = Operand("operand")
+    right = Operand("operand")
     elements = frozenset({"f32", "f64"})
     # What follows the colon is the result's type alone where it tells those of its parts.
     assembly = "$left, $right"
 
     def infer(self) -> tuple[Type, ...]:
-        """Returns the type that the operands share, with complex elements."""
         part = self.joined()
-        return (part._replace(element=f"{_OPENING}{part.element}{_CLOSING}"),)
+        return (part._replace(element=f"complex<{part.element}>"),)
 
     @staticmethod
     def signature(type: FunctionType) -> str:
-        """Returns the type of the result where the operands are of its parts'."""
         (result,) = type.results
-        if not isinstance(result, Tensor) or not result.element.startswith(_OPENING):
+        if not isinstance(result, Tensor) or not is_complex(result):
             return function_type(type)
-        part = result._replace(element=_part(result.element))
+        part = result._replace(element=component(result.element))
         return str(result) if {*type.operands} == {part} else function_type(type)
 
 
@@ -45,9 +39,8 @@ class _Part(Elementwise):
     elements = COMPLEX | FLOATS
 
     def infer(self) -> tuple[Type, ...]:
-        """Returns the operand's type with real elements."""
         operand = self.joined()
-        return (operand._replace(element=_part(operand.element)),)
+        return (operand._replace(element=component(operand.element)),)
 
 
 @define("stablehlo.imag")
@@ -58,7 +51,3 @@ class Imag(_Part):
 @define("stablehlo.real")
 class Real(_Part):
     """The real part of each element."""
-
-
-def _part(element: str) -> str:
-    return element.removeprefix(_OPENING).removesuffix(_CLOSING)

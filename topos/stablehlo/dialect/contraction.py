@@ -5,18 +5,16 @@ from __future__ import annotations
 from math import prod
 from typing import Any, Final, NamedTuple
 
-from topos.stablehlo.assembly import Head, bare
+from topos.stablehlo.assembly import Head, heading
 from topos.stablehlo.attribute_text import listed
 from topos.stablehlo.definition import Definition, Operand, Result, define, extents_of
 from topos.stablehlo.dimension_numbers import DOT, DotNumbers, Numbers
-from topos.stablehlo.elements import ANY
 from topos.stablehlo.ir import Crossed, Operation, Record, Tensor, Type
 from topos.stablehlo.parsed import ParsedOperation
 from topos.stablehlo.shapes import Shape, extents_agree
 from topos.stablehlo.traits import Trait
-from topos.stablehlo.typed_attributes import Attribute, Fields, Precisions, String
-
-__all__ = ["Dot", "DotGeneral", "Einsum", "UnaryEinsum"]
+from topos.stablehlo.typed_attributes import Fields, Precisions, String
+from topos.stablehlo.types import ANY
 
 _COUNTS: Final = ("lhs_component_count", "rhs_component_count", "num_primitive_operations")
 _TYPES: Final = ("lhs_precision_type", "rhs_precision_type", "accumulation_type")
@@ -69,9 +67,7 @@ class Dot(_Product):
     traits = Trait.MHLO
 
     def infer(self) -> tuple[Type, ...]:
-        """Returns the extents that are not summed."""
         left, right = self.left, self.right
-        _ = self.precision_config
         ranks = len(left.shape) in (1, 2) and len(right.shape) in (1, 2)
         if not ranks or not extents_agree(left.shape[-1], right.shape[0]):
             self.refuse(f"cannot multiply {left} by {right}")
@@ -91,20 +87,15 @@ class DotGeneral(_Product):
     algorithm = Fields(
         "#stablehlo.dot_algorithm<", (*_COUNTS, *_TYPES, "allow_imprecise_accumulation")
     )
-    assembly = "$operands : functional-type"
-    clauses = frozenset({"algorithm", "batching_dims", "contracting_dims", "precision"})
+    # The lists of axes stand after the operands.
+    assembly = (
+        "$operands, precision = $precision_config?, algorithm = $algorithm? : functional-type"
+    )
+    clauses = frozenset({"batching_dims", "contracting_dims"})
     traits = Trait.MHLO
 
-    def verify(self) -> None:
-        """Refuses an algorithm that no hardware has, after what `infer` refuses."""
-        super().verify()
-        if self.optional("algorithm") is not None:
-            self._demand_algorithm()
-
     def infer(self) -> tuple[Type, ...]:
-        """Returns the batches, then what is left of both operands."""
         left, right, numbers = self.left, self.right, self.dot_dimension_numbers
-        _ = self.precision_config
         self._demand_pairs("batching")
         self._demand_pairs("contracting")
         ours = (*numbers.lhs_batching_dimensions, *numbers.lhs_contracting_dimensions)
@@ -123,6 +114,8 @@ class DotGeneral(_Product):
         ]
         for side, axes in ((left, ours), (right, theirs)):
             shape += [extent for axis, extent in enumerate(side.shape) if axis not in axes]
+        if "algorithm" in self.operation.attributes:
+            self._demand_algorithm()
         return (self.of_shape(tuple(shape)),)
 
     def _demand_pairs(self, kind: str) -> None:
@@ -154,9 +147,8 @@ class DotGeneral(_Product):
         left = extents_of(self.operands[0])
         return prod([left[axis] for axis in self.dot_dimension_numbers.lhs_contracting_dimensions])
 
-    @staticmethod
-    def read(parsed: ParsedOperation) -> ParsedOperation:
-        """Returns the lists of axes as dimension numbers, beside precision and algorithm."""
+    @classmethod
+    def read(cls, parsed: ParsedOperation) -> ParsedOperation:
         attributes = dict(parsed.attributes)
         numbers: dict[str, Any] = {}
         for kind in ("batching", "contracting"):
@@ -164,13 +156,8 @@ class DotGeneral(_Product):
             if not isinstance(lists, Crossed) or len(lists) != 2:
                 raise parsed.misread(f"{kind}_dims = [..] x [..]")
             numbers[f"lhs_{kind}_dimensions"], numbers[f"rhs_{kind}_dimensions"] = lists
-        spelled: dict[str, Any] = {"dot_dimension_numbers": Record(numbers, DOT)}
-        for key, clause, attribute in _CLAUSES:
-            if clause in attributes:
-                spelled[key] = attribute.spelled(attributes.pop(clause))
-        if None in spelled.values():
-            raise parsed.misread("precision = [..], algorithm = <..>")
-        return parsed._replace(attributes={**attributes, **spelled})
+        stated = {"dot_dimension_numbers": Record(numbers, DOT), **attributes}
+        return parsed._replace(attributes=stated)
 
     @classmethod
     def head(cls, operation: Operation) -> Head | None:
@@ -186,20 +173,7 @@ class DotGeneral(_Product):
                 return None
             if kind == "contracting" or any(sides):
                 parts.append(f"{kind}_dims = {' x '.join(map(listed, sides))}")
-        for key, clause, attribute in _CLAUSES:
-            if key not in rest:
-                continue
-            text = bare(rest.pop(key), attribute.spelled)
-            if text is None:
-                return None
-            parts.append(f"{clause} = {text}")
-        return Head(", ".join(parts), rest)
-
-
-_CLAUSES: Final[tuple[tuple[str, str, Attribute[Any]], ...]] = (
-    ("precision_config", "precision", DotGeneral.precision_config),
-    ("algorithm", "algorithm", DotGeneral.algorithm),
-)
+        return heading(cls.form, operation._replace(operands=tuple(parts), attributes=rest))
 
 
 class _Config(NamedTuple):
@@ -207,15 +181,6 @@ class _Config(NamedTuple):
 
     operands: tuple[str, ...]
     result: str
-
-    def extents(self, shapes: tuple[Shape, ...]) -> dict[str, int]:
-        """Returns the extent that each letter stands for; a dynamic one is 0."""
-        pairs = zip(self.operands, shapes, strict=True)
-        return {
-            letter: extent or 0
-            for letters, shape in pairs
-            for letter, extent in zip(letters, shape, strict=True)
-        }
 
 
 class _Einsum(Definition):
@@ -231,22 +196,31 @@ class _Einsum(Definition):
 
         With an ellipsis it returns the stated type.
         """
-        tensors: list[Tensor] = [getattr(self, name) for name in self.declared_operands]
         config, written = self.config(), self.einsum_config
         if "..." in written:
             return (self.result,)
+        extents = self.extents(config)
+        if not set(config.result) <= set(extents):
+            self.refuse(f"needs the axes of the result in its operands, got {written!r}")
+        element = (self.result if self.results else self.tensors()[0]).element
+        return (Tensor(tuple([extents[axis] for axis in config.result]), element),)
+
+    def tensors(self) -> list[Tensor]:
+        """Returns the types of the operands."""
+        return [getattr(self, name) for name in self.declared_operands]
+
+    def extents(self, config: _Config) -> dict[str, int | None]:
+        """Returns the extent that each letter stands for, as far as the operands tell it."""
         extents: dict[str, int | None] = {}
-        for axes, type in zip(config.operands, tensors, strict=True):
+        written = self.einsum_config
+        for axes, type in zip(config.operands, self.tensors(), strict=True):
             if len(axes) != len(type.shape):
                 self.refuse(f"needs {len(axes)} axes for {axes!r}, got {type}")
             for axis, extent in zip(axes, type.shape, strict=True):
                 if not extents_agree(extents.get(axis), extent):
                     self.refuse(f"needs one extent of {axis!r} in {written!r}, got {type}")
                 extents[axis] = extents.get(axis) if extent is None else extent
-        if not set(config.result) <= set(extents):
-            self.refuse(f"needs the axes of the result in its operands, got {written!r}")
-        element = (self.result if self.results else tensors[0]).element
-        return (Tensor(tuple([extents[axis] for axis in config.result]), element),)
+        return extents
 
     def config(self) -> _Config:
         """Returns the letters, which must name the axes of each operand and of the result."""
@@ -269,8 +243,8 @@ class Einsum(_Einsum):
     def flops(self) -> int:
         """Returns a multiplication and an addition for each product that is summed."""
         config = self.config()
-        extents = config.extents(tuple(map(extents_of, self.operands)))
-        terms = prod([extents[letter] for letter in {*extents} - {*config.result}])
+        extents = self.extents(config)
+        terms = prod([extents[letter] or 0 for letter in {*extents} - {*config.result}])
         return 2 * terms * super().flops()
 
 

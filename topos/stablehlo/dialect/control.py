@@ -6,16 +6,14 @@ from typing import TYPE_CHECKING, ClassVar
 
 from topos.stablehlo.attribute_text import dictionary, results_of
 from topos.stablehlo.definition import Definition, define
-from topos.stablehlo.elements import ANY, demand_element
+from topos.stablehlo.dialect._demands import holding
 from topos.stablehlo.ir import Block, Operation, Region, Tensor, TupleType, Type, Unranked
-from topos.stablehlo.shapes import agree, common, ranked, scalar, shown
+from topos.stablehlo.shapes import agree, common, scalar, shown
 from topos.stablehlo.traits import Trait
 from topos.stablehlo.types import TOKEN
 
 if TYPE_CHECKING:
     from topos.stablehlo.printer import Writer
-
-__all__ = ["Case", "End", "If", "OptimizationBarrier", "Return", "While"]
 
 Types = tuple[Type, ...]
 
@@ -28,12 +26,10 @@ class End(Definition):
     attributes_lead: ClassVar[bool] = False
 
     def infer(self) -> tuple[Type, ...]:
-        """Returns nothing: an end has no results."""
         return ()
 
     @classmethod
     def write(cls, writer: Writer, operation: Operation) -> bool:
-        """Writes the operands with their types, or the name alone."""
         if operation.regions or operation.results:
             return False
         rest = [dictionary(operation.attributes)] if operation.attributes else []
@@ -63,13 +59,11 @@ class _Branches(Definition):
     choice: ClassVar[str] = ""
 
     def verify(self) -> None:
-        """Refuses branches that return other types than the results'."""
         self.infer()
         for body in self.bodies:
             self.demand_results(body.results)
 
     def infer(self) -> Types:
-        """Returns the types that hold what any branch returns."""
         _demand_regions(self, self._count())
         if len(self.operands) != 1:
             self.refuse(f"needs 1 operand, got {len(self.operands)}")
@@ -89,7 +83,6 @@ class _Branches(Definition):
         return returned
 
     def block_types(self, count: int) -> tuple[Types, ...]:
-        """Returns no arguments for any branch."""
         return ((),) * self._count()
 
     def _count(self) -> int:
@@ -113,7 +106,6 @@ class Case(_Branches):
     choice = "i32"
 
     def block_types(self, count: int) -> tuple[Types, ...]:
-        """Returns no arguments for any branch."""
         return ((),) * max(count, 1)
 
     def _count(self) -> int:
@@ -128,12 +120,10 @@ class While(Definition):
     has_regions = True
 
     def verify(self) -> None:
-        """Refuses regions that do not take and return what is carried."""
         self.infer()
         self.demand_results(self.operands)
 
     def infer(self) -> Types:
-        """Returns the types that hold the operands and what the body makes of them."""
         _demand_regions(self, 2)
         condition, body = self.bodies
         carried = self.operands
@@ -152,7 +142,6 @@ class While(Definition):
         return tuple(map(common, carried, body.results))
 
     def block_types(self, count: int) -> tuple[Types, ...]:
-        """Returns what is carried, for the condition and the body."""
         return (self.operands, self.operands)
 
     @classmethod
@@ -184,22 +173,17 @@ class OptimizationBarrier(Definition):
     """The operands, all computed before any of the results is used."""
 
     traits = Trait.MOVES | Trait.CARRIES | Trait.PAIRWISE | Trait.MHLO
-
-    def verify(self) -> None:
-        """Refuses results of other types than the operands'."""
-        if self.results != self.infer():
-            self.refuse(f"results in {shown(self.operands)}, got {shown(self.results)}")
+    is_variadic = True
+    is_exact = True
 
     def infer(self) -> Types:
-        """Returns the operands' types."""
         for type in self.operands:
             if type != TOKEN:
-                demand_element(self, ranked(self, type, "operand"), ANY)
+                holding(self, type, "operand")
         return self.operands
 
     @classmethod
     def write(cls, writer: Writer, operation: Operation) -> bool:
-        """Writes the attributes, the operands and their types."""
         type = writer.type(operation)
         if type.operands != type.results or operation.regions:
             return False
@@ -222,7 +206,7 @@ def _demand_regions(view: Definition, count: int) -> None:
 def _demand_specified(view: Definition, type: Type) -> None:
     """Refuses tensors of unknown rank, and of elements such as index."""
     if isinstance(type, (Tensor, Unranked)):
-        demand_element(view, ranked(view, type, "value"), ANY)
+        holding(view, type, "value")
 
 
 def _all_agree(ones: Types, others: Types) -> bool:

@@ -1,12 +1,10 @@
-"""Conversion, from any element to any other."""
+"""Conversion, from any element to any other; nothing here holds those that are quantized."""
 
 from __future__ import annotations
 
 from topos.stablehlo.definition import Definition, Operand, Result, define
 from topos.stablehlo.ir import Type
 from topos.stablehlo.traits import Trait
-
-__all__ = ["Convert"]
 
 
 @define("stablehlo.convert")
@@ -19,6 +17,26 @@ class Convert(Definition):
     traits = Trait.MOVES | Trait.ELEMENTWISE | Trait.MHLO
 
     def infer(self) -> tuple[Type, ...]:
-        """Returns the operand's type with the stated element."""
         operand, result = self.operand, self.result
         return (operand._replace(element=result.element),)
+
+
+class _Quantized(Definition):
+    """An operation between quantized elements and others; it is read, and refused."""
+
+    operand = Operand()
+    result = Result()
+    traits = Trait.MHLO
+
+    def infer(self) -> tuple[Type, ...]:
+        self.unsupported("works on quantized elements, which are not supported")
+
+
+@define("stablehlo.uniform_dequantize")
+class UniformDequantize(_Quantized):
+    """The numbers that the quantized elements of `operand` stand for."""
+
+
+@define("stablehlo.uniform_quantize")
+class UniformQuantize(_Quantized):
+    """The elements of `operand` as quantized ones of the result's kind."""

@@ -10,17 +10,15 @@ from typing import Any, Final
 from topos.stablehlo.assembly import Head
 from topos.stablehlo.attribute_text import crossed, listed
 from topos.stablehlo.definition import Definition, Operand, Result, define, extents_of
-from topos.stablehlo.dialect._sizes import completed
+from topos.stablehlo.dialect._demands import completed
 from topos.stablehlo.dialect._windows import Pairs, demand_count, slid, steps, windows_of
 from topos.stablehlo.dimension_numbers import Layout, layout
-from topos.stablehlo.elements import INTEGERS
 from topos.stablehlo.ir import Crossed, Dense, Operation, Packed, Tensor, Type
 from topos.stablehlo.parsed import ParsedOperation
 from topos.stablehlo.shapes import Shape
 from topos.stablehlo.traits import Trait
 from topos.stablehlo.typed_attributes import Axes, Integer, Padding, Precisions, Truths
-
-__all__ = ["Convolution", "DynamicConv"]
+from topos.stablehlo.types import INTEGERS
 
 # The fields of a convolution's window, in the order in which they are written.
 _WINDOW: Final[Mapping[str, str]] = {
@@ -95,7 +93,6 @@ class _Convolution(Definition):
             self.refuse(f"needs a kernel of {needs} in its {features} groups, got {given}")
         if made is not None and (made % batches or made % features):
             self.refuse(f"cannot part {made} output features in {max(features, batches)} groups")
-        _ = self.precision_config
 
     def convolved(self, padding: Pairs | None) -> Tensor:
         """Returns the type of the output; its element is the input's unless one is stated."""
@@ -123,9 +120,8 @@ class _Convolution(Definition):
         """Returns the type of `shape` with the stated element, or the input's."""
         return Tensor(shape, (self.result if self.results else self.input).element)
 
-    @staticmethod
-    def read(parsed: ParsedOperation) -> ParsedOperation:
-        """Returns the layout as dimension numbers, and the fields of the window as attributes."""
+    @classmethod
+    def read(cls, parsed: ParsedOperation) -> ParsedOperation:
         attributes = dict(parsed.attributes)
         window = attributes.pop("window", {})
         numbers = attributes.pop("dim_numbers", None)
@@ -146,7 +142,6 @@ class Convolution(_Convolution):
     assembly = "$operands : functional-type"
 
     def infer(self) -> tuple[Type, ...]:
-        """Returns batch, output features and the places of the kernel."""
         self.demand_operands()
         return (self.convolved(self.padding),)
 

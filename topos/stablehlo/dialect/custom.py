@@ -5,18 +5,16 @@ from __future__ import annotations
 import re
 from typing import Any, Final
 
-from topos.stablehlo.assembly import Head, named
-from topos.stablehlo.attribute_text import quoted
+from topos.stablehlo.assembly import Head
+from topos.stablehlo.attribute_text import referred
 from topos.stablehlo.definition import Definition, define
 from topos.stablehlo.dialect.calling import demand_signature, function_of
-from topos.stablehlo.elements import ANY
 from topos.stablehlo.ir import Dense, Operation, Symbol, Tensor, TupleType, Type, Unranked
 from topos.stablehlo.parsed import ParsedOperation
 from topos.stablehlo.shapes import agree
 from topos.stablehlo.traits import Trait
 from topos.stablehlo.typed_attributes import Integer, Name, String, Truth
-
-__all__ = ["Composite", "CustomCall"]
+from topos.stablehlo.types import ANY
 
 _LAYOUTS: Final = ("operand_layouts", "result_layouts")
 _NAME: Final = re.compile(r"[a-zA-Z][a-zA-Z0-9_]*(\.[a-zA-Z0-9_$]+)+")
@@ -36,7 +34,6 @@ class CustomCall(Definition):
     traits = Trait.MOVES | Trait.MHLO
 
     def verify(self) -> None:
-        """Refuses layouts, aliases and a configuration that do not fit the types."""
         self.word("call_target_name")
         self.truth("has_side_effect", False)
         for type in (*self.operands, *self.results):
@@ -62,15 +59,21 @@ class CustomCall(Definition):
         """Returns the stated types: only the target knows others."""
         return self.results
 
-    @staticmethod
-    def read(parsed: ParsedOperation) -> ParsedOperation:
+    @classmethod
+    def read(cls, parsed: ParsedOperation) -> ParsedOperation:
         """Returns the symbol as the target, which is no function of the module."""
-        return parsed.spelled({"call_target_name": str(parsed.called("call_target_name", Symbol))})
+        match parsed.words:
+            case (Symbol() as name,):
+                return parsed.spelled({"call_target_name": str(name)})
+        raise parsed.misread("@name as call_target_name")
 
     @classmethod
     def head(cls, operation: Operation) -> Head | None:
-        """Returns the target and the operands in parentheses."""
-        return named(operation, "call_target_name", str)
+        rest = dict(operation.attributes)
+        name = rest.pop("call_target_name", None)
+        if type(name) is not str or "::@" in name or not name:
+            return None
+        return Head(f"{referred(name)}({', '.join(operation.operands)})", rest)
 
     def _demand_backend(self) -> None:
         version = self.api_version
@@ -139,7 +142,6 @@ class Composite(Definition):
     calls = "decomposition"
 
     def verify(self) -> None:
-        """Refuses a name without a namespace, and other types than those of the function."""
         if not _NAME.fullmatch(self.called):
             self.refuse(f"needs a name with a namespace, such as space.name, got {self.called!r}")
         attributes = self.optional("composite_attributes")
@@ -149,22 +151,7 @@ class Composite(Definition):
         demand_signature(self, self.decomposition)
 
     def infer(self) -> tuple[Type, ...]:
-        """Returns the types that the function states."""
         return tuple([result.type for result in function_of(self, self.decomposition).results])
-
-    @staticmethod
-    def read(parsed: ParsedOperation) -> ParsedOperation:
-        """Returns the string as the name."""
-        return parsed.spelled({"name": parsed.called("name", str)})
-
-    @classmethod
-    def head(cls, operation: Operation) -> Head | None:
-        """Returns the name in quotes, then the operands."""
-        rest = dict(operation.attributes)
-        name = rest.pop("name", None)
-        if type(name) is not str:
-            return None
-        return Head(" ".join([quoted(name), ", ".join(operation.operands)]).rstrip(), rest)
 
 
 def _parts(results: tuple[Type, ...]) -> tuple[Type, ...]:

@@ -6,22 +6,12 @@ from math import prod
 from typing import Final
 
 from topos.stablehlo.definition import Definition, Operand, Result, define
-from topos.stablehlo.dialect._demands import below, counted
-from topos.stablehlo.dialect._sizes import completed, known, sized, static_sizes
-from topos.stablehlo.elements import COMPLEX, FLOATS, INTEGERS, SIZES
+from topos.stablehlo.dialect._demands import below, completed, counted, known, sized, static_sizes
 from topos.stablehlo.ir import Tensor, Type
 from topos.stablehlo.shapes import Shape, bounds_of, extents_agree, of_bounds, ranked, size_of
 from topos.stablehlo.traits import Trait
 from topos.stablehlo.typed_attributes import Axes, Integer
-
-__all__ = [
-    "DynamicBroadcastInDim",
-    "DynamicIota",
-    "DynamicPad",
-    "DynamicReshape",
-    "GetDimensionSize",
-    "SetDimensionSize",
-]
+from topos.stablehlo.types import COMPLEX, FLOATS, INTEGERS, SIZES
 
 _PADDINGS: Final = ((2, "low padding"), (3, "high padding"), (4, "interior padding"))
 
@@ -53,14 +43,7 @@ class DynamicBroadcastInDim(_Moved):
     known_nonexpanding_dimensions = Axes(default=())
     assembly = "$operands, dims = $broadcast_dimensions : functional-type"
 
-    def verify(self) -> None:
-        """Refuses hints that name no axes of the operand, after what `infer` refuses."""
-        super().verify()
-        hints = self.known_expanding_dimensions + self.known_nonexpanding_dimensions
-        self.axes("known dimensions", hints, len(self.operand.shape))
-
     def infer(self) -> tuple[Type, ...]:
-        """Returns the shape that is an operand, into which the first one fits."""
         self.demand_element()
         operand = self.operand
         axes = counted(self, "broadcast_dimensions", self.broadcast_dimensions, len(operand.shape))
@@ -72,6 +55,8 @@ class DynamicBroadcastInDim(_Moved):
             if extent != 1 and not all(extents_agree(extent, other) for other in stated):
                 shown = self.results[0] if self.results else result
                 self.refuse(f"cannot broadcast {operand} along {list(axes)} to {shown}")
+        hints = self.known_expanding_dimensions + self.known_nonexpanding_dimensions
+        self.axes("known dimensions", hints, len(operand.shape))
         return (result,)
 
 
@@ -83,7 +68,6 @@ class DynamicReshape(_Moved):
     assembly = "$operands : functional-type"
 
     def infer(self) -> tuple[Type, ...]:
-        """Returns the shape that is an operand, which holds as many elements."""
         self.demand_element()
         operand, result = self.operand, sized(self, 1, self.operand.element, "output_shape")
         values = known(self, 1)
@@ -104,7 +88,6 @@ class DynamicIota(Definition):
     traits = Trait.MOVES | Trait.MHLO
 
     def infer(self) -> tuple[Type, ...]:
-        """Returns the shape that is an operand, with the stated element."""
         result = self.result
         self.axes("dimension", (self.iota_dimension,), len(result.shape))
         return (sized(self, 0, result.element, "output_shape"),)
@@ -163,7 +146,6 @@ class GetDimensionSize(Definition):
     traits = Trait.MHLO
 
     def infer(self) -> tuple[Type, ...]:
-        """Returns a scalar of i32."""
         below(self, "dimension", self.dimension, len(self.operand.shape))
         return (Tensor((), "i32"),)
 

@@ -2,38 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Final
 
 from topos.stablehlo.definition import Operand, define
-from topos.stablehlo.dialect._alike import Binary, Elementwise, Unary
-from topos.stablehlo.elements import COMPLEX, FLOATS, INTEGERS, SIGNED
+from topos.stablehlo.dialect._alike import Binary, Commutative, Elementwise, Unary
 from topos.stablehlo.ir import Type
-from topos.stablehlo.traits import Trait
-
-__all__ = [
-    "Abs",
-    "Add",
-    "Atan2",
-    "Ceil",
-    "Divide",
-    "Floor",
-    "IsFinite",
-    "Maximum",
-    "Minimum",
-    "Multiply",
-    "Negate",
-    "Power",
-    "Remainder",
-    "RoundNearestAfz",
-    "RoundNearestEven",
-    "Sign",
-    "Subtract",
-]
+from topos.stablehlo.types import COMPLEX, FLOATS, INTEGERS, SIGNED, component
 
 _NUMBERS: Final = INTEGERS | FLOATS | COMPLEX
 _SIGNED: Final = SIGNED | FLOATS | COMPLEX
-_REALS: Final[Mapping[str, str]] = {"complex<f32>": "f32", "complex<f64>": "f64"}
 
 
 @define("stablehlo.abs")
@@ -44,9 +21,8 @@ class Abs(Elementwise):
     elements = _SIGNED
 
     def infer(self) -> tuple[Type, ...]:
-        """Returns the operand's type with real elements."""
         operand = self.joined()
-        return (operand._replace(element=_REALS.get(operand.element, operand.element)),)
+        return (operand._replace(element=component(operand.element)),)
 
 
 @define("stablehlo.is_finite")
@@ -58,36 +34,31 @@ class IsFinite(Elementwise):
     assembly = "$operand : functional-type"
 
     def infer(self) -> tuple[Type, ...]:
-        """Returns truth values of the operand's shape."""
         return (self.joined()._replace(element="i1"),)
 
 
-@define("stablehlo.ceil")
-class Ceil(Unary):
-    """The least integer that is not below each element."""
-
+class _Rounding(Unary):
     elements = FLOATS
+
+
+@define("stablehlo.ceil")
+class Ceil(_Rounding):
+    """The least integer that is not below each element."""
 
 
 @define("stablehlo.floor")
-class Floor(Unary):
+class Floor(_Rounding):
     """The greatest integer that is not above each element."""
-
-    elements = FLOATS
 
 
 @define("stablehlo.round_nearest_afz")
-class RoundNearestAfz(Unary):
+class RoundNearestAfz(_Rounding):
     """The integer nearest to each element; a tie goes away from zero."""
-
-    elements = FLOATS
 
 
 @define("stablehlo.round_nearest_even")
-class RoundNearestEven(Unary):
+class RoundNearestEven(_Rounding):
     """The integer nearest to each element; a tie goes to the even one."""
-
-    elements = FLOATS
 
 
 @define("stablehlo.negate")
@@ -105,59 +76,47 @@ class Sign(Unary):
 
 
 @define("stablehlo.add")
-class Add(Binary):
+class Add(Commutative):
     """The sum of the elements of `left` and `right`, or the disjunction of truth values."""
-
-    traits = Binary.traits | Trait.COMMUTATIVE
 
 
 @define("stablehlo.multiply")
-class Multiply(Binary):
+class Multiply(Commutative):
     """The product of the elements of `left` and `right`, or the conjunction of truth values."""
-
-    traits = Binary.traits | Trait.COMMUTATIVE
 
 
 @define("stablehlo.maximum")
-class Maximum(Binary):
+class Maximum(Commutative):
     """The greater of the elements of `left` and `right`; complex ones compare as pairs."""
-
-    traits = Binary.traits | Trait.COMMUTATIVE
 
 
 @define("stablehlo.minimum")
-class Minimum(Binary):
+class Minimum(Commutative):
     """The lesser of the elements of `left` and `right`; complex ones compare as pairs."""
 
-    traits = Binary.traits | Trait.COMMUTATIVE
+
+class _Numeric(Binary):
+    elements = _NUMBERS
 
 
 @define("stablehlo.subtract")
-class Subtract(Binary):
+class Subtract(_Numeric):
     """The elements of `left` less those of `right`."""
-
-    elements = _NUMBERS
 
 
 @define("stablehlo.divide")
-class Divide(Binary):
+class Divide(_Numeric):
     """The elements of `left` divided by those of `right`; integers divide towards zero."""
-
-    elements = _NUMBERS
 
 
 @define("stablehlo.remainder")
-class Remainder(Binary):
+class Remainder(_Numeric):
     """What the division of `left` by `right` leaves over, with the sign of `left`."""
-
-    elements = _NUMBERS
 
 
 @define("stablehlo.power")
-class Power(Binary):
+class Power(_Numeric):
     """The elements of `left` to the power of those of `right`."""
-
-    elements = _NUMBERS
 
 
 @define("stablehlo.atan2")

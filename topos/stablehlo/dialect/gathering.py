@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 from topos.stablehlo.definition import Definition, Operand, define
-from topos.stablehlo.dialect._demands import ascending, axes_below, distinct
-from topos.stablehlo.dialect._sizes import completed, known
+from topos.stablehlo.dialect._demands import ascending, axes_below, completed, distinct, known
 from topos.stablehlo.dimension_numbers import GATHER, GatherNumbers, Numbers
-from topos.stablehlo.elements import INTEGERS
 from topos.stablehlo.ir import Tensor, Type
 from topos.stablehlo.shapes import Shape, bounds_of, extents_agree, of_bounds, shapes_agree
 from topos.stablehlo.traits import Trait
 from topos.stablehlo.typed_attributes import Axes, Integer, Truth
-
-__all__ = ["DynamicGather", "Gather", "TorchIndexSelect"]
+from topos.stablehlo.types import INTEGERS
 
 
 class _Gathering(Definition):
@@ -23,11 +20,6 @@ class _Gathering(Definition):
     dimension_numbers = Numbers(GATHER, GatherNumbers)
     indices_are_sorted = Truth()
     traits = Trait.MOVES | Trait.MHLO
-
-    def verify(self) -> None:
-        """Refuses `indices_are_sorted` where it is no truth value."""
-        super().verify()
-        _ = self.indices_are_sorted
 
     def demand_numbers(self, sizes: int) -> None:
         """Refuses dimension numbers that do not fit the operands and `sizes` slice sizes."""
@@ -108,7 +100,6 @@ class Gather(_Gathering):
     slice_sizes = Axes(strict=True)
 
     def infer(self) -> tuple[Type, ...]:
-        """Returns the batch axes of the indices and the kept axes of a slice."""
         sizes = self.slice_sizes
         self.demand_numbers(len(sizes))
         self.demand_sizes(sizes)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from topos.stablehlo.definition import Definition, Operand, Result, define
 from topos.stablehlo.dialect._demands import counted
-from topos.stablehlo.elements import ANY, demand_element
 from topos.stablehlo.ir import Tensor, Type
 from topos.stablehlo.opview import OpView
 from topos.stablehlo.shapes import (
@@ -20,17 +19,6 @@ from topos.stablehlo.shapes import (
 from topos.stablehlo.traits import Trait
 from topos.stablehlo.typed_attributes import Axes, Integer
 
-__all__ = [
-    "Broadcast",
-    "BroadcastInDim",
-    "Cast",
-    "Concatenate",
-    "Pad",
-    "Reshape",
-    "Reverse",
-    "Transpose",
-]
-
 
 @define("stablehlo.reshape")
 class Reshape(Definition):
@@ -42,7 +30,6 @@ class Reshape(Definition):
     traits = Trait.MOVES | Trait.LAYOUT | Trait.MHLO
 
     def infer(self) -> tuple[Type, ...]:
-        """Returns the stated type, which holds as many elements."""
         operand, result = self.operand, placed(self)
         sizes = size_of(operand.shape), size_of(result.shape)
         counted = None in sizes or sizes[0] == sizes[1]
@@ -58,14 +45,12 @@ class Cast(Definition):
     traits = Trait.MOVES
 
     def verify(self) -> None:
-        """Refuses types that no one value has."""
         self.takes(1)
         (operand,), (result,) = self.operands, self.results
         if not agree(operand, result):
             self.refuse(f"cannot turn {operand} into {result}")
 
     def infer(self) -> tuple[Type, ...]:
-        """Returns what the stated type adds to the operand's."""
         return self.results
 
 
@@ -79,7 +64,6 @@ class Transpose(Definition):
     traits = Trait.MOVES | Trait.LAYOUT | Trait.MHLO
 
     def infer(self) -> tuple[Type, ...]:
-        """Returns the operand's extents and bounds in their new order."""
         operand = self.operand
         rank = len(operand.shape)
         order = self.axes("permutation", self.permutation, rank)
@@ -100,7 +84,6 @@ class Broadcast(Definition):
     traits = Trait.MOVES | Trait.LAYOUT | Trait.MHLO
 
     def infer(self) -> tuple[Type, ...]:
-        """Returns the sizes followed by the operand's extents."""
         operand, sizes = self.operand, self.broadcast_sizes
         if any(size < 0 for size in sizes):
             self.refuse(f"needs broadcast_sizes of 0 or more, got {list(sizes)}")
@@ -119,7 +102,6 @@ class BroadcastInDim(Definition):
     traits = Trait.MOVES | Trait.LAYOUT | Trait.MHLO
 
     def infer(self) -> tuple[Type, ...]:
-        """Returns the stated type, into which the operand fits."""
         operand, result = self.operand, placed(self)
         axes = counted(self, "broadcast_dimensions", self.broadcast_dimensions, len(operand.shape))
         self.axes("broadcast_dimensions", axes, len(result.shape))
@@ -141,7 +123,6 @@ class Reverse(Definition):
     traits = Trait.MOVES | Trait.LAYOUT | Trait.MHLO
 
     def infer(self) -> tuple[Type, ...]:
-        """Returns the operand's type."""
         self.axes("dimensions", self.dimensions, len(self.operand.shape))
         return (self.operand,)
 
@@ -150,22 +131,16 @@ class Reverse(Definition):
 class Concatenate(Definition):
     """The operands joined along the axis `dimension`."""
 
+    first = Operand("operand")
     dimension = Integer(least=0)
     assembly = "$operands, dim = $dimension : functional-type"
     traits = Trait.MOVES | Trait.MHLO
-
-    def verify(self) -> None:
-        """Refuses operands that differ beside the joined axis."""
-        if not self.operands:
-            self.refuse("needs 1 operand or more, got 0")
-        self.takes(len(self.operands))
-        self.demand_results(self.infer())
+    is_variadic = True
 
     def infer(self) -> tuple[Type, ...]:
         """Returns the extents that any operand knows, summed along the joined axis."""
+        first = self.first
         tensors = [ranked(self, type, "operand") for type in self.operands]
-        first = tensors[0]
-        demand_element(self, first, ANY)
         (along,) = self.axes("dimension", (self.dimension,), len(first.shape))
         for other in tensors:
             shapes = (_without(first.shape, along), _without(other.shape, along))

@@ -6,14 +6,12 @@ from typing import Final
 
 from topos.stablehlo.definition import Definition, Operand, define
 from topos.stablehlo.dialect._demands import holding
-from topos.stablehlo.elements import COMPLEX, FLOATS
 from topos.stablehlo.ir import Tensor, Type
 from topos.stablehlo.opview import OpView
 from topos.stablehlo.shapes import bounds_of, extents_agree, of_bounds, shapes_agree
 from topos.stablehlo.traits import Trait
 from topos.stablehlo.typed_attributes import Axes, Choice, Truth
-
-__all__ = ["Cholesky", "Fft", "TriangularSolve"]
+from topos.stablehlo.types import COMPLEX, FLOATS, component
 
 _REAL: Final = frozenset({"f32", "f64"})
 _CONTINUOUS: Final = FLOATS | COMPLEX
@@ -48,7 +46,7 @@ class Fft(Definition):
             if not lengths[-1] and operand.shape[-1] == 1:
                 half = 1
             self._demand_lengths(operand, (*lengths[:-1], half))
-            return (_spectrum(operand, operand.element[len("complex<") : -1], lengths[-1]),)
+            return (_spectrum(operand, component(operand.element), lengths[-1]),)
         return (operand,)
 
     def _demand_lengths(self, operand: Tensor, lengths: tuple[int, ...]) -> None:
@@ -71,10 +69,8 @@ class Cholesky(Definition):
     traits = Trait.MHLO
 
     def infer(self) -> tuple[Type, ...]:
-        """Returns the operand's type."""
-        operand, _ = self.operand, self.lower
-        _demand_square(self, operand)
-        return (operand,)
+        _demand_square(self, self.operand)
+        return (self.operand,)
 
 
 @define("stablehlo.triangular_solve")
@@ -90,7 +86,6 @@ class TriangularSolve(Definition):
     traits = Trait.MHLO
 
     def infer(self) -> tuple[Type, ...]:
-        """Returns the type of `b`."""
         matrix, sides = self.a, self.b
         if matrix.element != sides.element:
             self.refuse(f"needs a and b of one element, got {matrix} and {sides}")

@@ -6,14 +6,12 @@ from typing import Any, ClassVar, Final
 
 from topos.stablehlo.definition import Definition, define
 from topos.stablehlo.dialect._demands import below, holding
-from topos.stablehlo.elements import FLOATS
 from topos.stablehlo.ir import OtherType, Tensor, Type, Typed
 from topos.stablehlo.opview import OpView
 from topos.stablehlo.shapes import bounds_of, extents_agree, merged, of_bounds
 from topos.stablehlo.traits import Trait
 from topos.stablehlo.typed_attributes import Attribute, Integer
-
-__all__ = ["BatchNormGrad", "BatchNormInference", "BatchNormTraining"]
+from topos.stablehlo.types import FLOATS
 
 _F32: Final = OtherType("f32")
 
@@ -22,7 +20,6 @@ class _Epsilon(Attribute[float]):
     """A floating-point number of f32, which must be there."""
 
     def read(self, view: OpView) -> float:
-        """Returns the number."""
         value = view.operation.attributes.get(self.key)
         number = value.value if isinstance(value, Typed) and value.type == _F32 else None
         if not isinstance(number, int | float):
@@ -30,7 +27,6 @@ class _Epsilon(Attribute[float]):
         return float(number)
 
     def made(self, value: Any) -> Any:
-        """Returns any number, with its type."""
         return Typed(float(value), _F32)
 
 
@@ -43,15 +39,11 @@ class _Normalization(Definition):
     epsilon = _Epsilon()
     feature_index = Integer(least=0)
     traits = Trait.MHLO
+    is_variadic = True
     whole: ClassVar[tuple[int, ...]] = (0,)
     single: ClassVar[tuple[int, ...]] = ()
 
-    def verify(self) -> None:
-        """Refuses results that are not as inferred."""
-        self.demand_results(self.infer())
-
     def infer(self) -> tuple[Type, ...]:
-        """Returns the operand's type, then that of a value for each feature, twice."""
         operand = self.normalized()
         feature = self._feature(operand)
         return (operand, feature, feature)
@@ -91,7 +83,6 @@ class BatchNormInference(_Normalization):
     single = (1, 2, 3, 4)
 
     def infer(self) -> tuple[Type, ...]:
-        """Returns the operand's type."""
         return (self.normalized(),)
 
 

@@ -5,12 +5,10 @@ from __future__ import annotations
 from topos.stablehlo.definition import Definition, Operand, Result, define
 from topos.stablehlo.dialect._demands import axes_below, distinct
 from topos.stablehlo.dimension_numbers import RAGGED_DOT, Numbers, RaggedDotNumbers
-from topos.stablehlo.elements import INTEGERS
 from topos.stablehlo.ir import Tensor, Type
 from topos.stablehlo.shapes import Shape, extents_agree, shapes_agree
 from topos.stablehlo.typed_attributes import Precisions
-
-__all__ = ["RaggedDot"]
+from topos.stablehlo.types import INTEGERS
 
 
 @define("chlo.ragged_dot")
@@ -30,7 +28,6 @@ class RaggedDot(Definition):
         The element is the left one's unless one is stated.
         """
         left, numbers = self.left, self.ragged_dot_dimension_numbers
-        _ = self.right, self.group_sizes, self.precision_config
         self._demand_dot()
         if len(numbers.lhs_ragged_dimensions) != 1:
             got = list(numbers.lhs_ragged_dimensions)

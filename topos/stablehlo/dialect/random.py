@@ -5,13 +5,11 @@ from __future__ import annotations
 from typing import Final
 
 from topos.stablehlo.definition import Definition, Operand, Result, define
-from topos.stablehlo.dialect._demands import Spoken
-from topos.stablehlo.dialect._sizes import known, static_sizes
-from topos.stablehlo.elements import FLOATS, INTEGERS, PREDICATE, SIZES
+from topos.stablehlo.dialect._demands import known, static_sizes
 from topos.stablehlo.ir import Tensor, Type
 from topos.stablehlo.traits import Trait
-
-__all__ = ["Rng", "RngBitGenerator"]
+from topos.stablehlo.typed_attributes import Choice
+from topos.stablehlo.types import FLOATS, INTEGERS, PREDICATE, SIZES
 
 _NUMBERS: Final = INTEGERS | FLOATS
 
@@ -23,14 +21,13 @@ class Rng(Definition):
     first = Operand("parameter", PREDICATE | _NUMBERS, is_scalar=True)
     second = Operand("parameter", PREDICATE | _NUMBERS, is_scalar=True)
     shape = Operand(elements=SIZES)
-    rng_distribution = Spoken(
-        "a distribution", "#stablehlo<rng_distribution", ("NORMAL", "UNIFORM")
+    rng_distribution = Choice(
+        "#stablehlo<rng_distribution", ("NORMAL", "UNIFORM"), may_be_bare=True
     )
     assembly = "$first, $second, $shape, distribution = $rng_distribution : functional-type"
     traits = Trait.MOVES | Trait.MHLO
 
     def infer(self) -> tuple[Type, ...]:
-        """Returns the shape as far as it is known."""
         first, second, distribution = self.first, self.second, self.rng_distribution
         if first.element != second.element:
             self.refuse(f"needs parameters of one element, got {first} and {second}")
@@ -51,22 +48,13 @@ class RngBitGenerator(Definition):
     initial_state = Operand("initial state", _NUMBERS)
     output_state = Result("output state", _NUMBERS)
     output = Result("result", _NUMBERS)
-    rng_algorithm = Spoken(
-        "an algorithm", "#stablehlo<rng_algorithm", ("DEFAULT", "PHILOX", "THREE_FRY")
+    rng_algorithm = Choice(
+        "#stablehlo<rng_algorithm", ("DEFAULT", "PHILOX", "THREE_FRY"), may_be_bare=True
     )
     assembly = "$initial_state, algorithm = $rng_algorithm : functional-type"
     traits = Trait.MOVES | Trait.MHLO
 
-    def verify(self) -> None:
-        """Refuses unless both results are there, and as inferred."""
-        if len(self.operands) != 1 or len(self.results) != 2:
-            counts = f"{len(self.operands)} and {len(self.results)}"
-            self.refuse(f"needs 1 operand and 2 results, got {counts}")
-        self.demand_results(self.infer())
-
     def infer(self) -> tuple[Type, ...]:
-        """Returns the type of the state, and the stated one of the bits."""
-        state, bits, _ = self.initial_state, self.output, self.rng_algorithm
-        if None in bits.shape:
-            self.refuse(f"needs a static shape, got {bits}")
-        return (state, bits)
+        if None in self.output.shape:
+            self.refuse(f"needs a static shape, got {self.output}")
+        return (self.initial_state, self.output)

@@ -7,10 +7,16 @@ from typing import TYPE_CHECKING, Any
 from lark import Token
 
 from topos.stablehlo.attribute_text import dictionary, function_type, listed, parameters, results_of
-from topos.stablehlo.definition import Definition, define
+from topos.stablehlo.definition import Definition, Operand, define
 from topos.stablehlo.dialect import has, with_trait
 from topos.stablehlo.dialect._demands import axes_below, distinct, holding
-from topos.stablehlo.dialect._reducers import bodies, demand_reducer, reduced, reducer_types
+from topos.stablehlo.dialect._reducers import (
+    bodies,
+    demand_reducer,
+    reduced,
+    reducer_types,
+    returned_scalar,
+)
 from topos.stablehlo.dialect.control import Return
 from topos.stablehlo.ir import Block, Operation, Packed, Parameter, Region, Tensor, Type, Unranked
 from topos.stablehlo.parsed import ParsedOperation
@@ -22,8 +28,6 @@ from topos.stablehlo.typed_attributes import Axes
 if TYPE_CHECKING:
     from topos.stablehlo.printer import Writer
 
-__all__ = ["Map", "Reduce"]
-
 
 @define("stablehlo.reduce")
 class Reduce(Definition):
@@ -33,14 +37,10 @@ class Reduce(Definition):
     # Only `dimensions` is read from here; `write` says the rest.
     assembly = "$operands, dimensions = $dimensions : functional-type"
     traits = Trait.PER_ELEMENT | Trait.MHLO
+    is_variadic = True
     has_regions = True
 
-    def verify(self) -> None:
-        """Refuses results that are not as inferred, as many as there are inputs."""
-        self.demand_results(self.infer())
-
     def infer(self) -> tuple[Type, ...]:
-        """Returns the extents that are not reduced, with the elements that the body returns."""
         inputs, initials = reduced(self)
         (body,) = bodies(self)
         merged(self, inputs, "inputs")
@@ -55,12 +55,11 @@ class Reduce(Definition):
         return tuple([of_bounds(shape, each.element, left) for each in returned])
 
     def block_types(self, count: int) -> tuple[tuple[Type, ...], ...]:
-        """Returns the type of each initial value, then a scalar of each input."""
         inputs, initials = reduced(self)
         return ((*initials, *reducer_types(inputs)),)
 
-    @staticmethod
-    def read(parsed: ParsedOperation) -> ParsedOperation:
+    @classmethod
+    def read(cls, parsed: ParsedOperation) -> ParsedOperation:
         """Returns a reduction by the name of an operation with the region that it means."""
         match parsed.words:
             case ():
@@ -147,21 +146,16 @@ def _name_of(body: Region, taken: Type) -> str:
 class Map(Definition):
     """The body's result for the elements of the operands at each place."""
 
+    first = Operand("an operand")
     dimensions = Axes(strict=True)
     traits = Trait.PER_ELEMENT | Trait.MHLO
+    is_variadic = True
     has_regions = True
 
-    def verify(self) -> None:
-        """Refuses a map of nothing, and results other than the one inferred."""
-        if not self.operands:
-            self.refuse("needs 1 or more operands, got 0")
-        self.takes(len(self.operands))
-        self.demand_results(self.infer())
-
     def infer(self) -> tuple[Type, ...]:
-        """Returns the operands' shape with the element that the body returns."""
         inputs = tuple([holding(self, type, "an operand") for type in self.operands])
-        returned = self._returned(inputs)
+        (body,) = bodies(self)
+        returned = returned_scalar(self, body, reducer_types(inputs))
         known: Any = merged(self, inputs, "operands")
         rank, axes = len(inputs[0].shape), self.dimensions
         if axes != tuple(range(rank)):
@@ -170,21 +164,4 @@ class Map(Definition):
         return (known._replace(element=returned.element),)
 
     def block_types(self, count: int) -> tuple[tuple[Type, ...], ...]:
-        """Returns a scalar of each operand."""
         return (reducer_types([holding(self, type, "an operand") for type in self.operands]),)
-
-    def _returned(self, inputs: tuple[Tensor, ...]) -> Tensor:
-        """Returns the scalar type that the body makes of a scalar of each operand."""
-        (body,) = bodies(self)
-        if len(body.operands) != len(inputs):
-            self.refuse(f"needs a body of {len(inputs)} arguments, got {len(body.operands)}")
-        for type, taken in zip(body.operands, inputs, strict=True):
-            argument = holding(self, type, "an argument of the body")
-            if argument.shape or argument.element != taken.element:
-                self.refuse(f"needs a body that takes tensor<{taken.element}>, got {argument}")
-        if len(body.results) != 1:
-            self.refuse(f"needs a body that returns 1 value, got {len(body.results)}")
-        returned = holding(self, body.results[0], "the body's result")
-        if returned.shape:
-            self.refuse(f"needs a body that returns a scalar, got {returned}")
-        return returned

@@ -16,8 +16,6 @@ from topos.stablehlo.typed_attributes import Axes, Integer, Truth
 if TYPE_CHECKING:
     from topos.stablehlo.printer import Writer
 
-__all__ = ["Scan"]
-
 
 @define("chlo.scan")
 class Scan(Definition):
@@ -35,17 +33,11 @@ class Scan(Definition):
     is_associative = Truth()
     # Only `dimension` is read from here; `write` says the rest.
     assembly = "$operands, dimension = $dimension : functional-type"
+    is_variadic = True
     has_regions = True
     terminator = Return.operation_name
 
-    def verify(self) -> None:
-        """Refuses segments that do not count the results, then what `infer` refuses."""
-        inferred = self.infer()
-        _ = self.is_reverse, self.is_associative
-        self.demand_results(inferred)
-
     def infer(self) -> tuple[Type, ...]:
-        """Returns the outputs stacked along the axis, then the carries."""
         inputs, outputs = self._segments()
         (body,) = bodies(self)
         at, tensors = self.dimension, self._tensors()
@@ -72,7 +64,6 @@ class Scan(Definition):
         return (*made, *returned[outputs:])
 
     def block_types(self, count: int) -> tuple[tuple[Type, ...], ...]:
-        """Returns a slice of each input, then the type of each initial value."""
         inputs, _ = self._segments()
         return (tuple(self._taken(self._tensors(), inputs)),)
 

@@ -6,13 +6,11 @@ from topos.stablehlo.definition import Definition, define
 from topos.stablehlo.dialect._demands import ascending, axes_below, distinct, holding
 from topos.stablehlo.dialect._reducers import bodies, demand_reducer, reducer_types
 from topos.stablehlo.dimension_numbers import SCATTER, Numbers, ScatterNumbers
-from topos.stablehlo.elements import PREDICATE, SIZES
 from topos.stablehlo.ir import Tensor, Type
 from topos.stablehlo.shapes import Shape, extents_agree, merged
 from topos.stablehlo.traits import Trait
 from topos.stablehlo.typed_attributes import Truth
-
-__all__ = ["Scatter"]
+from topos.stablehlo.types import PREDICATE, SIZES
 
 
 @define("stablehlo.scatter")
@@ -23,16 +21,10 @@ class Scatter(Definition):
     indices_are_sorted = Truth()
     unique_indices = Truth()
     traits = Trait.PER_ELEMENT | Trait.MHLO
+    is_variadic = True
     has_regions = True
 
-    def verify(self) -> None:
-        """Refuses hints that are no truth values, then what `infer` refuses."""
-        inferred = self.infer()
-        _ = self.indices_are_sorted, self.unique_indices
-        self.demand_results(inferred)
-
     def infer(self) -> tuple[Type, ...]:
-        """Returns the inputs' types with the elements that the body returns."""
         inputs, indices, updates = self._parts()
         (body,) = bodies(self)
         numbers = self.scatter_dimension_numbers
@@ -53,7 +45,6 @@ class Scatter(Definition):
         return tuple([taken._replace(element=each.element) for taken, each in pairs])
 
     def block_types(self, count: int) -> tuple[tuple[Type, ...], ...]:
-        """Returns a scalar of each input, then one of each update."""
         inputs, _, updates = self._parts()
         return (reducer_types((*inputs, *updates)),)
 

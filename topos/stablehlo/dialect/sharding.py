@@ -12,8 +12,8 @@ from topos.stablehlo.attribute_text import (
     referred,
     results_of,
 )
-from topos.stablehlo.definition import Definition, define
-from topos.stablehlo.dialect._spellings import Direction, Each, One, Spelling, Stated, text_of
+from topos.stablehlo.definition import Definition, OperandOfAnyRank, define
+from topos.stablehlo.dialect._spellings import Direction, Each, One, Spelling, Stated
 from topos.stablehlo.dialect.control import End
 from topos.stablehlo.ir import FunctionType, Opaque, Operation, Symbol, Type
 from topos.stablehlo.parsed import ParsedOperation, Said
@@ -23,27 +23,6 @@ from topos.stablehlo.typed_attributes import Integer, String
 
 if TYPE_CHECKING:
     from topos.stablehlo.printer import Writer
-
-__all__ = [
-    "AllGather",
-    "AllReduce",
-    "AllSlice",
-    "AllToAll",
-    "CollectivePermute",
-    "DataFlowEdge",
-    "FuncDataFlowEdge",
-    "ManualComputation",
-    "Mesh",
-    "NamedComputation",
-    "PropagationBarrier",
-    "ReduceScatter",
-    "ReplicatedToUnreduced",
-    "Reshard",
-    "Return",
-    "ShardedToUnreduced",
-    "ShardingConstraint",
-    "ShardingGroup",
-]
 
 _LISTS = "list_of_axis_ref_lists"
 
@@ -56,9 +35,8 @@ class Mesh(Definition):
     mesh = Spelling("mesh")
     traits = Trait.DECLARATION | Trait.UNSUPPORTED
 
-    @staticmethod
-    def read(parsed: ParsedOperation) -> ParsedOperation:
-        """Returns the name and the mesh as attributes."""
+    @classmethod
+    def read(cls, parsed: ParsedOperation) -> ParsedOperation:
         match parsed.words:
             case (Symbol() as name, Said(value=value)):
                 full = value if isinstance(value, Opaque) else Mesh.mesh.spelled(value)
@@ -67,7 +45,6 @@ class Mesh(Definition):
 
     @classmethod
     def write(cls, writer: Writer, operation: Operation) -> bool:
-        """Writes the name and the mesh."""
         rest = dict(operation.attributes)
         name, mesh = rest.pop("sym_name", None), cls.mesh.text(rest.pop("mesh", None))
         if not isinstance(name, str) or not mesh:
@@ -87,16 +64,10 @@ class Return(End):
 class _Annotation(Stated):
     """The operand, with something said of where it lies."""
 
-    def verify(self) -> None:
-        """Refuses another type than the operand's, and attributes that do not fit it."""
-        self.takes(1)
-        (operand,), (result,) = self.operands, self.results
-        if operand != result:
-            self.refuse(f"results in {operand}, got {result}")
-        self.demand_attributes()
+    operand = OperandOfAnyRank()
+    is_exact = True
 
     def infer(self) -> tuple[Type, ...]:
-        """Returns the operand's type."""
         return (self.operands[0],)
 
     @classmethod
@@ -107,9 +78,9 @@ class _Annotation(Stated):
         placed = {each.key: each for each in cls.declared_attributes}
         parts = [operation.operands[0]]
         if cls.leading:
-            parts.insert(0, text_of(placed[cls.leading], operation.attributes.get(cls.leading)))
+            parts.insert(0, placed[cls.leading].text(operation.attributes.get(cls.leading)))
         if cls.following:
-            parts.append(text_of(placed[cls.following], operation.attributes.get(cls.following)))
+            parts.append(placed[cls.following].text(operation.attributes.get(cls.following)))
         parts += cls.stated(operation)
         type = writer.type(operation)
         if not all(parts) or (operation.results and {*type.operands} != {*type.results}):
@@ -233,15 +204,7 @@ class ShardingGroup(_Annotation):
     group_id = Integer()
     traits = _Annotation.traits | Trait.WITHOUT_RESULT
 
-    def verify(self) -> None:
-        """Refuses a result, and a group that is no number."""
-        got = (len(self.operands), len(self.results))
-        if got != (1, 0):
-            self.refuse(f"needs 1 operand and has no result, got {got[0]} and {got[1]}")
-        self.integer("group_id")
-
     def infer(self) -> tuple[Type, ...]:
-        """Returns nothing."""
         return ()
 
 
@@ -285,7 +248,6 @@ class ManualComputation(_Computation):
     manual_axes = Spelling("manual_axes")
 
     def verify(self) -> None:
-        """Refuses a region whose values are no parts of those outside."""
         body = self.body()
         for what, outside, inside in (
             ("takes", self.operands, body.operands),
@@ -295,12 +257,10 @@ class ManualComputation(_Computation):
                 self.refuse(f"{what} {shown(outside)}, but its body {shown(inside)}")
 
     def infer(self) -> tuple[Type, ...]:
-        """Returns the stated types, of which the region returns parts."""
         return self.results
 
     @classmethod
     def write(cls, writer: Writer, operation: Operation) -> bool:
-        """Writes the shardings and the axes, then the region."""
         parts = cls.stated(operation)
         if len(parts) != len(cls.assigned()):
             return False
@@ -316,22 +276,18 @@ class NamedComputation(_Computation):
     called = String("name")
 
     def verify(self) -> None:
-        """Refuses a region of other types than the operation's."""
         body, needed = self.body(), FunctionType(self.operands, self.results)
         if body != needed:
             self.refuse(f"needs a body of {needed}, got {body}")
 
     def infer(self) -> tuple[Type, ...]:
-        """Returns the types that the region returns."""
         return self.body().results
 
     def block_types(self, count: int) -> tuple[tuple[Type, ...], ...]:
-        """Returns the operands' types for the one region."""
         return (self.operands,)
 
     @classmethod
     def read(cls, parsed: ParsedOperation) -> ParsedOperation:
-        """Returns the name in brackets and the shardings as attributes."""
         match parsed.words:
             case (str(name), *rest) if not isinstance(name, Symbol):
                 named = parsed._replace(
@@ -342,7 +298,6 @@ class NamedComputation(_Computation):
 
     @classmethod
     def write(cls, writer: Writer, operation: Operation) -> bool:
-        """Writes the name and the shardings, then the region."""
         name = operation.attributes.get("name")
         if type(name) is not str:
             return False

@@ -6,16 +6,13 @@ from typing import Any
 
 from topos.stablehlo.assembly import Head
 from topos.stablehlo.definition import Definition, Operand, define
-from topos.stablehlo.dialect._demands import counted
-from topos.stablehlo.dialect._sizes import completed, demand_indices, known, static_sizes
-from topos.stablehlo.elements import SIZES
+from topos.stablehlo.dialect._demands import completed, counted, demand_indices, known, static_sizes
 from topos.stablehlo.ir import Operation, Packed, Tensor, Type
 from topos.stablehlo.parsed import ParsedOperation
 from topos.stablehlo.shapes import bounds_of, ranked
 from topos.stablehlo.traits import Trait
 from topos.stablehlo.typed_attributes import Axes
-
-__all__ = ["DynamicSlice", "DynamicUpdateSlice", "RealDynamicSlice", "Slice"]
+from topos.stablehlo.types import SIZES
 
 
 @define("stablehlo.slice")
@@ -30,7 +27,6 @@ class Slice(Definition):
     traits = Trait.MOVES | Trait.LAYOUT | Trait.MHLO | Trait.ASYNCHRONOUS
 
     def infer(self) -> tuple[Type, ...]:
-        """Returns the extents of the ranges, which lie inside the operand."""
         operand, rank = self.operand, len(self.operand.shape)
         starts = counted(self, "start_indices", self.start_indices, rank)
         limits = counted(self, "limit_indices", self.limit_indices, rank)
@@ -45,9 +41,8 @@ class Slice(Definition):
                 self.refuse(f"needs ranges inside {operand}, got {start}:{limit}:{stride}")
         return (Tensor(_extents(ranges), operand.element),)
 
-    @staticmethod
-    def read(parsed: ParsedOperation) -> ParsedOperation:
-        """Returns the ranges as lists of starts, limits and strides."""
+    @classmethod
+    def read(cls, parsed: ParsedOperation) -> ParsedOperation:
         match parsed.words:
             case (tuple() as ranges,) if all(2 <= len(part) <= 3 for part in ranges):
                 return parsed.spelled(
@@ -81,14 +76,9 @@ class DynamicSlice(Definition):
     slice_sizes = Axes()
     assembly = "$operands, sizes = $slice_sizes : functional-type"
     traits = Trait.MOVES | Trait.MHLO | Trait.ASYNCHRONOUS
-
-    def verify(self) -> None:
-        """Refuses anything but an operand and its indices."""
-        self.takes(max(len(self.operands), 1))
-        self.demand_results(self.infer())
+    is_variadic = True
 
     def infer(self) -> tuple[Type, ...]:
-        """Returns the sizes, which fit into the operand."""
         operand, rank = self.operand, len(self.operand.shape)
         demand_indices(self, 1, rank)
         sizes = counted(self, "slice_sizes", self.slice_sizes, rank)
@@ -106,14 +96,9 @@ class DynamicUpdateSlice(Definition):
     update = Operand()
     assembly = "$operands : functional-type"
     traits = Trait.MOVES | Trait.MHLO | Trait.ASYNCHRONOUS
-
-    def verify(self) -> None:
-        """Refuses anything but an operand, an update and indices."""
-        self.takes(max(len(self.operands), 2))
-        self.demand_results(self.infer())
+    is_variadic = True
 
     def infer(self) -> tuple[Type, ...]:
-        """Returns the operand's type."""
         operand, update = self.operand, self.update
         demand_indices(self, 2, len(operand.shape))
         fits = len(update.shape) == len(operand.shape) and all(

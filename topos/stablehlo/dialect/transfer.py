@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Final
+from typing import ClassVar, Final
 
 from topos.stablehlo.definition import Definition, define
-from topos.stablehlo.elements import ANY, demand_element
+from topos.stablehlo.dialect._demands import holding
 from topos.stablehlo.ir import Type
 from topos.stablehlo.opview import OpView
 from topos.stablehlo.shapes import ranked
 from topos.stablehlo.traits import Trait
 from topos.stablehlo.typed_attributes import Fields, String, Truth
 from topos.stablehlo.types import TOKEN
-
-__all__ = ["Infeed", "Outfeed", "Recv", "Send"]
 
 _HANDLE: Final = "#stablehlo.channel_handle<"
 _CHANNELS: Final = {1: "DEVICE_TO_DEVICE", 2: "DEVICE_TO_HOST", 3: "HOST_TO_DEVICE"}
@@ -23,19 +21,19 @@ class _Received(Definition):
     """Tensors from outside the program, then a token that waits for them."""
 
     traits = Trait.MHLO
-
-    def verify(self) -> None:
-        """Refuses operands and results of other kinds."""
-        self.infer()
+    is_variadic = True
+    # Which way a channel leads that is no one between devices; "" where there is none.
+    host: ClassVar[str] = ""
 
     def infer(self) -> tuple[Type, ...]:
-        """Returns the stated types: static tensors, then a token."""
         if self.operands != (TOKEN,):
             self.refuse(f"needs a token as its operand, got {len(self.operands)} operands")
         _demand_ordered(self, self.results, "result")
         for type in self.results[:-1]:
             if None in ranked(self, type, "result").shape:
                 self.refuse(f"needs a static result, got {type}")
+        if self.host:
+            _demand_channel(self, self.host)
         return self.results
 
 
@@ -43,15 +41,13 @@ class _Sent(Definition):
     """A token that waits until the operands have left the program."""
 
     traits = Trait.MHLO
-
-    def verify(self) -> None:
-        """Refuses operands and results of other kinds."""
-        self.takes(len(self.operands))
-        self.demand_results(self.infer())
+    is_variadic = True
+    host: ClassVar[str] = ""
 
     def infer(self) -> tuple[Type, ...]:
-        """Returns the type of a token."""
         _demand_ordered(self, self.operands, "operand")
+        if self.host:
+            _demand_channel(self, self.host)
         return (TOKEN,)
 
 
@@ -62,9 +58,7 @@ class Infeed(_Received):
     infeed_config = String(default="")
 
     def verify(self) -> None:
-        """Refuses a layout that is not a list of integers for each tensor."""
         super().verify()
-        _ = self.infeed_config
         layout = self.optional("layout")
         if layout is None:
             return
@@ -81,11 +75,6 @@ class Outfeed(_Sent):
 
     outfeed_config = String(default="")
 
-    def verify(self) -> None:
-        """Refuses a configuration that is no string."""
-        super().verify()
-        _ = self.outfeed_config
-
 
 @define("stablehlo.send")
 class Send(_Sent):
@@ -93,11 +82,7 @@ class Send(_Sent):
 
     channel_handle = Fields(_HANDLE)
     is_host_transfer = Truth()
-
-    def verify(self) -> None:
-        """Refuses a channel of another direction."""
-        super().verify()
-        _demand_channel(self, "DEVICE_TO_HOST")
+    host = "DEVICE_TO_HOST"
 
 
 @define("stablehlo.recv")
@@ -106,11 +91,7 @@ class Recv(_Received):
 
     channel_handle = Fields(_HANDLE)
     is_host_transfer = Truth()
-
-    def verify(self) -> None:
-        """Refuses a channel of another direction."""
-        super().verify()
-        _demand_channel(self, "HOST_TO_DEVICE")
+    host = "HOST_TO_DEVICE"
 
 
 def _demand_ordered(view: OpView, types: tuple[Type, ...], what: str) -> None:
@@ -119,7 +100,7 @@ def _demand_ordered(view: OpView, types: tuple[Type, ...], what: str) -> None:
         got = types[-1] if types else "nothing"
         view.refuse(f"needs a token as its last {what}, got {got}")
     for type in types[:-1]:
-        demand_element(view, ranked(view, type, what), ANY)
+        holding(view, type, what)
 
 
 def _demand_channel(view: OpView, host: str) -> None:

@@ -5,16 +5,14 @@ from __future__ import annotations
 from topos.stablehlo.assembly import Head
 from topos.stablehlo.attribute_text import function_type
 from topos.stablehlo.definition import Definition, define
-from topos.stablehlo.elements import ANY, demand_element
+from topos.stablehlo.dialect._demands import holding
 from topos.stablehlo.ir import FunctionType, Operation, OtherType, TupleType, Type, Typed
 from topos.stablehlo.opview import OpView
 from topos.stablehlo.parsed import ParsedOperation
-from topos.stablehlo.shapes import ranked
+from topos.stablehlo.shapes import shown
 from topos.stablehlo.traits import Trait
 from topos.stablehlo.typed_attributes import Integer
 from topos.stablehlo.types import TOKEN
-
-__all__ = ["AfterAll", "CreateToken", "GetTupleElement", "Tuple"]
 
 
 @define("stablehlo.tuple")
@@ -23,23 +21,16 @@ class Tuple(Definition):
 
     assembly = "$operands"
     traits = Trait.MOVES | Trait.MHLO
-
-    def verify(self) -> None:
-        """Refuses another type than that of exactly the operands; nothing of them is forgotten."""
-        self.takes(len(self.operands))
-        (inferred,) = self.infer()
-        if self.results[0] != inferred:
-            self.refuse(f"results in {inferred}, got {self.results[0]}")
+    is_variadic = True
+    is_exact = True
 
     def infer(self) -> tuple[Type, ...]:
-        """Returns the tuple of the operands' types."""
         for type in self.operands:
             _demand_part(self, type)
         return (TupleType(self.operands),)
 
     @staticmethod
     def signature(type: FunctionType) -> str:
-        """Returns the tuple's type where its parts are the operands'."""
         match type.results:
             case (TupleType(parts) as whole,) if parts == type.operands:
                 return str(whole)
@@ -53,15 +44,10 @@ class GetTupleElement(Definition):
     index = Integer(width="i32", least=0)
     assembly = "$operand[$index] : functional-type"
     traits = Trait.MOVES | Trait.MHLO
-
-    def verify(self) -> None:
-        """Refuses another type than that of the part."""
-        self.takes(1)
-        self.demand_results(self.infer())
+    is_variadic = True
 
     def infer(self) -> tuple[Type, ...]:
-        """Returns the type of the part."""
-        operand = self.operands[0]
+        operand = self.operands[0] if len(self.operands) == 1 else shown(self.operands)
         if not isinstance(operand, TupleType):
             self.refuse(f"needs a tuple, got {operand}")
         _demand_part(self, operand)
@@ -69,9 +55,8 @@ class GetTupleElement(Definition):
             self.refuse(f"needs an index below {len(operand.parts)}, got {self.index}")
         return (operand.parts[self.index],)
 
-    @staticmethod
-    def read(parsed: ParsedOperation) -> ParsedOperation:
-        """Returns the number in brackets as the index."""
+    @classmethod
+    def read(cls, parsed: ParsedOperation) -> ParsedOperation:
         match parsed.words:
             case (((int() as index,),),):
                 return parsed.spelled({"index": Typed(index, OtherType("i32"))})
@@ -79,7 +64,6 @@ class GetTupleElement(Definition):
 
     @classmethod
     def head(cls, operation: Operation) -> Head | None:
-        """Returns the operand with the index in brackets."""
         rest = dict(operation.attributes)
         match rest.pop("index", None), operation.operands:
             case Typed(int() as index, OtherType("i32")), (operand,):
@@ -93,7 +77,7 @@ def _demand_part(view: OpView, type: Type) -> None:
         for part in type.parts:
             _demand_part(view, part)
     elif type != TOKEN:
-        demand_element(view, ranked(view, type, "part"), ANY)
+        holding(view, type, "part")
 
 
 @define("stablehlo.create_token")
@@ -104,7 +88,6 @@ class CreateToken(Definition):
     traits = Trait.MHLO
 
     def infer(self) -> tuple[Type, ...]:
-        """Returns the type of a token."""
         return (TOKEN,)
 
 
@@ -114,14 +97,9 @@ class AfterAll(Definition):
 
     assembly = "$operands : same-type"
     traits = Trait.MHLO
-
-    def verify(self) -> None:
-        """Refuses any but tokens."""
-        self.takes(len(self.operands))
-        self.demand_results(self.infer())
+    is_variadic = True
 
     def infer(self) -> tuple[Type, ...]:
-        """Returns the type of a token."""
         for type in self.operands:
             if type != TOKEN:
                 self.refuse(f"needs tokens, got {type}")

@@ -12,13 +12,11 @@ from topos.stablehlo.dialect._reducers import (
     same_element,
 )
 from topos.stablehlo.dialect._windows import Window, slid, steps, windows_of
-from topos.stablehlo.elements import PREDICATE
 from topos.stablehlo.ir import FunctionType, Tensor, Type
 from topos.stablehlo.shapes import bounds_of, merged, of_bounds, shapes_agree
 from topos.stablehlo.traits import Trait
 from topos.stablehlo.typed_attributes import Axes, Padding
-
-__all__ = ["ReduceWindow", "SelectAndScatter"]
+from topos.stablehlo.types import PREDICATE
 
 
 @define("stablehlo.reduce_window")
@@ -31,14 +29,10 @@ class ReduceWindow(Definition):
     window_dilations = Axes(strict=True, default=())
     padding = Padding()
     traits = Trait.MHLO
+    is_variadic = True
     has_regions = True
 
-    def verify(self) -> None:
-        """Refuses results that are not as inferred, as many as there are inputs."""
-        self.demand_results(self.infer())
-
     def infer(self) -> tuple[Type, ...]:
-        """Returns the places of the windows, with the elements that the body returns."""
         inputs, initials = reduced(self)
         (body,) = bodies(self)
         merged(self, inputs, "inputs")
@@ -58,7 +52,6 @@ class ReduceWindow(Definition):
         return tuple(map(_slid_type, inputs, (windows,) * count, returned))
 
     def block_types(self, count: int) -> tuple[tuple[Type, ...], ...]:
-        """Returns a scalar of each initial value, then one of each input."""
         inputs, initials = reduced(self)
         return ((*initials, *reducer_types(inputs)),)
 
@@ -82,7 +75,6 @@ class SelectAndScatter(Definition):
     has_regions = True
 
     def infer(self) -> tuple[Type, ...]:
-        """Returns the operand's type with the element that the second body returns."""
         operand, source, initial = self.operand, self.source, self.initial
         select, scatter = bodies(self, 2)
         _demand_selector(self, select, operand)
@@ -106,7 +98,6 @@ class SelectAndScatter(Definition):
         return (operand._replace(element=returned.element),)
 
     def block_types(self, count: int) -> tuple[tuple[Type, ...], ...]:
-        """Returns two scalars of the operand, and two of the source."""
         selected, scattered = reducer_types((self.operand, self.source))
         return ((selected, selected), (scattered, scattered))
 

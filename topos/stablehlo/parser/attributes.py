@@ -1,32 +1,37 @@
-"""Reading of attributes: one function a grammar rule."""
+"""Reading of attributes and of locations, each of these one line: one function a grammar rule."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Final
 
 from lark import Token
 
-from topos.stablehlo.dimension_numbers import layout
-from topos.stablehlo.ir import (
-    UNIT,
-    Attributes,
-    Crossed,
-    Dense,
-    Opaque,
-    Record,
-    Type,
-    Typed,
-    Word,
+from topos.stablehlo.dimension_numbers import (
+    DOT,
+    GATHER,
+    SCATTER,
+    DotNumbers,
+    GatherNumbers,
+    ScatterNumbers,
+    layout,
 )
-from topos.stablehlo.parser.records import record
-from topos.stablehlo.parser.tokens import dense, integer, packed, string, symbol, typed
+from topos.stablehlo.ir import UNIT, Attributes, Crossed, Dense, Opaque, Record, Type, Typed, Word
+from topos.stablehlo.parser.module import LOCATION
+from topos.stablehlo.parser.tokens import dense, integer, packed, sequence, string, symbol, typed
 from topos.stablehlo.token_error import TokenError
 
 __all__ = ["RULES"]
 
 _WRAPPED: Final = re.compile(r"\A#sdy<(\w+)(<.*>)>\Z", re.DOTALL)
+# The attributes of StableHLO whose fields are integers or lists of them, and these fields.
+_KEYS: Final[Mapping[str, tuple[str, ...]]] = {
+    "#stablehlo.channel_handle<": ("handle", "type"),
+    DOT: DotNumbers._fields,
+    GATHER: GatherNumbers._fields,
+    SCATTER: ScatterNumbers._fields,
+}
 
 
 class _Assigned(tuple[str, Any]):
@@ -51,10 +56,6 @@ def _word(token: Token) -> Any:
 
 def _dynamic() -> Word:
     return Word("?")
-
-
-def _typed_string(value: str, type: Type) -> Typed:
-    return Typed(value, type)
 
 
 def _typed_constant(constant: Dense, type: Type) -> Dense:
@@ -100,12 +101,38 @@ def _owned(name: Token, opening: str, fields: Any) -> Any:
         case Word():
             return Word(fields, opening)
         case dict() if not fields:
-            return record(name, opening, fields.items())
+            return _record(name, opening, fields.items())
         case _Fields():
-            return record(name, opening, fields)
+            return _record(name, opening, fields)
         case Crossed() if opening == "#stablehlo.conv<":
             return layout(name, fields)
     raise TokenError(f"{name.value}...> holds something else", name)
+
+
+def _record(name: Token, opening: str, fields: Iterable[tuple[str, Any]]) -> Record:
+    """Returns the fields in the angle brackets that `opening` opens, each of them once.
+
+    The lists of a product that are left out are empty. Raises `TokenError`.
+    """
+    stated: dict[str, Any] = {}
+    known = _KEYS.get(opening)
+    for key, value in fields:
+        if key in stated:
+            raise TokenError(f"{opening}...> has {key} twice", name)
+        if known is not None and key not in known:
+            raise TokenError(f"{opening}...> has no {key}, but {', '.join(known)}", name)
+        if known is not None and not _numbers(value):
+            raise TokenError(f"{opening}...> needs integers as {key}", name)
+        stated[key] = value
+    if opening == DOT:
+        stated = {**dict.fromkeys(_KEYS[DOT], ()), **stated}
+    return Record(stated, opening)
+
+
+def _numbers(value: Any) -> bool:
+    """Returns whether a field is an integer or a list of integers, of which some are dynamic."""
+    parts = value if type(value) is tuple else (value,)
+    return all(type(part) is int or part == "?" for part in parts)
 
 
 def _fields(*fields: Any) -> Any:
@@ -130,8 +157,29 @@ def _opaque(token: Token, type: Type | None = None) -> Any:
     return Opaque(text) if type is None else Typed(Opaque(text), type)
 
 
-def _sequence(*parts: Any) -> tuple[Any, ...]:
-    return parts
+def _location(place: str) -> Opaque:
+    return LOCATION
+
+
+def _place(token: Token, child: str | None = None) -> str:
+    name = string(token) if token.type == "STRING" else token.value
+    return name if child is None else f"{name} ({child})"
+
+
+def _file(name: Token, line: Token, column: Token, *extent: Any) -> str:
+    return f"{string(name)}:{line.value}:{column.value}"
+
+
+def _unknown() -> str:
+    return "unknown"
+
+
+def _fused(metadata: Any, places: tuple[str, ...] | None) -> str:
+    return f"fused[{', '.join(places or ())}]"
+
+
+def _callsite(callee: str, caller: str) -> str:
+    return f"{callee} at {caller}"
 
 
 RULES: Final[Mapping[str, Callable[..., Any]]] = {
@@ -139,7 +187,7 @@ RULES: Final[Mapping[str, Callable[..., Any]]] = {
     "entry": _entry,
     "number": _number,
     "typed": typed,
-    "typed_string": _typed_string,
+    "typed_string": Typed,
     "string": string,
     "word": _word,
     "dynamic": _dynamic,
@@ -147,7 +195,7 @@ RULES: Final[Mapping[str, Callable[..., Any]]] = {
     "array": packed,
     "constant": dense,
     "typed_constant": _typed_constant,
-    "list": _sequence,
+    "list": sequence,
     "crossed": _crossed,
     "enclosed": _enclosed,
     "prefixed": _prefixed,
@@ -156,4 +204,11 @@ RULES: Final[Mapping[str, Callable[..., Any]]] = {
     "fields": _fields,
     "assigned": _assigned,
     "angled_fields": _angled_fields,
+    "location_attribute": _location,
+    "place": _place,
+    "file": _file,
+    "unknown": _unknown,
+    "fused": _fused,
+    "callsite": _callsite,
+    "places": sequence,
 }

@@ -21,7 +21,7 @@ from topos.stablehlo.ir import (
 )
 from topos.stablehlo.parsed import ParsedOperation, Types
 from topos.stablehlo.parser.spelling import attribute_of, canonical, parsed_of
-from topos.stablehlo.parser.tokens import integer, string, symbol
+from topos.stablehlo.parser.tokens import integer, sequence, string, symbol
 from topos.stablehlo.parser.twins import MHLO, as_arrays
 from topos.stablehlo.token_error import TokenError
 
@@ -64,12 +64,6 @@ def _values(*names: Token) -> tuple[str, ...]:
     return tuple([name.value for name in names])
 
 
-def _listed(
-    name: Token, items: Any, attributes: Attributes | None, types: Types
-) -> ParsedOperation:
-    return parsed_of(name, items or (), attributes or {}, types)
-
-
 def _led(name: Token, attributes: Attributes, items: Any, types: Types) -> ParsedOperation:
     return parsed_of(name, items, attributes, types)
 
@@ -99,8 +93,8 @@ def _named(
 def _referred(
     name: Token, target: Token, attributes: Attributes | None, type: FunctionType
 ) -> ParsedOperation:
-    merged = {"value": symbol(target), **(attributes or {})}
-    return ParsedOperation(name, attributes=merged, types=Types((), (OtherType(str(type)),)))
+    types = Types((), (OtherType(str(type)),))
+    return ParsedOperation(name, (), (symbol(target),), attributes or {}, types=types)
 
 
 def _indirect(
@@ -121,7 +115,7 @@ def _composed(
     attributes: Attributes | None,
     types: Types,
 ) -> ParsedOperation:
-    parsed = parsed_of(name, items or (), attributes or {}, types)
+    parsed = parsed_of(name, items, attributes, types)
     words = (string(text), *parsed.words)
     return parsed._replace(words=words, regions=regions or ())
 
@@ -143,7 +137,7 @@ def _cast(
     results: tuple[Type, ...],
     attributes: Attributes | None,
 ) -> ParsedOperation:
-    return parsed_of(name, items or (), attributes or {}, Types(operands or (), results))
+    return parsed_of(name, items, attributes, Types(operands or (), results))
 
 
 def _reduced_by_name(
@@ -221,11 +215,7 @@ def _scanned(
     return parsed._replace(regions=(region,))
 
 
-def _ranged(name: Token, ranges: tuple[Any, ...] | None) -> tuple[str, Any]:
-    return (name.value, ranges or ())
-
-
-def _clause(key: Token, value: Any) -> tuple[str, Any]:
+def _keyed(key: Token, value: Any) -> tuple[str, Any]:
     return (key.value, value)
 
 
@@ -241,16 +231,8 @@ def _stated(types: tuple[Type, ...]) -> Types:
     return Types(None, types)
 
 
-def _functional(operands: tuple[Type, ...], results: tuple[Type, ...]) -> Types:
-    return Types(operands, results)
-
-
 def _stated_function(types: FunctionType) -> Types:
     return Types(*types)
-
-
-def _sequence(*parts: Any) -> tuple[Any, ...]:
-    return parts
 
 
 def _of_twin(form: Callable[..., ParsedOperation]) -> Callable[..., ParsedOperation]:
@@ -259,7 +241,7 @@ def _of_twin(form: Callable[..., ParsedOperation]) -> Callable[..., ParsedOperat
 
 
 _CUSTOM: Final[Mapping[str, Callable[..., ParsedOperation]]] = {
-    "listed": _listed,
+    "listed": parsed_of,
     "led": _led,
     "called": _called,
     "named": _named,
@@ -276,21 +258,21 @@ _CUSTOM: Final[Mapping[str, Callable[..., ParsedOperation]]] = {
 RULES: Final[Mapping[str, Callable[..., Any]]] = {
     **{name: _of_twin(form) for name, form in _CUSTOM.items()},
     "generic": _generic,
-    "regions": _sequence,
+    "regions": sequence,
     "successors": _values,
     "uses": _values,
     "valued": _valued,
-    "items": _sequence,
-    "ranged": _ranged,
-    "clause": _clause,
-    "ranges": _sequence,
+    "items": sequence,
+    "ranged": _keyed,
+    "clause": _keyed,
+    "ranges": sequence,
     "range": _range,
-    "initialized": _sequence,
+    "initialized": sequence,
     "initial": _pair,
-    "carried": _sequence,
+    "carried": sequence,
     "carry": _pair,
-    "reducer_arguments": _sequence,
+    "reducer_arguments": sequence,
     "stated": _stated,
-    "functional": _functional,
+    "functional": Types,
     "stated_function": _stated_function,
 }

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from itertools import chain, repeat
 from typing import Any, Final, NamedTuple
 
 from topos.errors import UnsupportedError
 from topos.stablehlo.dialect import find
 from topos.stablehlo.dialect.calling import Func
-from topos.stablehlo.dialect.modules import Module as Wrapped
+from topos.stablehlo.dialect.calling import Module as Wrapped
 from topos.stablehlo.ir import (
     Attributes,
     Function,
@@ -156,11 +157,5 @@ def _parameters(
     types: tuple[Type, ...], names: list[str], attributes: Any
 ) -> tuple[Parameter, ...]:
     stated: tuple[Attributes, ...] = attributes if isinstance(attributes, tuple) else ()
-    return tuple(
-        Parameter(
-            names[position] if position < len(names) else "",
-            type,
-            stated[position] if position < len(stated) else {},
-        )
-        for position, type in enumerate(types)
-    )
+    named, noted = chain(names, repeat("")), chain(stated, repeat({}))
+    return tuple(map(Parameter, named, types, noted))

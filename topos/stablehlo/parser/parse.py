@@ -15,7 +15,7 @@ from lark.lexer import PatternStr
 
 from topos.errors import ParseError, UnsupportedError
 from topos.stablehlo.ir import Module
-from topos.stablehlo.parser import attributes, forms, locations, shardings, statements, typetext
+from topos.stablehlo.parser import attributes, forms, shardings, statements, typetext
 from topos.stablehlo.parser.spelling import is_read
 from topos.stablehlo.parser.stream import Watch
 from topos.stablehlo.parser.tables import parser_of
@@ -25,6 +25,8 @@ from topos.stablehlo.token_error import TokenError, line_of, placed
 
 __all__ = ["parse"]
 
+# What stands for a value, whether or not it is a name.
+_VALUE: Final = re.compile(r"%[\w$.\-]+")
 # An operation opens a statement: at the start of a line, or after the results' equals sign.
 _OPENING: Final = re.compile(r"(?:^|=)[ \t]*([A-Za-z_]\w*\.[\w.]+)", re.MULTILINE)
 _WINDOW: Final = 4096
@@ -58,7 +60,7 @@ def parse(text: str) -> Module:
 def _parser() -> Lark:
     folder = files(__package__)
     grammar = folder.joinpath("grammar.lark").read_text(encoding="utf-8")
-    tables = (attributes, forms, locations, shardings, statements, typetext)
+    tables = (attributes, forms, shardings, statements, typetext)
     rules = {name: rule for table in tables for name, rule in table.RULES.items()}
     callbacks = SimpleNamespace(**{name: _spread(rule) for name, rule in rules.items()})
     return parser_of(
@@ -94,8 +96,12 @@ def _explained(error: UnexpectedInput, text: str) -> ParseError:
             column += len(value) - len(value.lstrip(" \t"))
             names, got = _awaited(error), _shown(value.strip(" \t"))
         case UnexpectedCharacters():
-            names = _accepted(error)
-            got = _shown(error.char)
+            misnamed = _VALUE.match(text, error.pos_in_stream or 0)
+            if misnamed:
+                reason = "a value is named by a number or a word, such as %0 or %x_1"
+                reason = f"{reason}, got {_shown(misnamed[0])}"
+                return ParseError(reason, line, column, line_of(text, line))
+            names, got = _accepted(error), _shown(error.char)
     if got == "the end of the text":
         line = text.count("\n") + 1
         column = len(line_of(text, line)) + 1

@@ -9,18 +9,11 @@ from lark import Token
 
 from topos.errors import UnsupportedError
 from topos.stablehlo.dialect import find
-from topos.stablehlo.ir import (
-    Attributes,
-    Opaque,
-    Operation,
-    Parameter,
-    Region,
-    Word,
-)
+from topos.stablehlo.ir import Attributes, Opaque, Operation, Parameter, Region, Word
 from topos.stablehlo.parsed import ParsedOperation, Said, Types
 from topos.stablehlo.parser.forms import headed
 from topos.stablehlo.parser.spelling import operation_of
-from topos.stablehlo.parser.tokens import integer, string, symbol
+from topos.stablehlo.parser.tokens import integer, sequence, string, symbol
 from topos.stablehlo.traits import Trait
 
 __all__ = ["RULES"]
@@ -101,14 +94,10 @@ def _called(token: Token) -> Any:
     return string(token.update(value=text))
 
 
-def _shardings(*stated: Said) -> tuple[Said, ...]:
-    return stated
-
-
 RULES: Final[Mapping[str, Callable[..., Any]]] = {
     "annotated": _annotated,
     "declaration": _declaration,
     "manual": _manual,
     "sharding": _sharding,
-    "shardings": _shardings,
+    "shardings": sequence,
 }

@@ -28,13 +28,13 @@ _DIALECTS: Final = ("builtin.", "chlo.", "func.", "sdy.", "stablehlo.")
 
 
 def parsed_of(
-    name: Token, items: tuple[Any, ...], attributes: Attributes, types: Types
+    name: Token, items: tuple[Any, ...] | None, attributes: Attributes | None, types: Types
 ) -> ParsedOperation:
     """Returns what is written as a list of values, bare words, ranges and `key = value` clauses."""
     operands: list[str] = []
     words: list[Any] = []
     spelled: dict[str, Any] = {}
-    for item in items:
+    for item in items or ():
         match item:
             case Token(type="VALUE"):
                 operands.append(item.value)
@@ -42,12 +42,12 @@ def parsed_of(
                 words.append(item)
             case (str(value), ranges) if value.startswith("%"):
                 operands.append(value)
-                words.append(ranges)
+                words.append(ranges or ())
             case (key, value):
                 key, value = attribute_of(name, key, value)
                 spelled[key] = value
     return ParsedOperation(
-        name, tuple(operands), tuple(words), {**attributes, **spelled}, types=types
+        name, tuple(operands), tuple(words), {**(attributes or {}), **spelled}, types=types
     )
 
 
@@ -82,10 +82,10 @@ def attribute_of(name: Token, key: str, value: Any) -> tuple[str, Any]:
         if definition is None or key not in definition.clauses:
             raise TokenError(f"{name.value} is not written with {key} = ...", name)
         return key, value
-    read = clause.read(value)
+    read = clause.attribute.spelled(value)
     if read is None:
         raise TokenError(f"{name.value} is not written with such a value of {key}", name)
-    return clause.attribute, read
+    return clause.attribute.key, read
 
 
 def operation_of(parsed: ParsedOperation, groups: tuple[Group, ...], location: str) -> Operation:

@@ -24,7 +24,7 @@ from topos.stablehlo.parser.aliases import Alias
 from topos.stablehlo.parser.forms import headed
 from topos.stablehlo.parser.module import MODULE, Inner, Section, assemble, whole
 from topos.stablehlo.parser.spelling import canonical, demand_read, operation_of
-from topos.stablehlo.parser.tokens import integer, symbol
+from topos.stablehlo.parser.tokens import integer, sequence, symbol
 from topos.stablehlo.token_error import TokenError
 
 __all__ = ["RULES"]
@@ -159,28 +159,24 @@ def _return_statement(
     return operation_of(parsed, (), location or "")
 
 
-def _sequence(*parts: Any) -> tuple[Any, ...]:
-    return parts
-
-
 RULES: Final[Mapping[str, Callable[..., Any]]] = {
     "start": _start,
     "module": _module,
     "section": _section,
     "alias": _alias,
     "function": _function,
-    "parameters": _sequence,
+    "parameters": sequence,
     "parameter": _parameter,
     "unnamed_parameter": _unnamed,
-    "outcomes": _sequence,
+    "outcomes": sequence,
     "single_outcome": _single_outcome,
     "outcome": _unnamed,
     "region": _region,
-    "operations": _sequence,
+    "operations": sequence,
     "block": _block,
     "custom_statement": _custom_statement,
     "generic_statement": _generic_statement,
-    "results": _sequence,
+    "results": sequence,
     "result": _result,
     "return_nothing": _return_nothing,
     "return_statement": _return_statement,

@@ -8,10 +8,10 @@ from typing import Any, Final
 from lark import Token
 
 from topos.stablehlo.ir import Dense, OtherType, Packed, Symbol, Type, Typed
-from topos.stablehlo.patterns import number_of
 from topos.stablehlo.token_error import TokenError
+from topos.stablehlo.types import number_of
 
-__all__ = ["dense", "integer", "packed", "string", "symbol", "typed"]
+__all__ = ["dense", "integer", "packed", "sequence", "string", "symbol", "typed"]
 
 _ESCAPE: Final = re.compile(rb"\\(?:([0-9A-Fa-f]{2})|(.))", re.DOTALL)
 _CONTROLS: Final = {b"n": b"\n", b"t": b"\t"}
@@ -57,6 +57,11 @@ def typed(token: Token, type: Type) -> Any:
     return (
         value if element == ("f64" if isinstance(value, float) else "i64") else Typed(value, type)
     )
+
+
+def sequence(*parts: Any) -> tuple[Any, ...]:
+    """Returns the parts of a rule that is a list."""
+    return parts
 
 
 def packed(token: Token) -> Packed:

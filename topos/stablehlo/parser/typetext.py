@@ -9,14 +9,8 @@ from typing import Any, Final
 
 from lark import Token
 
-from topos.stablehlo.ir import (
-    FunctionType,
-    OtherType,
-    Tensor,
-    TupleType,
-    Type,
-    Unranked,
-)
+from topos.stablehlo.ir import FunctionType, OtherType, Tensor, TupleType, Type, Unranked
+from topos.stablehlo.parser.tokens import sequence
 from topos.stablehlo.token_error import TokenError, placed
 
 __all__ = ["RULES", "tensor_of"]
@@ -111,15 +105,11 @@ def _produced(*results: Any) -> tuple[Type, ...]:
     return results[0] if results and type(results[0]) is tuple else results
 
 
-def _types(*parts: Type) -> tuple[Type, ...]:
-    return parts
-
-
 RULES: Final[Mapping[str, Callable[..., Any]]] = {
     "tensor_type": _tensor_type,
     "other_type": _other_type,
     "tuple_type": _tuple_type,
-    "types": _types,
+    "types": sequence,
     "produced": _produced,
     "function_type": _function_type,
 }

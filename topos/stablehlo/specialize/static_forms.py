@@ -10,7 +10,7 @@ from typing import Any, Final
 import numpy as np
 
 from topos.stablehlo.definition import Definition
-from topos.stablehlo.dialect._sizes import known
+from topos.stablehlo.dialect._demands import known
 from topos.stablehlo.dialect.constants import Iota
 from topos.stablehlo.dialect.convolutions import Convolution, DynamicConv
 from topos.stablehlo.dialect.dynamic import (
