@@ -43,7 +43,7 @@ REFUSED = (
     (("after_all", (TOKEN, V), (TOKEN,), ""), "needs tokens, got tensor<2xf32>"),
     (
         ("optimization_barrier", (V,), ("tensor<?xf32>",), ""),
-        "results in (tensor<2xf32>), got (tensor<?xf32>)",
+        "results in tensor<2xf32>, got tensor<?xf32>",
     ),
     (
         ("send", (V, TOKEN), (TOKEN,), CHANNEL % 2),
