@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable
 from typing import Any
 
@@ -12,6 +13,7 @@ import pytest
 from topos import runtimes
 from topos.errors import ArgumentError, ElementError, VerifyError
 from topos.stablehlo import Builder, Module, Value, dialect, parse
+from topos.stablehlo.signatures import help_of, signature_of
 
 INTERPRETER = runtimes.load("interpreter")
 
@@ -145,7 +147,17 @@ REFUSED: list[tuple[Callable[[Builder, Value, Value], object], type[Exception], 
         ArgumentError,
         "stablehlo.transpose has no attribute dims; its attributes: permutation",
     ),
-    (lambda b, x, y: dialect.transpose(x), VerifyError, "needs the attribute permutation"),
+    (
+        lambda b, x, y: dialect.transpose(x),
+        ArgumentError,
+        "stablehlo.transpose needs the attribute permutation: pass permutation=(0, 1)",
+    ),
+    (
+        lambda b, x, y: dialect.convolution(x, y, dimension_numbers="[b, f]x[i, o]->[b, f]"),
+        ArgumentError,
+        "needs the attributes feature_group_count and batch_group_count: pass "
+        "feature_group_count=1, batch_group_count=1",
+    ),
     (lambda b, x, y: dialect.reshape(x), VerifyError, "needs the type of its result"),
     (lambda b, x, y: dialect.no_such(x), AttributeError, "no operation is called stablehlo"),
     (lambda b, x, y: dialect.negte(x), AttributeError, "did you mean negate?"),
@@ -191,6 +203,20 @@ def test_a_mistake_is_refused_at_the_call(
     with pytest.raises(error) as caught:
         call(b, x, y)
     assert told in str(caught.value)
+
+
+def test_help_tells_what_may_be_left_out() -> None:
+    told = inspect.getdoc(dialect.convolution) or ""
+    assert "Operands: input, kernel." in told
+    assert "feature_group_count: must be given, such as 1." in told
+    assert "window_strides: may be left out, and is then ()." in told
+    assert "Regions: functions of values, after the operands." in str(dialect.while_.__doc__)
+    signature = "(operands, /, *, permutation, result=None, attributes=None, builder=None)"
+    assert str(inspect.signature(dialect.transpose)) == signature.replace("operands", "operand")
+    assert "Result: pass its type as result=, which nothing else tells." in dialect.reshape.__doc__
+    for definition in dialect.definitions().values():
+        assert help_of(definition)
+        assert signature_of(definition)
 
 
 def test_a_value_of_a_region_that_has_ended_is_refused() -> None:

@@ -146,26 +146,26 @@ class Numbers(Attribute[N]):
         super().__init__(key)
         self.opening = opening
         # The stubs of a named tuple have no fields.
-        self._kind: Any = kind
+        self.kind: Any = kind
 
     def read(self, view: OpView) -> N:
         """Returns the numbers; a field that is not written is zero or empty."""
-        defaults: Mapping[str, Any] = self._kind._field_defaults
+        defaults: Mapping[str, Any] = self.kind._field_defaults
         demand_fields(view, self.key, self.opening, defaults)
         value = view.operation.attributes[self.key]
         fields = {name: _field(view, name, part, defaults[name]) for name, part in value.items()}
-        numbers: N = self._kind(**fields)
+        numbers: N = self.kind(**fields)
         return numbers
 
     def made(self, value: Any) -> Record:
         """Returns all the fields, of a `kind` or of a mapping that has some of them."""
-        if not isinstance(value, Mapping | self._kind):
-            raise TypeError(f"needs named fields such as {self._kind._fields[0]}")
+        if not isinstance(value, Mapping | self.kind):
+            raise TypeError(f"needs named fields such as {self.kind._fields[0]}")
         fields = value if isinstance(value, Mapping) else value._asdict()
-        strange = [name for name in fields if name not in self._kind._fields]
+        strange = [name for name in fields if name not in self.kind._fields]
         if strange:
-            raise TypeError(f"has no {strange[0]}, but {', '.join(self._kind._fields)}")
-        numbers = self._kind(**fields)
+            raise TypeError(f"has no {strange[0]}, but {', '.join(self.kind._fields)}")
+        numbers = self.kind(**fields)
         return Record(
             {
                 name: part if isinstance(part, int) else tuple(map(int, part))

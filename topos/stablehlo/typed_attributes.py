@@ -162,16 +162,18 @@ class Integer(Attribute[int]):
 
 
 class Truth(Attribute[bool]):
-    """A truth value; `default` where it is absent."""
+    """A truth value; `default` where it is absent, which must be there if that is `None`."""
 
     stated = bool
 
-    def __init__(self, key: str = "", *, default: bool = False) -> None:
+    def __init__(self, key: str = "", *, default: bool | None = False) -> None:
         super().__init__(key)
         self._default = default
 
     def read(self, view: OpView) -> bool:
-        return view.truth(self.key, self._default)
+        if self._default is None:
+            view.attribute(self.key)
+        return view.truth(self.key, bool(self._default))
 
     def made(self, value: Any) -> Any:
         return bool(value)
@@ -270,13 +272,20 @@ class Precisions(Attribute[tuple[str, ...]]):
 
 
 class Fields(Attribute[Mapping[str, Any]]):
-    """Named fields written as `#opening<key = value, ...>`, such as dimension numbers."""
+    """Named fields written as `#opening<key = value, ...>`, such as dimension numbers.
 
-    def __init__(self, opening: str, names: Collection[str] = (), *, key: str = "") -> None:
+    There are none where they are absent and `optional`.
+    """
+
+    def __init__(
+        self, opening: str, names: Collection[str] = (), *, key: str = "", optional: bool = False
+    ) -> None:
         super().__init__(key)
-        self.opening, self._names = opening, names
+        self.opening, self._names, self._optional = opening, names, optional
 
     def read(self, view: OpView) -> Mapping[str, Any]:
+        if self._optional and self.key not in view.operation.attributes:
+            return {}
         demand_fields(view, self.key, self.opening, self._names)
         return view.fields(self.key)
 

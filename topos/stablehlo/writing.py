@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -11,6 +12,7 @@ from topos.stablehlo.definition import Definition
 from topos.stablehlo.dialect import find
 from topos.stablehlo.given_attributes import of_python
 from topos.stablehlo.ir import Attributes
+from topos.stablehlo.signatures import example_of, help_of, required_of, signature_of
 from topos.stablehlo.values import Body, Value, alone
 
 __all__ = ["called", "function_of"]
@@ -24,13 +26,13 @@ def function_of(name: str) -> Callable[..., Any]:
     def written(*parts: Any, **given: Any) -> Any:
         return called(name, *parts, **given)
 
-    operands = ", ".join(definition.declared_operands) or "operands"
-    attributes = ", ".join(each.name for each in definition.declared_attributes) or "none"
     written.__name__ = name
     written.__doc__ = (
-        f"Adds `{name}`: {definition.__doc__}\n\n"
-        f"Takes {operands}; attributes: {attributes}.\n\n{called.__doc__}"
+        f"Adds `{name}`: {definition.__doc__}\n\n{help_of(definition)}\n\n"
+        f"{inspect.cleandoc(called.__doc__ or '')}"
     )
+    # What `help` and editors show.
+    setattr(written, "__signature__", signature_of(definition))  # noqa: B010, mypy knows no such
     return written
 
 
@@ -60,8 +62,20 @@ def called(
     if owner is None:
         raise ArgumentError(f"{name} has no operand that tells where it stands: pass builder=...")
     stated = {**_made(definition, given), **(attributes or {})}
+    _demand_given(definition, stated)
     results = [] if result is None else result if isinstance(result, list) else [result]
     return alone(owner.add(name, *operands, regions=regions, attributes=stated, results=results))
+
+
+def _demand_given(definition: type[Definition], stated: Mapping[str, Any]) -> None:
+    """Refuses to leave out attributes that have no default."""
+    missing = [each for each in required_of(definition) if each.key not in stated]
+    if missing:
+        names = " and ".join([each.name for each in missing])
+        noun = "attribute" if len(missing) == 1 else "attributes"
+        examples = ", ".join([f"{each.name}={example_of(each)}" for each in missing])
+        name = definition.operation_name
+        raise ArgumentError(f"{name} needs the {noun} {names}: pass {examples}")
 
 
 def _parted(name: str, parts: Sequence[Any]) -> tuple[list[Value], list[Body]]:

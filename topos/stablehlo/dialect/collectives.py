@@ -21,7 +21,7 @@ class _Collective(Definition):
     """An operation of groups of devices, on any number of operands."""
 
     replica_groups = Groups()
-    channel_handle = Fields("#stablehlo.channel_handle<")
+    channel_handle = Fields("#stablehlo.channel_handle<", optional=True)
     traits = Trait.ASYNCHRONOUS | Trait.MHLO
     is_variadic = True
 
@@ -178,7 +178,7 @@ class CollectivePermute(Definition):
 
     operand = Operand()
     source_target_pairs = Groups()
-    channel_handle = Fields("#stablehlo.channel_handle<")
+    channel_handle = Fields("#stablehlo.channel_handle<", optional=True)
     traits = Trait.ASYNCHRONOUS | Trait.MHLO
 
     def infer(self) -> tuple[Type, ...]:

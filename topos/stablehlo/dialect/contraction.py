@@ -85,7 +85,9 @@ class DotGeneral(_Product):
     dot_dimension_numbers = Numbers(DOT, DotNumbers)
     precision_config = Precisions()
     algorithm = Fields(
-        "#stablehlo.dot_algorithm<", (*_COUNTS, *_TYPES, "allow_imprecise_accumulation")
+        "#stablehlo.dot_algorithm<",
+        (*_COUNTS, *_TYPES, "allow_imprecise_accumulation"),
+        optional=True,
     )
     # The lists of axes stand after the operands.
     assembly = (

@@ -79,9 +79,9 @@ class TriangularSolve(Definition):
 
     a = Operand(elements=_CONTINUOUS)
     b = Operand(elements=_CONTINUOUS)
-    left_side = Truth()
-    lower = Truth()
-    unit_diagonal = Truth()
+    left_side = Truth(default=None)
+    lower = Truth(default=None)
+    unit_diagonal = Truth(default=None)
     transpose_a = Choice("#stablehlo<transpose", ("NO_TRANSPOSE", "TRANSPOSE", "ADJOINT"))
     traits = Trait.MHLO
 
@@ -89,8 +89,6 @@ class TriangularSolve(Definition):
         matrix, sides = self.a, self.b
         if matrix.element != sides.element:
             self.refuse(f"needs a and b of one element, got {matrix} and {sides}")
-        for key in ("left_side", "lower", "unit_diagonal"):
-            self.attribute(key)
         _ = self.left_side, self.lower, self.unit_diagonal, self.transpose_a
         _demand_square(self, matrix)
         if len(matrix.shape) != len(sides.shape):

@@ -1,0 +1,101 @@
+"""What a function of `dialect` takes, as Python shows it: operands, attributes, their defaults."""
+
+from __future__ import annotations
+
+import inspect
+from functools import cache
+from typing import Any, Final
+
+from topos.errors import ToposError
+from topos.stablehlo.definition import Definition, Result
+from topos.stablehlo.dialect._replicas import Groups
+from topos.stablehlo.dimension_numbers import Layout, Numbers
+from topos.stablehlo.ir import Operation
+from topos.stablehlo.typed_attributes import Attribute, Axes, Choice, Integer, String, Truth
+
+__all__ = ["default_of", "example_of", "help_of", "required_of", "signature_of"]
+
+# What an attribute has in place of a default that must be given.
+_EMPTY: Final = inspect.Parameter.empty
+_POSITIONAL: Final = inspect.Parameter.POSITIONAL_ONLY
+_KEYWORD: Final = inspect.Parameter.KEYWORD_ONLY
+
+
+def default_of(definition: type[Definition], attribute: Attribute[Any]) -> Any:
+    """Returns what an attribute is where it is left out, `inspect.Parameter.empty` if it must be.
+
+    It is what the definition itself reads of an operation without attributes.
+    """
+    bare = Operation(definition.operation_name, (), (), {}, (), None, (), 0, 0)
+    try:
+        return attribute.read(definition(bare, (), (), ()))
+    except ToposError:
+        return _EMPTY
+
+
+@cache
+def required_of(definition: type[Definition]) -> tuple[Attribute[Any], ...]:
+    """Returns the attributes that have no default."""
+    declared = definition.declared_attributes
+    return tuple([each for each in declared if default_of(definition, each) is _EMPTY])
+
+
+def example_of(attribute: Attribute[Any]) -> str:
+    """Returns a value that an attribute may have, as Python spells it."""
+    match attribute:
+        case Choice():
+            return repr(next(iter(attribute.words)))
+        case Integer():
+            return "1"
+        case Axes():
+            return "(0, 1)"
+        case Truth():
+            return "True"
+        case String():
+            return "'name'"
+        case Layout():
+            return "'[b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f]'"
+        case Groups():
+            return "[[0, 1]]"
+        case Numbers():
+            return f"{{{attribute.kind._fields[0]!r}: (0,)}}"
+        case _:
+            return "..."
+
+
+def signature_of(definition: type[Definition]) -> inspect.Signature:
+    """Returns the operands, the attributes that must be given, and those that may be left out."""
+    operands = [inspect.Parameter(name, _POSITIONAL) for name in definition.declared_operands]
+    if not operands or definition.has_regions:
+        name = "operands_and_regions" if definition.has_regions else "operands"
+        operands = [inspect.Parameter(name, inspect.Parameter.VAR_POSITIONAL)]
+    attributes = [
+        inspect.Parameter(each.name, _KEYWORD, default=default_of(definition, each))
+        for each in definition.declared_attributes
+    ]
+    attributes.sort(key=lambda each: each.default is not _EMPTY)
+    further = [
+        inspect.Parameter(name, _KEYWORD, default=None)
+        for name in ("result", "attributes", "builder")
+        if name not in {each.name for each in attributes}
+    ]
+    return inspect.Signature([*operands, *attributes, *further])
+
+
+def help_of(definition: type[Definition]) -> str:
+    """Returns the lines that tell of an operation's operands, regions and attributes."""
+    operands = ", ".join(definition.declared_operands) or "any number of values"
+    lines = [f"Operands: {operands}."]
+    if definition.has_regions:
+        lines.append("Regions: functions of values, after the operands.")
+    members = [each for base in definition.__mro__ for each in vars(base).values()]
+    if any(isinstance(each, Result) for each in members):
+        lines.append("Result: pass its type as result=, which nothing else tells.")
+    lines += ["Attributes:" if definition.declared_attributes else "Attributes: none of its own."]
+    for each in definition.declared_attributes:
+        default = default_of(definition, each)
+        if default is _EMPTY:
+            lines.append(f"    {each.name}: must be given, such as {example_of(each)}.")
+        else:
+            lines.append(f"    {each.name}: may be left out, and is then {default!r}.")
+    return "\n".join(lines)
