@@ -131,6 +131,10 @@ def test_a_module_is_made_static_for_types_texts_or_arrays() -> None:
       %0 = stablehlo.negate %x : tensor<?x3xf32>
       return %0 : tensor<?x3xf32>
     }"""
+    open_cost = parse(text).cost()
+    assert (open_cost.total.flops, open_cost.open_runs) == (0, 1)
+    static_cost = parse(text).specialize(["tensor<2x3xf32>"]).cost()
+    assert (static_cost.total.flops, static_cost.open_runs) == (6, 0)
     for given in (Tensor((2, 3), "f32"), "tensor<2x3xf32>", np.ones((2, 3), np.float32)):
         static = parse(text).specialize([given])
         assert "?" not in str(static)

@@ -33,7 +33,10 @@ def _print(text: str) -> None:
     found = runtimes.cost_analysis(text)
     print(f"arguments  {', '.join(found.arguments) or 'none'}")
     print(f"results    {', '.join(found.results) or 'none'}")
-    print(f"constants  {found.constant_bytes:,} bytes\n")
+    print(f"constants  {found.constant_bytes:,} bytes")
+    if found.open_runs:
+        print(f"open       {found.open_runs:,} of the runs, with an extent that counts as none")
+    print()
     rows = [
         (each.name, f"{each.runs:,}", f"{each.flops:,}", " ".join(each.elements))
         for each in (*found.operations, found.total)

@@ -19,6 +19,7 @@ from topos.stablehlo.ir import (
     Region,
     Tensor,
     Type,
+    Unranked,
     result_names,
 )
 from topos.stablehlo.traits import Trait
@@ -41,7 +42,9 @@ class Count(NamedTuple):
 class CostAnalysis(NamedTuple):
     """The operations of a run of `@main`, the commonest first, and the sum of them all.
 
-    `constant_bytes` is what the constants of the text would take as plain arrays.
+    `constant_bytes` is what the constants of the text would take as plain arrays. `open_runs` is
+    how many of the runs have a tensor of an open extent, which counts as no element: where there
+    are any, `specialize` the module for the flops.
     """
 
     arguments: tuple[str, ...]
@@ -49,6 +52,7 @@ class CostAnalysis(NamedTuple):
     operations: tuple[Count, ...]
     total: Count
     constant_bytes: int
+    open_runs: int = 0
 
 
 def cost_analysis(module: Module) -> CostAnalysis:
@@ -76,6 +80,7 @@ def cost_analysis(module: Module) -> CostAnalysis:
         tuple(counts),
         total,
         taker.constant_bytes,
+        tally.open_runs,
     )
 
 
@@ -86,14 +91,17 @@ class _Tally:
         self.counts: Counter[str] = Counter()
         self.flops: Counter[str] = Counter()
         self.elements: defaultdict[str, set[str]] = defaultdict(set)
+        self.open_runs = 0
 
     def count(self, operation: Operation, operands: tuple[Type, ...], times: int) -> None:
         name, types = operation.name, (*operands, *operation.result_types)
         self.counts[name] += times
+        self.open_runs += times if any(map(_is_open, types)) else 0
         self.flops[name] += times * _flops(operation, operands)
         self.elements[name].update(type.element for type in types if isinstance(type, Tensor))
 
     def add(self, other: _Tally, times: int) -> None:
+        self.open_runs += times * other.open_runs
         for name, count in other.counts.items():
             self.counts[name] += times * count
             self.flops[name] += times * other.flops[name]
@@ -103,6 +111,10 @@ class _Tally:
 def _flops(operation: Operation, operands: tuple[Type, ...]) -> int:
     definition, known = find(operation.name) or Definition, (None,) * len(operands)
     return definition(operation, operands, operation.result_types, known).flops()
+
+
+def _is_open(type: Type) -> bool:
+    return isinstance(type, Unranked) or (isinstance(type, Tensor) and None in type.shape)
 
 
 def _bytes(types: Sequence[Type]) -> int:

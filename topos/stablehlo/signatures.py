@@ -8,6 +8,7 @@ from typing import Any, Final
 
 from topos.errors import ToposError
 from topos.stablehlo.definition import Definition, Result
+from topos.stablehlo.dialect import find
 from topos.stablehlo.dialect._replicas import Groups
 from topos.stablehlo.dimension_numbers import Layout, Numbers
 from topos.stablehlo.ir import Operation
@@ -34,8 +35,9 @@ def default_of(definition: type[Definition], attribute: Attribute[Any]) -> Any:
 
 
 @cache
-def required_of(definition: type[Definition]) -> tuple[Attribute[Any], ...]:
-    """Returns the attributes that have no default."""
+def required_of(name: str) -> tuple[Attribute[Any], ...]:
+    """Returns the attributes of an operation that have no default."""
+    definition = find(name) or Definition
     declared = definition.declared_attributes
     return tuple([each for each in declared if default_of(definition, each) is _EMPTY])
 

@@ -69,12 +69,12 @@ def called(
 
 def _demand_given(definition: type[Definition], stated: Mapping[str, Any]) -> None:
     """Refuses to leave out attributes that have no default."""
-    missing = [each for each in required_of(definition) if each.key not in stated]
+    name = definition.operation_name
+    missing = [each for each in required_of(name) if each.key not in stated]
     if missing:
         names = " and ".join([each.name for each in missing])
         noun = "attribute" if len(missing) == 1 else "attributes"
         examples = ", ".join([f"{each.name}={example_of(each)}" for each in missing])
-        name = definition.operation_name
         raise ArgumentError(f"{name} needs the {noun} {names}: pass {examples}")
 
 
