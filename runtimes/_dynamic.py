@@ -15,6 +15,8 @@ __all__ = ["specializing"]
 
 # How a type spells an extent that it leaves open.
 _OPEN: Final = re.compile(r"tensor<[^<>\"]*\?")
+# What spells no type: a string or a comment.
+_UNREAD: Final = re.compile(r'"(?:[^"\\]|\\.)*"|//[^\n]*', re.DOTALL)
 
 
 def specializing(
@@ -29,7 +31,7 @@ def specializing(
     A module with static arguments is specialized at once, any other by its calls. Raises as
     `Runtime.compile` does.
     """
-    if "?" not in text or not _OPEN.search(text):
+    if "?" not in text or not _OPEN.search(text) or not _OPEN.search(_UNREAD.sub(" ", text)):
         return None
     status = runtime.status()
     if not status.ready:

@@ -4,111 +4,52 @@ from __future__ import annotations
 
 import threading
 from collections import OrderedDict
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from concurrent.futures import Future
+from functools import cached_property
 from typing import Any, Final
 
 import numpy.typing as npt
 
-from topos.errors import ArgumentError, UnsupportedError, VerifyError
+from topos.errors import UnsupportedError, VerifyError
+from topos.runtimes._dynamic_source import Numbers, Source
 from topos.runtimes._placed import Placed, residents
-from topos.runtimes._runtime import ISOLATED, TIMEOUT, Executable, Runtime
-from topos.runtimes._signature import ArrayType, ModuleSignature
-from topos.stablehlo.ir import Module, Tensor, Type
-from topos.stablehlo.printer import printed
+from topos.runtimes._runtime import Executable, Runtime
+from topos.runtimes._signature import ModuleSignature
 from topos.stablehlo.read import read, told_of
-from topos.stablehlo.specialize import is_number, is_static, specialized_for
-from topos.stablehlo.types import ELEMENTS, dtype_of
+from topos.stablehlo.specialize import leaves_open
 
 __all__ = ["DynamicExecutable", "opened"]
 
 Array = npt.NDArray[Any]
-Shapes = tuple[tuple[int, ...], ...]
 # The shapes of the arguments, then the bytes of those that are sizes.
 Key = tuple[Any, ...]
 
 # How many executables one keeps; beyond that, the one that was called longest ago goes.
 KEPT: Final = 64
-_DEVICE: Final = "device"
 
 
-def opened(runtime: Runtime, text: str, terms: Mapping[str, Any]) -> Executable:
-    """Returns the module of an open `text`, compiled by `runtime` on such `terms`."""
+def opened(runtime: Runtime, text: str, terms: Mapping[str, Any]) -> Executable | None:
+    """Returns the module of `text`, compiled by `runtime` on such `terms`, if its types are open.
+
+    There is none where only what a type is a part of looks open, such as an attribute.
+    """
     module = read(text)
+    if not leaves_open(module):
+        return None
     with told_of(text):
         if "main" not in {function.name for function in module.functions}:
             raise VerifyError("a module needs a function @main", 1)
         source = Source(runtime, text, module, terms)
-        types = [argument.type for argument in source.main.arguments]
-        if not all(map(is_static, types)):
+        if source.is_open:
             return DynamicExecutable(source, source.signature(), {})
         try:
-            return source.compiled([type for type in types if isinstance(type, Tensor)], {})[0]
+            return source.stated()
         except UnsupportedError:
             # Its sizes may be the numbers of arguments, which only a call brings.
-            if not any(map(is_number, types)):
+            if not source.numbers:
                 raise
             return DynamicExecutable(source, source.signature(), {})
-
-
-class Source:
-    """A module with open shapes, and what compiles its specializations."""
-
-    def __init__(
-        self, runtime: Runtime, text: str, module: Module, terms: Mapping[str, Any]
-    ) -> None:
-        self._runtime, self._text, self._module, self._terms = runtime, text, module, terms
-        (self.main,) = (function for function in module.functions if function.name == "main")
-
-    def signature(self) -> ModuleSignature:
-        """Returns the types of `@main`; raises `UnsupportedError` for one that no array has."""
-        arguments, results = (
-            tuple([_array_type(each.type, self.main.line) for each in parameters])
-            for parameters in (self.main.arguments, self.main.results)
-        )
-        return ModuleSignature(arguments, results)
-
-    def at(self, shapes: Shapes, numbers: Mapping[int, Array]) -> tuple[Executable, frozenset[int]]:
-        """Returns the module compiled for arguments of such shapes.
-
-        Only where shapes alone do not tell every type, `numbers` do; with it comes which of them
-        did. Raises `ArgumentError` where they break a rule or an assertion of the module.
-        """
-        types = [
-            Tensor(shape, argument.type.element)
-            for shape, argument in zip(shapes, self.main.arguments, strict=True)
-            if isinstance(argument.type, Tensor)
-        ]
-        try:
-            return self.compiled(types, numbers)
-        except VerifyError as error:
-            given = ", ".join(map(str, types))
-            raise ArgumentError(f"arguments of {given} do not fit the module: {error}") from error
-
-    def compiled(
-        self, types: Sequence[Tensor], numbers: Mapping[int, Array]
-    ) -> tuple[Executable, frozenset[int]]:
-        """Returns the module compiled for arguments of `types`, and which of `numbers` it needs."""
-        with told_of(self._text):
-            try:
-                static, shaped = specialized_for(self._module, types, {})
-            except UnsupportedError:
-                if not numbers:
-                    raise
-                static, shaped = specialized_for(self._module, types, numbers)
-        return self._runtime.compile(printed(static), **self._terms), shaped
-
-    def numbers(self, arguments: Mapping[int, Array]) -> dict[int, Array]:
-        """Returns those of `arguments` that may be sizes."""
-        stated = self.main.arguments
-        return {at: array for at, array in arguments.items() if is_number(stated[at].type)}
-
-    def placed(self, array: Array) -> Placed:
-        """Returns `array` held where the runtime keeps bound arguments."""
-        chosen = self._terms["options"] or {}
-        kept = (_DEVICE, ISOLATED, TIMEOUT) if chosen.get(ISOLATED) else (_DEVICE,)
-        where = {key: chosen[key] for key in kept if key in chosen}
-        return self._runtime.place(array, options=where)
 
 
 class DynamicExecutable(Executable):
@@ -142,7 +83,7 @@ class DynamicExecutable(Executable):
     def _for(self, arguments: Mapping[int, Array]) -> Executable:
         while True:
             asked = self._asked
-            numbers = [arguments[at].tobytes() for at in sorted(asked)]
+            numbers = [arguments[at].tobytes() for at in sorted(asked) if at in arguments]
             key = (tuple([array.shape for array in arguments.values()]), *numbers)
             made = self._kept_for(key, arguments)
             # Whoever waited for another's executable may have to ask for more than shapes.
@@ -176,12 +117,18 @@ class DynamicExecutable(Executable):
     def _made(self, arguments: Mapping[int, Array]) -> tuple[Executable, frozenset[int]]:
         shapes = {at: array.shape for at, array in arguments.items()}
         shapes |= {at: placed.type.shape for at, placed in self._resident.items()}
-        numbers = self._source.numbers(arguments)
-        made, shaped = self._source.at(tuple([shapes[at] for at in sorted(shapes)]), numbers)
+        ordered = tuple([shapes[at] for at in sorted(shapes)])
+        made, shaped = self._source.at(ordered, lambda: {**self._held, **self._free_of(arguments)})
         return (made.bind(self._resident) if self._resident else made), shaped
 
+    def _free_of(self, arguments: Numbers) -> Numbers:
+        return {at: array for at, array in arguments.items() if at in self._source.numbers}
 
-def _array_type(type: Type, line: int) -> ArrayType:
-    if not isinstance(type, Tensor) or type.element not in ELEMENTS:
-        raise UnsupportedError(f"type {type} is not supported", line)
-    return ArrayType(type.shape, dtype_of(type))
+    @cached_property
+    def _held(self) -> Numbers:
+        """The elements of the bound arguments that may be sizes."""
+        return {
+            at: self._source.elements(at, placed)
+            for at, placed in self._resident.items()
+            if at in self._source.numbers
+        }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from typing import Self
 
 __all__ = [
@@ -64,6 +65,16 @@ class EmitError(ToposError):
     """A plan that has no form in the target text."""
 
 
+class DerivedText(str, ABC):
+    """A text that was made from another one, which its user knows."""
+
+    __slots__ = ()
+
+    @abstractmethod
+    def origin(self, line: int, column: int) -> tuple[str, int, int]:
+        """Returns the other text, with the line and column there that a place comes from."""
+
+
 class TextError(ToposError, ValueError):
     """A text that is refused, told with line, column, the line itself and a caret where known.
 
@@ -86,7 +97,13 @@ class TextError(ToposError, ValueError):
         return f"\n{shown}\n{' ' * (self.column - 1 - start)}^"
 
     def located(self, text: str) -> Self:
-        """Returns this error with its line taken from `text`, at its first word by default."""
+        """Returns this error with its line taken from `text`, at its first word by default.
+
+        A text that is derived from another has it told at the place of the other.
+        """
+        if isinstance(text, DerivedText) and not self.source_line:
+            origin, line, column = text.origin(self.line, self.column)
+            return type(self)(self.reason, line, column).located(origin)
         lines = text.split("\n")
         if self.source_line or not 0 < self.line <= len(lines):
             return self

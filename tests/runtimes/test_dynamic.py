@@ -11,8 +11,8 @@ import pytest
 from tests.project.paths import ROOT
 from topos import runtimes
 from topos.cli import main
-from topos.errors import ArgumentError, UnsupportedError
-from topos.runtimes import ArrayType, Runtime, _dynamic_executable
+from topos.errors import ArgumentError, ExecutionError, ToposError, UnsupportedError
+from topos.runtimes import ArrayType, Runtime, _dynamic_executable, _dynamic_source
 from topos.runtimes.interpreter import run_text
 
 INTERPRETER = runtimes.load("interpreter")
@@ -91,14 +91,14 @@ def test_shapes_are_specialized_once_and_the_oldest_are_dropped(
 def test_threads_share_one_compilation(monkeypatch: pytest.MonkeyPatch) -> None:
     executable = INTERPRETER.compile(SCALED)
     begun, made = threading.Event(), []
-    compiled = _dynamic_executable.Source.compiled
+    compiled = _dynamic_source.Source.at
 
     def slow(self: Any, types: Any, numbers: Any) -> Any:
         made.append(types)
         begun.wait(10)
         return compiled(self, types, numbers)
 
-    monkeypatch.setattr(_dynamic_executable.Source, "compiled", slow)
+    monkeypatch.setattr(_dynamic_source.Source, "at", slow)
     results: list[Any] = []
     threads = [
         threading.Thread(target=lambda: results.append(executable(rows(2), WEIGHTS)))
@@ -164,11 +164,7 @@ def test_a_worker_runs_what_is_specialized_here() -> None:
 
 
 def test_shapes_inside_a_module_of_static_arguments_are_found_at_once() -> None:
-    text = SCALED.replace("@main(%x: tensor<?x2xf32>", "@main(%given: tensor<3x2xf32>")
-    text = text.replace(
-        "  %n =", "  %x = tensor.cast %given : tensor<3x2xf32> to tensor<?x2xf32>\n  %n ="
-    )
-    text = text.replace("return %1 : tensor<?x2xf32>", "return %x : tensor<?x2xf32>")
+    text = _fed(SCALED).replace("return %1 : tensor<?x2xf32>", "return %x : tensor<?x2xf32>")
     executable = INTERPRETER.compile(text)
     assert str(executable.signature) == "(float32[3, 2], float32[2]) -> (float32[3, 2])"
     with pytest.raises(ArgumentError, match="at most 4 rows, got 5"):
@@ -183,19 +179,92 @@ def test_a_size_may_be_the_number_of_an_argument(monkeypatch: pytest.MonkeyPatch
     }"""
     executable = INTERPRETER.compile(text)
     made: list[Any] = []
-    compiled = _dynamic_executable.Source.compiled
+    compiled = _dynamic_source.Source.at
 
     def counted(self: Any, types: Any, numbers: Any) -> Any:
         made.append(types)
         return compiled(self, types, numbers)
 
-    monkeypatch.setattr(_dynamic_executable.Source, "compiled", counted)
+    monkeypatch.setattr(_dynamic_source.Source, "at", counted)
     for count, number in ((2, 1), (3, 2), (2, 3), (3, 4), (2, 5)):
         got, twice = executable(np.array([count], np.int32), np.int32(number))
         np.testing.assert_array_equal(got, np.arange(count))
         assert twice == 2 * number
     # The first call told that the size is one; then each size was met once.
     assert len(made) == 3
+
+
+@pytest.mark.parametrize("name", ["interpreter", "xla"])
+def test_a_bound_argument_may_be_a_size(name: str) -> None:
+    runtime = runtimes.load(name)
+    if not runtime.status().ready:
+        pytest.skip(runtime.status().detail)
+    text = """func.func @main(%n: tensor<1xi32>, %m: tensor<1xi32>, %x: tensor<f32>)
+        -> (tensor<?xf32>, tensor<?xi32>) {
+      %0 = stablehlo.dynamic_broadcast_in_dim %x, %n, dims = []
+          : (tensor<f32>, tensor<1xi32>) -> tensor<?xf32>
+      %1 = stablehlo.dynamic_iota %m, dim = 0 : (tensor<1xi32>) -> tensor<?xi32>
+      return %0, %1 : tensor<?xf32>, tensor<?xi32>
+    }"""
+    two = np.array([2], np.int32)
+    executable = runtime.compile(text)
+    for held in (two, runtime.place(two)):
+        bound = executable.bind({0: held})
+        for count in (1, 3):
+            copies, numbers = bound(np.array([count], np.int32), np.float32(5))
+            assert copies.tolist() == [5, 5]
+            assert numbers.tolist() == list(range(count))
+
+
+def test_faults_found_after_specialization_are_told_at_the_text() -> None:
+    text = SCALED.replace(
+        "  return",
+        "  %2 = stablehlo.custom_call @n(%1) : (tensor<?x2xf32>) -> tensor<f32>\n  return",
+    )
+    for open_text in (text, _fed(text)):
+        line = open_text[: open_text.index("%2")].count("\n") + 1
+        reason = rf"^line {line}, column 8: stablehlo.custom_call @n is not supported"
+        with pytest.raises(UnsupportedError, match=reason) as caught:
+            run_text(open_text, [rows(3), WEIGHTS])
+        assert "\n  %2 = stablehlo.custom_call @n(%1) : (tensor<?x2" in str(caught.value)
+
+
+def test_a_run_that_is_stopped_is_told_at_the_text() -> None:
+    loop = """  %loop = stablehlo.while(%i = %n) : tensor<i32>
+    cond { stablehlo.return %fits : tensor<i1>
+    } do { stablehlo.return %i : tensor<i32> }
+  return"""
+    executable = INTERPRETER.compile(SCALED.replace("  return", loop), options={"max_steps": 9})
+    with pytest.raises(ExecutionError, match=r"^line 16, column 11: @main ran more than 9 steps"):
+        executable(rows(3), WEIGHTS)
+
+
+def _fed(text: str) -> str:
+    """Returns a text whose argument is static, and open from there on."""
+    text = text.replace("@main(%x: tensor<?x2xf32>", "@main(%given: tensor<3x2xf32>")
+    return text.replace(
+        "  %n =", "  %x = tensor.cast %given : tensor<3x2xf32> to tensor<?x2xf32>\n  %n ="
+    )
+
+
+@pytest.mark.parametrize("name", ["interpreter", "xla"])
+def test_only_types_tell_that_a_shape_is_open(name: str) -> None:
+    runtime = runtimes.load(name)
+    if not runtime.status().ready:
+        pytest.skip(runtime.status().detail)
+    text = """func.func @main(%a: tensor<2xf32>, %t: !stablehlo.token) -> tensor<2xf32> {{
+      %0 = stablehlo.add %a, %a {{note = {}}} : tensor<2xf32>
+      return %0 : tensor<2xf32>
+    }}"""
+    plain = _refusal(runtime, text.format("1"))
+    for note in ("1}: tensor<2xf32> // tensor<?xf32>\n//", '"// tensor<?xf32>"', "tensor<?xf32>"):
+        assert _refusal(runtime, text.format(note)) is plain
+
+
+def _refusal(runtime: Runtime, text: str) -> type[Exception]:
+    with pytest.raises(ToposError) as caught:
+        runtime.compile(text)
+    return type(caught.value)
 
 
 def test_a_type_that_no_array_has_is_refused() -> None:

@@ -93,9 +93,10 @@ def test_replacing_reaches_into_regions_and_leaves_the_rest(module: Module) -> N
     def doubled(operation: Operation) -> list[Operation] | None:
         if operation.name != "stablehlo.add" or operation.operands != ("%i", "%i"):
             return None
-        again = operation._replace(results=("%k",))
-        return [again, operation._replace(operands=("%k", "%i"))]
+        again = operation._replace(results=(fresh("%i"),))
+        return [again, operation._replace(operands=(*again.results, "%i"))]
 
+    fresh = module.fresh_names()
     changed = module.replace(doubled).verify()
     assert sum(1 for _ in changed.walk()) == sum(1 for _ in module.walk()) + 1
     assert run(changed, X, N)[1] == 3

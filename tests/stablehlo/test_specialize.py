@@ -15,7 +15,7 @@ from tests.stablehlo.dynamic_texts import (
     GROWING,
     TENSORFLOW,
 )
-from topos.errors import ArgumentError, UnsupportedError, VerifyError
+from topos.errors import ArgumentError, TextError, UnsupportedError, VerifyError
 from topos.runtimes.interpreter import run_text
 from topos.stablehlo.ir import Dense, Module, Operation, Region, Tensor
 from topos.stablehlo.printer import printed
@@ -118,6 +118,61 @@ def test_shapes_that_break_a_rule_are_refused_at_its_place() -> None:
     }"""
     with pytest.raises(VerifyError, match=r"line 2, column 12: stablehlo.add needs"):
         static(text, (2,), (3,))
+
+
+# Sizes that are two less than there are rows, signed and unsigned.
+LESS = """func.func @main(%x: tensor<?xf32>, %s: tensor<2xui64>) {{
+  %zero = stablehlo.constant dense<0.0> : tensor<f32>
+  %none = stablehlo.constant dense<0> : tensor<1xi64>
+  %two = stablehlo.constant dense<2> : tensor<i64>
+  %most = stablehlo.constant dense<9223372036854775807> : tensor<1xi64>
+  %n = stablehlo.get_dimension_size %x, dim = 0 : (tensor<?xf32>) -> tensor<i32>
+  %i = stablehlo.convert %n : (tensor<i32>) -> tensor<i64>
+  %j = stablehlo.subtract %i, %two : tensor<i64>
+  %less = stablehlo.reshape %j : (tensor<i64>) -> tensor<1xi64>
+  %wide = stablehlo.convert %less : (tensor<1xi64>) -> tensor<1xui64>
+  %all = stablehlo.dynamic_iota %most, dim = 0 : (tensor<1xi64>) -> tensor<?xf32>
+  {}
+  return
+}}"""
+BITS = """%r:2 = stablehlo.custom_call @stablehlo.dynamic_rng_bit_generator(%s, {})
+      {{rng_algorithm = #stablehlo<rng_algorithm DEFAULT>}}
+      : (tensor<2xui64>, tensor<1x{}>) -> (tensor<2xui64>, tensor<?xui32>)"""
+SHAPED = """%r = stablehlo.custom_call @f(%s, {})
+      {{indices_of_shape_operands = dense<1> : tensor<1xi64>}}
+      : (tensor<2xui64>, tensor<1x{}>) -> tensor<?xf32>"""
+
+
+@pytest.mark.parametrize(
+    ("operation", "refusal"),
+    [
+        (BITS.format("%less", "i64"), "rng_bit_generator .*, whose extent -1 is not from 0"),
+        (BITS.format("%wide", "ui64"), "whose extent 18446744073709551615 is not from 0 to 92"),
+        (SHAPED.format("%less", "i64"), "custom_call results in .*, whose extent -1 is not"),
+        (SHAPED.format("%wide", "ui64"), "whose extent 18446744073709551615 is not from 0 to 92"),
+        (
+            """%r = stablehlo.dynamic_iota %wide, dim = 0 : (tensor<1xui64>) -> tensor<?xf32>""",
+            "iota results in .*, whose extent 18446744073709551615 is not from 0",
+        ),
+        (
+            """%r = stablehlo.concatenate %all, %x, dim = 0
+                : (tensor<?xf32>, tensor<?xf32>) -> tensor<?xf32>""",
+            "concatenate results in .*, whose extent 9223372036854775808 is not from 0",
+        ),
+        (
+            """%r = stablehlo.dynamic_pad %x, %zero, %most, %none, %none : (tensor<?xf32>,
+                tensor<f32>, tensor<1xi64>, tensor<1xi64>, tensor<1xi64>) -> tensor<?xf32>""",
+            "pad results in .*, whose extent 9223372036854775808 is not from 0",
+        ),
+        (
+            """%r = stablehlo.get_dimension_size %all, dim = 0 : (tensor<?xf32>) -> tensor<i32>""",
+            "get_dimension_size has no i32 for the extent 9223372036854775807",
+        ),
+    ],
+)
+def test_an_extent_that_no_type_has_is_refused(operation: str, refusal: str) -> None:
+    with pytest.raises(TextError, match=rf"^line 12, .*{refusal}"):
+        static(LESS.format(operation), (1,), (2,), elements=["f32", "ui64"])
 
 
 def test_the_shape_of_a_custom_call_is_an_operand() -> None:

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Final
 
-from topos.stablehlo.ir import Operation, OtherType, Tensor, TupleType, Type
+from topos.stablehlo.ir import Module, Operation, OtherType, Tensor, TupleType, Type
 from topos.stablehlo.opview import OpView
+from topos.stablehlo.regions import walked
 from topos.stablehlo.shapes import agree
 
-__all__ = ["MOST", "is_static", "settled", "states_static"]
+__all__ = ["MOST", "is_static", "leaves_open", "settled", "states_static"]
 
 # The largest extent that MLIR has.
 MOST: Final = 2**63 - 1
@@ -24,6 +26,20 @@ def is_static(type: Type) -> bool:
         case OtherType(text):
             return "?" not in text
     return False
+
+
+def leaves_open(module: Module) -> bool:
+    """Returns whether a type of a module leaves something of a shape open."""
+    return not all(map(is_static, _types(module)))
+
+
+def _types(module: Module) -> Iterator[Type]:
+    for function in module.functions:
+        yield from (each.type for each in (*function.arguments, *function.results))
+        for operation in walked(function.body) if function.body else ():
+            yield from operation.result_types
+            blocks = [block for region in operation.regions for block in region.blocks]
+            yield from (argument.type for block in blocks for argument in block.arguments)
 
 
 def states_static(operation: Operation) -> bool:
