@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from tests.stablehlo.test_specialize import names, static
-from topos.errors import ArgumentError
+from topos.errors import ArgumentError, VerifyError
 from topos.runtimes.interpreter import run_text
 from topos.stablehlo.printer import printed
 
@@ -85,3 +85,19 @@ def test_a_branch_that_is_not_taken_may_not_fit_the_shapes() -> None:
         np.testing.assert_array_equal(got, wanted)
     # Both hold a %1, and so the one that stood in a branch has another name.
     assert "%v1 = stablehlo.add" in printed(static(text, (1,)))
+
+
+def test_a_branch_returns_what_is_stated() -> None:
+    text = """func.func @main(%x: tensor<?xf32>, %p: tensor<i1>) -> tensor<3xf32> {
+      %r = "stablehlo.if"(%p) ({
+        stablehlo.return %x : tensor<?xf32>
+      }, {
+        stablehlo.return %x : tensor<?xf32>
+      }) : (tensor<i1>) -> tensor<3xf32>
+      return %r : tensor<3xf32>
+    }"""
+    assert "stablehlo.if" in names(static(text, (3,), (), elements=["f32", "i1"]))
+    with pytest.raises(
+        VerifyError, match=r"line 2, .*if results in tensor<5xf32>, got tensor<3xf32>"
+    ):
+        static(text, (5,), (), elements=["f32", "i1"])

@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Final, NamedTuple
 
-import numpy.typing as npt
 
 from topos.errors import ToposError
 from topos.stablehlo.definition import Definition
 from topos.stablehlo.dialect import find
-from topos.stablehlo.dialect.control import Case, If, While
+from topos.stablehlo.dialect.control import Case, If
 from topos.stablehlo.dialect.dynamic import GetDimensionSize
 from topos.stablehlo.dialect.layout import BroadcastInDim, Cast, Reshape
 from topos.stablehlo.dialect.random import Rng
@@ -23,35 +22,26 @@ from topos.stablehlo.ir import (
     Region,
     Symbol,
     Tensor,
-    Type,
 )
 from topos.stablehlo.meshes import Mesh
+from topos.stablehlo.specialize.inference import arguments_of, results_of
 from topos.stablehlo.specialize.names import Names
-from topos.stablehlo.specialize.retyping import is_static, settled, states_static
 from topos.stablehlo.specialize.shape_arithmetic import (
     constant,
-    constant_of,
     folds,
-    is_number,
-    number,
 )
 from topos.stablehlo.specialize.shape_calls import asks_for_shapes, shape_call
 from topos.stablehlo.specialize.static_forms import STATIC_FORMS
 from topos.stablehlo.specialize.values import (
     Value,
-    beyond,
     branch_of,
-    carried,
     of_known_sizes,
-    of_numbers,
     union,
 )
 from topos.stablehlo.specialize.variants import Variant
-from topos.stablehlo.traits import Trait
 
 __all__ = ["Body", "Context"]
 
-Array = npt.NDArray[Any]
 
 # The operations among whose operands are sizes.
 _OF_SIZES: Final = {Rng, *STATIC_FORMS} - {BroadcastInDim, Cast, GetDimensionSize, Reshape}
@@ -156,7 +146,7 @@ class Body:
         regions, bodies = self._regions(operation, values)
         retyped = self._names.retyped(operation, values)._replace(regions=regions)
         view = self._view(operation, values, bodies)
-        results = self._results(view, self._types(view, values, is_new), values)
+        results = results_of(view, values, is_new)
         named = self._names.defined(retyped, results)
         match results:
             case (Value(Tensor() as tensor, _, array),) if (
@@ -165,36 +155,6 @@ class Body:
                 made.append(constant(named, array, tensor))
             case _:
                 made.append(self._with_symbols(named))
-
-    def _types(self, view: Definition, values: tuple[Value, ...], is_new: bool) -> tuple[Type, ...]:
-        operation = view.operation
-        changed = is_new or any(value.changed for value in values)
-        if states_static(operation) and not changed:
-            return operation.result_types
-        return settled(view, view.infer())
-
-    def _results(
-        self,
-        view: Definition,
-        types: tuple[Type, ...],
-        values: tuple[Value, ...],
-    ) -> tuple[Value, ...]:
-        operation = view.operation
-        plain = [
-            Value(type, type != stated)
-            for type, stated in zip(types, operation.result_types, strict=True)
-        ]
-        if Trait.CONSTANT in view.traits:
-            array = constant_of(operation.attributes.get("value"))
-            return (plain[0]._replace(array=array),)
-        if isinstance(view, While):
-            return tuple(map(of_numbers, plain, carried(operation, values)))
-        match types:
-            case (Tensor() as tensor,) if folds(type(view)) and is_number(tensor):
-                array = number(view, tensor)
-                further = beyond(operation, view.constants) if array is None else None
-                return (Value(tensor, plain[0].changed, array, union(values), further),)
-        return tuple(plain)
 
     def _regions(
         self, operation: Operation, values: tuple[Value, ...]
@@ -208,28 +168,12 @@ class Body:
             arguments: tuple[Value, ...] = ()
             results: tuple[Value, ...] = ()
             if region.blocks:
-                arguments = self._arguments(view, position, values)
+                arguments = arguments_of(view, position, values)
                 region, results = self.region(region, arguments)
             regions.append(region)
             types = [tuple([value.type for value in each]) for each in (arguments, results)]
             bodies.append(FunctionType(*types))
         return tuple(regions), tuple(bodies)
-
-    def _arguments(
-        self, view: Definition, position: int, values: tuple[Value, ...]
-    ) -> tuple[Value, ...]:
-        """Returns what the block of a region takes."""
-        operation = view.operation
-        if isinstance(view, While):
-            return carried(operation, values)
-        stated = [each.type for each in operation.regions[position].blocks[0].arguments]
-        if all(map(is_static, stated)):
-            return tuple(map(Value, stated))
-        taken = view.block_types(len(operation.regions))
-        if position >= len(taken) or len(taken[position]) != len(stated):
-            view.unsupported("takes a block of arguments whose types nothing tells")
-        pairs = zip(taken[position], stated, strict=True)
-        return tuple([Value(type, type != other) for type, other in pairs])
 
     def _call(self, view: Definition, values: tuple[Value, ...], made: list[Operation]) -> None:
         operation, key = view.operation, view.calls
