@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Final, NamedTuple
 
-
 from topos.errors import ToposError
 from topos.stablehlo.definition import Definition
 from topos.stablehlo.dialect import find
