@@ -81,6 +81,7 @@ def test_what_is_given_as_an_attribute_reads_back() -> None:
 
 
 ONE: Any = 1
+ARRAY: Any = np.arange(3)
 PARTS: list[tuple[str, Any]] = [
     *[(part, None) for part in ("attributes", "results", "operands", "regions", "result_types")],
     *[("attributes", []), ("results", ("x",)), ("results", (1,)), ("operands", "%x")],
@@ -99,6 +100,37 @@ def test_a_rewrite_gives_operations_of_the_tree(part: str, value: Any) -> None:
         changed(**{part: value})
     with pytest.raises(ArgumentError, match="an operation's name is text, got None"):
         changed(name=None)
+
+
+WRONG: list[tuple[Callable[[Builder, Module], object], str]] = [
+    (lambda b, m: Builder(ONE), "a module's name is a string"),
+    (lambda b, m: Builder("a::@b"), "a module's name is a string of UTF-8 without ::@"),
+    (lambda b, m: b.function("\ud800").__enter__(), "a function's name is a string of UTF-8"),
+    (lambda b, m: b.argument((3,), ARRAY), "no tensor has elements of"),
+    (lambda b, m: b.argument((3,), "\ud800"), "no tensor has elements of"),
+    (lambda b, m: b.argument(F, name=ARRAY), "a name is a letter, then"),
+    (lambda b, m: b.add(ARRAY), "no operation is called array"),
+    (
+        lambda b, m: b.add("stablehlo.if", regions=ONE),
+        "takes a list of functions as regions, got 1",
+    ),
+    (lambda b, m: dialect.iota(builder=ARRAY, iota_dimension=0), "takes a Builder as builder"),
+    (lambda b, m: m.replace(ONE), "a rewrite is a function of an operation, got 1"),
+    (lambda b, m: m.slice([ONE]), "results and inputs are lists of names"),
+    (lambda b, m: m.function(ARRAY), "the module has no function"),
+    (lambda b, m: m._replace(functions=(ONE,)).verify(), "a module holds functions, got 1"),
+    (lambda b, m: changed(results=("%a#1",)), "names that count from %0#0 on"),
+]
+
+
+@pytest.mark.parametrize(("call", "told"), WRONG, ids=[told for _, told in WRONG])
+def test_what_is_no_name_type_or_function_is_told(
+    call: Callable[[Builder, Module], object], told: str
+) -> None:
+    module = negated()
+    with pytest.raises(ToposError) as caught:
+        call(Builder(), module)
+    assert told in str(caught.value)
 
 
 def accuracy(**fields: Any) -> Callable[[Builder], object]:

@@ -29,7 +29,7 @@ from topos.stablehlo.ir import (
 )
 from topos.stablehlo.module import Module
 from topos.stablehlo.parser.stream import DEEPEST
-from topos.stablehlo.readable import readable
+from topos.stablehlo.readable import demand_symbol, readable
 from topos.stablehlo.values import (
     Body,
     OpenBlock,
@@ -62,6 +62,7 @@ class Builder:
     """
 
     def __init__(self, name: str = "") -> None:
+        demand_symbol("a module's name", name)
         self._name = name
         self._functions: dict[str, OpenFunction] = {}
         self._written: dict[str, Function] = {}
@@ -84,9 +85,9 @@ class Builder:
             raise ArgumentError("a region takes what its operation gives it: no argument is added")
         taken = {argument.name for argument in function.arguments}
         number = len(taken)
-        while not name and f"%arg{number}" in taken:
+        while f"%arg{number}" in taken:
             number += 1
-        name = name or f"arg{number}"
+        name = f"arg{number}" if isinstance(name, str) and not name else name
         if not isinstance(name, str) or not _NAME.fullmatch(name):
             raise ArgumentError(f"a name is a letter, then letters, digits and _-., got {name!r}")
         if f"%{name}" in taken:
@@ -137,9 +138,10 @@ class Builder:
     @contextmanager
     def function(self, name: str, *, visibility: str = "private") -> Iterator[Builder]:
         """Opens another function, which `returns` closes; `func.call` calls it by its name."""
-        if not isinstance(name, str) or name in self._functions:
+        demand_symbol("a function's name", name)
+        if name in self._functions:
             raise ArgumentError(f"a function needs a name of its own, got {name!r}")
-        if visibility not in VISIBILITIES:
+        if not isinstance(visibility, str) or visibility not in VISIBILITIES:
             raise ArgumentError(f"a function is {', '.join(VISIBILITIES)}, got {visibility!r}")
         self._enter(name, visibility)
         function, depth = self._open[-1], len(self._blocks) - 1
@@ -188,9 +190,11 @@ class Builder:
         `attributes` are those of the tree; `results` the types that nothing else tells. The
         functions of `dialect` do the same with Python values.
         """
-        definition = find(name)
+        definition = find(name) if isinstance(name, str) else None
         if definition is None:
             raise ArgumentError(f"no operation is called {name!r}")
+        if not isinstance(regions, (list, tuple)):
+            raise ArgumentError(f"{name} takes a list of functions as regions, got {regions!r}")
         if definition.is_refused:
             raise ArgumentError(f"{name} is not written by a call: a function or region returns")
         if not self._blocks:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Callable, Mapping
 from typing import Any, Final, NoReturn
 
@@ -56,6 +57,14 @@ class _Given:
                 self._refuse(part, f"names such as {example}", name)
         return names
 
+    def results(self) -> tuple[str, ...]:
+        names = self.names("results", _RESULT, "%0")
+        counts = Counter([name.partition("#")[0] for name in names if "#" in name])
+        numbered = [f"{base}#{place}" for base, count in counts.items() for place in range(count)]
+        if 1 in counts.values() or numbered != [name for name in names if "#" in name]:
+            self._refuse("results", "names that count from %0#0 on, two or more", names)
+        return names
+
     def types(self, part: str) -> tuple[Any, ...] | None:
         if part == "operand_types" and self._operation.operand_types is None:
             return None
@@ -99,7 +108,7 @@ class _Given:
 
 _PARTS: Final[Mapping[str, Callable[[_Given], Any]]] = {
     "attributes": _Given.attributes,
-    "results": lambda given: given.names("results", _RESULT, "%0"),
+    "results": _Given.results,
     "operands": lambda given: given.names("operands", _VALUE, "%0"),
     "successors": lambda given: given.names("successors", _BLOCK, "^bb1"),
     "operand_types": lambda given: given.types("operand_types"),

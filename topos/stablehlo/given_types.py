@@ -32,7 +32,7 @@ def type_of(type: Any, element: str = "") -> Type:
             return TOKEN
         case str() if type in ELEMENTS:
             return Tensor((), type)
-        case tuple() | list() if element:
+        case tuple() | list() if not isinstance(element, str) or element:
             return Tensor(tuple(map(_extent, type)), element_name(element))
         case ((tuple() | list()) as shape, str(name)):
             return type_of(shape, name)
@@ -50,7 +50,8 @@ def element_name(element: Any) -> str:
         return element
     try:
         return element_of(np.dtype(element))
-    except TypeError:
+    # numpy looks for a name among those of its own and reads it as a list of fields.
+    except (SyntaxError, TypeError, ValueError):
         raise ElementError(f"no tensor has elements of {element!r}") from None
 
 

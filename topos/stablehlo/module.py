@@ -86,7 +86,7 @@ class Module(Tree):
     def function(self, name: str = "main") -> Function:
         """Returns a function; raises `SymbolError` where there is none of that name."""
         for function in self.functions:
-            if function.name == name:
+            if isinstance(name, str) and function.name == name:
                 return function
         names = ", ".join(f"@{function.name}" for function in self.functions) or "none"
         raise SymbolError(f"the module has no function @{name}; its functions: {names}")
@@ -105,6 +105,8 @@ class Module(Tree):
         are replaced before those that hold them.
         """
         self._demand_depth()
+        if not callable(rewrite):
+            raise ArgumentError(f"a rewrite is a function of an operation, got {rewrite!r}")
         functions = [
             function
             if function.body is None
@@ -132,7 +134,8 @@ class Module(Tree):
         lead to the results, whole with their regions, and the functions that these call. Raises
         `SymbolError` where the function's outermost block defines no such value.
         """
-        if not all(isinstance(each, (list, tuple)) for each in (results, inputs)):
+        lists = all(isinstance(each, (list, tuple)) for each in (results, inputs))
+        if not lists or not all(isinstance(each, str) for each in (*results, *inputs)):
             raise ArgumentError('results and inputs are lists of names, such as ["%0"]')
         source = self.function(function)
         self._demand_depth()
@@ -147,6 +150,8 @@ class Module(Tree):
 
     def _demand_depth(self) -> None:
         for function in self.functions:
+            if not isinstance(function, Function):
+                raise ArgumentError(f"a module holds functions, got {function!r}")
             if function.body is not None:
                 demand_depth(function.body)
 

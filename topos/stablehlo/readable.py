@@ -21,6 +21,7 @@ from topos.stablehlo.ir import (
     OtherType,
     Packed,
     Record,
+    Symbol,
     Tensor,
     TupleType,
     Type,
@@ -34,7 +35,7 @@ from topos.stablehlo.read import told_of
 from topos.stablehlo.token_error import TokenError
 from topos.stablehlo.types import ELEMENTS
 
-__all__ = ["demand_readable_type", "readable"]
+__all__ = ["demand_readable_type", "demand_symbol", "readable"]
 
 # A name under which anything may stand, and the most texts whose reading is remembered.
 _KEY: Final = "a.b"
@@ -94,6 +95,12 @@ def demand_readable_type(type: Type) -> None:
 @lru_cache(_KEPT)
 def _type_fault(type: Type) -> str:
     return _fault({_KEY: type})
+
+
+def demand_symbol(what: str, name: Any) -> None:
+    """Raises `ArgumentError` where a name is none that a function or a module may have."""
+    if not isinstance(name, str) or "::@" in name or _fault({_KEY: Symbol(name)}):
+        raise ArgumentError(f"{what} is a string of UTF-8 without ::@, got {reprlib.repr(name)}")
 
 
 def _is_plain(value: Any) -> bool:

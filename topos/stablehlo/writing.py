@@ -54,7 +54,7 @@ def called(
     definition = find(name)
     assert definition is not None, "a function of dialect is of a defined operation"
     operands, regions = _parted(name, parts)
-    owner = builder or (operands[0].builder if operands else None)
+    owner = operands[0].builder if builder is None and operands else builder
     if owner is not None and not isinstance(owner, Builder):
         raise ArgumentError(f"{name} takes a Builder as builder, got {owner!r}")
     if attributes is not None and not isinstance(attributes, Mapping):
