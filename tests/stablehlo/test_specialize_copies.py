@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from tests.stablehlo.dynamic_texts import CALLED_WITH_NUMBERS
 from tests.stablehlo.test_specialize import static
 from topos.errors import UnsupportedError
 from topos.runtimes.interpreter import run_text
 from topos.stablehlo.printer import printed
-from topos.stablehlo.specialize import variants
 
 LEVEL = """
 func.func private @f{0}(%x: tensor<?xf32>, %i: tensor<i32>) -> (tensor<?xf32>, tensor<i32>) {{
@@ -47,10 +47,13 @@ def test_functions_that_call_one_another_twice_have_one_copy_each(
     assert got[0].tolist() == [2.0**32] * 2
     assert got[1] == 32
     # More numbers than are followed are left to the run.
-    monkeypatch.setattr(variants, "MOST_FOLLOWED", 8)
+    monkeypatch.setattr("topos.stablehlo.specialize.module.MOST_FOLLOWED", 8)
     long = static(doubling(40), (2,))
     assert len(long.functions) == 42
     assert run_text(printed(static(doubling(5), (2,))), [np.ones(2, np.float32)])[1] == 32
+    # Sizes are still followed.
+    monkeypatch.setattr("topos.stablehlo.specialize.module.MOST_FOLLOWED", 0)
+    assert len(static(CALLED_WITH_NUMBERS, (3,)).functions) == 4
 
 
 def test_a_function_that_calls_itself_with_other_shapes_is_refused() -> None:

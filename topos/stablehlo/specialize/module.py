@@ -34,6 +34,9 @@ Signature = tuple[str, tuple[Type, ...]]
 
 # Functions that call one another with two sets of shapes each have twice the copies a level.
 _MOST_COPIES: Final = 4096
+# How many sets of numbers are followed through functions that have a copy already; each level of
+# calls may double them. Those beyond are computed in the run.
+MOST_FOLLOWED: Final = 2048
 # A call takes five of the thousand calls in one another that Python allows, a region four.
 _DEEPEST: Final = 128
 
@@ -96,7 +99,7 @@ class _Copies:
         # By what shaped them, so that those that are the same are one.
         self._copies: dict[tuple[Any, ...], list[Function]] = {}
         self._made: dict[str, dict[str, Function]] = {name: {} for name in functions}
-        self._count = 0
+        self._count = self._repeats = 0
         self._pure: set[str] = set()
         self._open: set[str] = set()
 
@@ -113,8 +116,8 @@ class _Copies:
         signature = (name, tuple([value.type for value in values]))
         variants = self._variants.setdefault(signature, Variants())
         found = variants.of(values)
-        if found is None and variants.are_many():
-            values = tuple([value._replace(array=None) for value in values])
+        if found is None and self._repeats >= MOST_FOLLOWED:
+            values = variants.without_numbers(values)
             found = variants.of(values)
         if found is not None:
             return found
@@ -156,6 +159,7 @@ class _Copies:
         alike = self._copies.setdefault((copy.name, types, *shaped), [])
         for other in alike:
             if other._replace(name=copy.name) == copy:
+                self._repeats += 1
                 return other.name
         made = self._made[copy.name]
         name = self._fresh(copy.name) if made else copy.name

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Final, NamedTuple
+from typing import NamedTuple
 
 from topos.stablehlo.specialize.values import Value
 
@@ -11,9 +11,6 @@ __all__ = ["Variant", "Variants", "numbers_at"]
 
 # What is known of some arguments: the bytes of their elements, `None` where these are not known.
 Numbers = tuple[bytes | None, ...]
-
-# How many sets of numbers are followed through a function whose copy is the same for all of them.
-MOST_FOLLOWED: Final = 1024
 
 
 class Variant(NamedTuple):
@@ -35,7 +32,7 @@ class Variants:
 
     def __init__(self) -> None:
         self._found: dict[frozenset[int], dict[Numbers, Variant]] = {}
-        self._names: set[str] = set()
+        self._consulted: set[int] = set()
 
     def of(self, values: tuple[Value, ...]) -> Variant | None:
         """Returns the variant of a call with `values`, if there is one."""
@@ -49,14 +46,16 @@ class Variants:
         """Notes the variant of a call with `values`."""
         indices = variant.consulted | variant.sources
         self._found.setdefault(indices, {})[numbers_at(indices, values)] = variant
-        self._names.add(variant.name)
+        self._consulted |= variant.consulted
 
-    def are_many(self) -> bool:
-        """Returns whether no more numbers are followed, for each level of calls may double them.
-
-        They are still followed where they shape the copies.
-        """
-        return len(self._names) == 1 and sum(map(len, self._found.values())) >= MOST_FOLLOWED
+    def without_numbers(self, values: tuple[Value, ...]) -> tuple[Value, ...]:
+        """Returns `values` without the numbers that have shaped no copy, once there is one."""
+        if not self._found:
+            return values
+        shaped = self._consulted
+        return tuple(
+            [each if at in shaped else each._replace(array=None) for at, each in enumerate(values)]
+        )
 
 
 def numbers_at(indices: Iterable[int], values: tuple[Value, ...]) -> Numbers:
