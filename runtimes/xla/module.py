@@ -18,9 +18,10 @@ from topos.runtimes.xla.rewrites import needed_flags, rewrite
 __all__ = ["Program", "bindings", "brief", "flags_of", "program", "refusal"]
 
 # XLA rewrites x / 3 as x * (1 / 3) in the one pass and contracts a * b + c in the other; without
-# both, every elementwise operation rounds for itself.
+# both, every elementwise operation rounds for itself. The third leaves pairs of transposes for the
+# first to cancel, and adds such pairs to pairs where that is away.
 SIMPLIFIER: Final = "algsimp"
-INEXACT_PASSES: Final = f"{SIMPLIFIER},fusion"
+INEXACT_PASSES: Final = f"{SIMPLIFIER},fusion,reshape-mover"
 PASSES: Final = "xla_disable_hlo_passes"
 # XLA computes in f32 what a text has in bf16, and by this leaves out roundings in between.
 EXCESS: Final = "xla_allow_excess_precision"
