@@ -8,12 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 from operator import index
-from typing import Any, ClassVar, Final, TypeVar
+from typing import Any, ClassVar, TypeVar
 
 from topos.stablehlo.attribute_text import spelled
 from topos.stablehlo.equality import same
-from topos.stablehlo.ir import Dense, Packed, Record, Symbol, Tensor, Typed, Word
 from topos.stablehlo.ir import OtherType as Scalar
+from topos.stablehlo.ir import Packed, Record, Symbol, Typed, Word
 from topos.stablehlo.opview import Declared, OpView
 
 __all__ = [
@@ -23,8 +23,6 @@ __all__ = [
     "Fields",
     "Integer",
     "Name",
-    "Padding",
-    "Precisions",
     "String",
     "Truth",
     "Truths",
@@ -32,9 +30,6 @@ __all__ = [
 ]
 
 T = TypeVar("T")
-Pairs = tuple[tuple[int, int], ...]
-
-PRECISION: Final = "#stablehlo<precision "
 
 
 class Attribute(Declared[T]):
@@ -247,30 +242,6 @@ class Choice(Attribute[str]):
         return Word(str(value), f"{self.opening} ")
 
 
-class Precisions(Attribute[tuple[str, ...]]):
-    """The precision of each operand of a product: up to two of DEFAULT, HIGH and HIGHEST."""
-
-    words: Final = ("DEFAULT", "HIGH", "HIGHEST")
-
-    def read(self, view: OpView) -> tuple[str, ...]:
-        """Returns the precisions, `()` where there are none."""
-        value = view.optional(self.key)
-        if value is None:
-            return ()
-        known = isinstance(value, tuple) and all(part in self.words for part in value)
-        if not known or len(value) > 2:
-            view.refuse(f"needs up to two of {' '.join(self.words)}, got {value}")
-        return tuple(map(str, value))
-
-    def spelled(self, value: Any) -> Any:
-        if type(value) is tuple and all(isinstance(part, Word) for part in value):
-            return self.made(value)
-        return None
-
-    def made(self, value: Any) -> Any:
-        return tuple([Word(str(part), PRECISION) for part in value])
-
-
 class Fields(Attribute[Mapping[str, Any]]):
     """Named fields written as `#opening<key = value, ...>`, such as dimension numbers.
 
@@ -309,20 +280,3 @@ def demand_fields(view: OpView, key: str, opening: str, names: Collection[str]) 
     strange = [name for name in value if name not in names]
     if names and strange:
         view.refuse(f"knows no {strange[0]} in {key}")
-
-
-class Padding(Attribute[Pairs | None]):
-    """Pairs of low and high padding as a dense constant of shape [N, 2]; `None` where absent."""
-
-    def read(self, view: OpView) -> Pairs | None:
-        if view.optional(self.key) is None:
-            return None
-        shape, numbers = view.table(self.key)
-        if len(shape) != 2 or shape[1] != 2:
-            view.refuse(f"needs a padding of shape [N, 2], got {list(shape)}")
-        return tuple(zip(numbers[::2], numbers[1::2], strict=True))
-
-    def made(self, value: Any) -> Any:
-        pairs = [(int(low), int(high)) for low, high in value]
-        body = ", ".join(f"[{low}, {high}]" for low, high in pairs)
-        return Dense(f"[{body}]" if body else "", Tensor((len(pairs), 2), "i64"), 0, 0)

@@ -50,7 +50,7 @@ def test_importing_it_loads_no_parser_and_a_run_only_the_families_that_it_needs(
     )
     loaded = {name.rpartition(".") for name in done.stdout.split()}
     kernels = {name for folder, _, name in loaded if folder.endswith("interpreter.kernels")}
-    assert kernels == {"elementwise", "floats", "small"}
+    assert kernels == {"conversion", "elementwise", "floats"}
 
 
 def test_the_signature_has_shapes_and_dtypes() -> None:

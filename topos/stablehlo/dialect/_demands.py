@@ -3,11 +3,37 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any, Final
 
-from topos.stablehlo.ir import Tensor, Type
+from topos.stablehlo.ir import Tensor, Type, Word
 from topos.stablehlo.opview import OpView
 from topos.stablehlo.shapes import TensorType, agree, demand_result, merged, ranked, shapes_agree
+from topos.stablehlo.typed_attributes import Attribute
 from topos.stablehlo.types import ANY, INTEGERS, SIZES
+
+
+class Precisions(Attribute[tuple[str, ...]]):
+    """The precision of each operand of a product: up to two of DEFAULT, HIGH and HIGHEST."""
+
+    words: Final = ("DEFAULT", "HIGH", "HIGHEST")
+
+    def read(self, view: OpView) -> tuple[str, ...]:
+        """Returns the precisions, `()` where there are none."""
+        value = view.optional(self.key)
+        if value is None:
+            return ()
+        known = isinstance(value, tuple) and all(part in self.words for part in value)
+        if not known or len(value) > 2:
+            view.refuse(f"needs up to two of {' '.join(self.words)}, got {value}")
+        return tuple(map(str, value))
+
+    def spelled(self, value: Any) -> Any:
+        if type(value) is tuple and all(isinstance(part, Word) for part in value):
+            return self.made(value)
+        return None
+
+    def made(self, value: Any) -> Any:
+        return tuple([Word(str(part), "#stablehlo<precision ") for part in value])
 
 
 def holding(view: OpView, type: Type, what: str, elements: frozenset[str] = ANY) -> Tensor:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar, Final
+from typing import Any, Final
 
 from topos.stablehlo.definition import Definition
 from topos.stablehlo.dialect._shardings import fault_of, faults_of
@@ -15,11 +15,16 @@ from topos.stablehlo.typed_attributes import Attribute, String
 
 
 class Spelling(Attribute[Any]):
-    """An attribute of Shardy, kept as it is spelled; a custom form leaves its `kind` unsaid."""
+    """An attribute of Shardy, kept as it is spelled; a custom form leaves its `kind` unsaid.
 
-    def __init__(self, kind: str, key: str = "", *, optional: bool = False) -> None:
+    One whose `place` is `before` or `after` stands there beside the operand, without its key.
+    """
+
+    def __init__(
+        self, kind: str, key: str = "", *, optional: bool = False, place: str = ""
+    ) -> None:
         super().__init__(key)
-        self.optional = optional
+        self.optional, self.place = optional, place
         match kind:
             case "mesh" | "sharding":
                 self._around = (f"#sdy.{kind}", "")
@@ -30,12 +35,15 @@ class Spelling(Attribute[Any]):
 
     def read(self, view: OpView) -> Any:
         """Returns the attribute in full, or `None` where it is absent and may be."""
-        value = view.optional(self.key)
-        if value is None and self.optional:
-            return None
-        if not isinstance(view.attribute(self.key), Opaque):
-            view.refuse(f"needs axes as {self.key}, got {value}")
+        value = view.optional(self.key) if self.optional else view.attribute(self.key)
+        fault = "" if value is None else self.fault(value, view)
+        if fault:
+            view.refuse(fault)
         return value
+
+    def fault(self, value: Any, view: OpView) -> str:
+        """Returns what is wrong with the attribute, or `""`."""
+        return "" if isinstance(value, Opaque) else f"needs axes as {self.key}, got {value}"
 
     def spelled(self, value: Any) -> Any:
         before, after = self._around
@@ -57,15 +65,11 @@ class Spelling(Attribute[Any]):
 class One(Spelling):
     """The sharding of the one operand."""
 
-    def __init__(self, key: str = "", *, optional: bool = False) -> None:
-        super().__init__("sharding", key, optional=optional)
+    def __init__(self, *, optional: bool = False, place: str = "") -> None:
+        super().__init__("sharding", optional=optional, place=place)
 
-    def read(self, view: OpView) -> Any:
-        value = view.optional(self.key) if self.optional else view.attribute(self.key)
-        fault = "" if value is None else fault_of(value, view.operands[0], view.meshes)
-        if fault:
-            view.refuse(fault)
-        return value
+    def fault(self, value: Any, view: OpView) -> str:
+        return fault_of(value, view.operands[0], view.meshes)
 
 
 class Each(Spelling):
@@ -75,13 +79,9 @@ class Each(Spelling):
         super().__init__("sharding_per_value", optional=optional)
         self._of = of
 
-    def read(self, view: OpView) -> Any:
-        value = view.optional(self.key) if self.optional else view.attribute(self.key)
+    def fault(self, value: Any, view: OpView) -> str:
         types = view.operands if self._of == "operands" else view.results
-        fault = "" if value is None else faults_of(value, types, view.meshes)
-        if fault:
-            view.refuse(fault)
-        return value
+        return faults_of(value, types, view.meshes)
 
 
 class Direction(Attribute[str]):
@@ -111,9 +111,6 @@ class Direction(Attribute[str]):
 class Stated(Definition):
     """An operation of Shardy: attributes by their place, or as `key=value`."""
 
-    # What stands before and after the operand without a key.
-    leading: ClassVar[str] = ""
-    following: ClassVar[str] = ""
     traits = Trait.MOVES
 
     @classmethod
@@ -135,20 +132,21 @@ class Stated(Definition):
     @classmethod
     def _said(cls, said: Said) -> Attribute[Any] | None:
         """Returns the attribute that is said at its place, if there is one."""
-        key = said.key or (cls.leading if said.leads else cls.following)
         if said.key:
-            return cls.assigned().get(key)
-        return next((each for each in cls.declared_attributes if each.key == key), None)
+            return cls.assigned().get(said.key)
+        return cls.placed().get("before" if said.leads else "after")
+
+    @classmethod
+    def placed(cls) -> dict[str, Spelling]:
+        """Returns the attributes that are written without a key, by their place."""
+        spellings = [each for each in cls.declared_attributes if isinstance(each, Spelling)]
+        return {each.place: each for each in spellings if each.place}
 
     @classmethod
     def assigned(cls) -> dict[str, Attribute[Any]]:
         """Returns the attributes that are written as `key=value`, in their order."""
-        placed = (cls.leading, cls.following)
-        return {
-            each.key: each
-            for each in cls.declared_attributes
-            if each.key not in placed and not isinstance(each, String)
-        }
+        declared = [each for each in cls.declared_attributes if not isinstance(each, String)]
+        return {each.key: each for each in declared if each not in cls.placed().values()}
 
     @classmethod
     def stated(cls, operation: Operation) -> list[str]:

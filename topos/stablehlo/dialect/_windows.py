@@ -1,14 +1,33 @@
-"""The arithmetic of windows that slide along the axes of a value."""
+"""Windows that slide along the axes of a value: their padding and their arithmetic."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
+from topos.stablehlo.ir import Dense, Tensor
 from topos.stablehlo.opview import OpView
 from topos.stablehlo.shapes import Shape
+from topos.stablehlo.typed_attributes import Attribute
 
 Pairs = tuple[tuple[int, int], ...]
+
+
+class Padding(Attribute[Pairs | None]):
+    """Pairs of low and high padding as a dense constant of shape [N, 2]; `None` where absent."""
+
+    def read(self, view: OpView) -> Pairs | None:
+        if view.optional(self.key) is None:
+            return None
+        shape, numbers = view.table(self.key)
+        if len(shape) != 2 or shape[1] != 2:
+            view.refuse(f"needs a padding of shape [N, 2], got {list(shape)}")
+        return tuple(zip(numbers[::2], numbers[1::2], strict=True))
+
+    def made(self, value: Any) -> Any:
+        pairs = [(int(low), int(high)) for low, high in value]
+        body = ", ".join(f"[{low}, {high}]" for low, high in pairs)
+        return Dense(f"[{body}]" if body else "", Tensor((len(pairs), 2), "i64"), 0, 0)
 
 
 class Window(NamedTuple):

@@ -8,12 +8,13 @@ from typing import Any, Final, NamedTuple
 from topos.stablehlo.assembly import Head, heading
 from topos.stablehlo.attribute_text import listed
 from topos.stablehlo.definition import Definition, Operand, Result, define, extents_of
+from topos.stablehlo.dialect._demands import Precisions
 from topos.stablehlo.dimension_numbers import DOT, DotNumbers, Numbers
 from topos.stablehlo.ir import Crossed, Operation, Record, Tensor, Type
 from topos.stablehlo.parsed import ParsedOperation
 from topos.stablehlo.shapes import Shape, extents_agree
 from topos.stablehlo.traits import Trait
-from topos.stablehlo.typed_attributes import Fields, Precisions, String
+from topos.stablehlo.typed_attributes import Fields, String
 from topos.stablehlo.types import ANY
 
 _COUNTS: Final = ("lhs_component_count", "rhs_component_count", "num_primitive_operations")

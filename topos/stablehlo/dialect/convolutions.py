@@ -10,14 +10,14 @@ from typing import Any, Final
 from topos.stablehlo.assembly import Head
 from topos.stablehlo.attribute_text import crossed, listed
 from topos.stablehlo.definition import Definition, Operand, Result, define, extents_of
-from topos.stablehlo.dialect._demands import completed
-from topos.stablehlo.dialect._windows import Pairs, demand_count, slid, steps, windows_of
+from topos.stablehlo.dialect._demands import Precisions, completed
+from topos.stablehlo.dialect._windows import Padding, Pairs, demand_count, slid, steps, windows_of
 from topos.stablehlo.dimension_numbers import Layout, layout
 from topos.stablehlo.ir import Crossed, Dense, Operation, Packed, Tensor, Type
 from topos.stablehlo.parsed import ParsedOperation
 from topos.stablehlo.shapes import Shape
 from topos.stablehlo.traits import Trait
-from topos.stablehlo.typed_attributes import Axes, Integer, Padding, Precisions, Truths
+from topos.stablehlo.typed_attributes import Axes, Integer, Truths
 from topos.stablehlo.types import INTEGERS
 
 # The fields of a convolution's window, in the order in which they are written.

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from topos.stablehlo.definition import Definition, Operand, Result, define
-from topos.stablehlo.dialect._demands import axes_below, distinct
+from topos.stablehlo.dialect._demands import Precisions, axes_below, distinct
 from topos.stablehlo.dimension_numbers import RAGGED_DOT, Numbers, RaggedDotNumbers
 from topos.stablehlo.ir import Tensor, Type
 from topos.stablehlo.shapes import Shape, extents_agree, shapes_agree
-from topos.stablehlo.typed_attributes import Precisions
 from topos.stablehlo.types import INTEGERS
 
 

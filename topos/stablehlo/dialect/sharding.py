@@ -75,17 +75,14 @@ class _Annotation(Stated):
         """Writes the operand between what is said of it."""
         if len(operation.operands) != 1 or operation.regions:
             return False
-        placed = {each.key: each for each in cls.declared_attributes}
-        parts = [operation.operands[0]]
-        if cls.leading:
-            parts.insert(0, placed[cls.leading].text(operation.attributes.get(cls.leading)))
-        if cls.following:
-            parts.append(placed[cls.following].text(operation.attributes.get(cls.following)))
+        given, declared = operation.attributes, {each.key for each in cls.declared_attributes}
+        texts = {place: [each.text(given.get(each.key))] for place, each in cls.placed().items()}
+        parts = [*texts.get("before", ()), operation.operands[0], *texts.get("after", ())]
         parts += cls.stated(operation)
         type = writer.type(operation)
         if not all(parts) or (operation.results and {*type.operands} != {*type.results}):
             return False
-        rest = {key: value for key, value in operation.attributes.items() if key not in placed}
+        rest = {key: value for key, value in given.items() if key not in declared}
         tail = f" {dictionary(rest)}" if rest else ""
         types = ", ".join(map(str, type.results or type.operands))
         writer.line(f"{results_of(operation)}{operation.name} {' '.join(parts)}{tail} : {types}")
@@ -96,43 +93,38 @@ class _Annotation(Stated):
 class ShardingConstraint(_Annotation):
     """The operand, which is to be divided by `sharding`."""
 
-    sharding = One()
-    following = "sharding"
+    sharding = One(place="after")
 
 
 @define("sdy.reshard")
 class Reshard(_Annotation):
     """The operand, from here on divided by `sharding`."""
 
-    sharding = One()
-    following = "sharding"
+    sharding = One(place="after")
 
 
 @define("sdy.all_gather")
 class AllGather(_Annotation):
     """The operand, gathered along `gathering_axes` of the mesh."""
 
-    gathering_axes = Spelling(_LISTS)
+    gathering_axes = Spelling(_LISTS, place="before")
     out_sharding = One()
-    leading = "gathering_axes"
 
 
 @define("sdy.all_slice")
 class AllSlice(_Annotation):
     """The operand, divided along `slicing_axes` of the mesh."""
 
-    slicing_axes = Spelling(_LISTS)
+    slicing_axes = Spelling(_LISTS, place="before")
     out_sharding = One()
-    leading = "slicing_axes"
 
 
 @define("sdy.all_to_all")
 class AllToAll(_Annotation):
     """The operand, divided along another of its axes, as `params` say."""
 
-    params = Spelling("all_to_all_param_list")
+    params = Spelling("all_to_all_param_list", place="before")
     out_sharding = One()
-    leading = "params"
 
 
 @define("sdy.collective_permute")
@@ -146,36 +138,32 @@ class CollectivePermute(_Annotation):
 class AllReduce(_Annotation):
     """The operand, reduced along `reduction_axes` of the mesh."""
 
-    reduction_axes = Spelling("axis_ref_list")
+    reduction_axes = Spelling("axis_ref_list", place="before")
     out_sharding = One()
-    leading = "reduction_axes"
 
 
 @define("sdy.reduce_scatter")
 class ReduceScatter(_Annotation):
     """The operand, reduced and then divided along `reduce_scatter_axes` of the mesh."""
 
-    reduce_scatter_axes = Spelling(_LISTS)
+    reduce_scatter_axes = Spelling(_LISTS, place="before")
     out_sharding = One()
-    leading = "reduce_scatter_axes"
 
 
 @define("sdy.sharded_to_unreduced")
 class ShardedToUnreduced(_Annotation):
     """The operand, no more divided along `axes` but to be summed along them."""
 
-    axes_said = Spelling(_LISTS, "axes")
+    axes_said = Spelling(_LISTS, "axes", place="before")
     out_sharding = One()
-    leading = "axes"
 
 
 @define("sdy.replicated_to_unreduced")
 class ReplicatedToUnreduced(_Annotation):
     """The operand, no more whole along `axes` but to be summed along them."""
 
-    axes_said = Spelling("axis_ref_list", "axes")
+    axes_said = Spelling("axis_ref_list", "axes", place="before")
     out_sharding = One()
-    leading = "axes"
 
 
 @define("sdy.data_flow_edge")

@@ -11,11 +11,11 @@ from topos.stablehlo.dialect._reducers import (
     reducer_types,
     same_element,
 )
-from topos.stablehlo.dialect._windows import Window, slid, steps, windows_of
+from topos.stablehlo.dialect._windows import Padding, Window, slid, steps, windows_of
 from topos.stablehlo.ir import FunctionType, Tensor, Type
 from topos.stablehlo.shapes import bounds_of, merged, of_bounds, shapes_agree
 from topos.stablehlo.traits import Trait
-from topos.stablehlo.typed_attributes import Axes, Padding
+from topos.stablehlo.typed_attributes import Axes
 from topos.stablehlo.types import PREDICATE
 
 
