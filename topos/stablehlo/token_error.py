@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from topos.errors import ParseError
+from topos.errors import ParseError, TextError, UnsupportedError
 from topos.stablehlo.ir import Dense, Operation
 
 if TYPE_CHECKING:
     from lark import Token
 
-__all__ = ["TokenError", "line_of", "placed"]
+__all__ = ["TokenError", "line_of", "placed", "told_of"]
 
 
 class TokenError(Exception):
@@ -31,3 +33,20 @@ def line_of(text: str, number: int) -> str:
     """Returns a line of `text`, counted from one; a line that is not there is empty."""
     lines = text.split("\n")
     return lines[number - 1] if 0 < number <= len(lines) else ""
+
+
+@contextmanager
+def told_of(text: str) -> Iterator[None]:
+    """Gives a fault found inside the line of `text` that it stands in."""
+    try:
+        yield
+    except TokenError as error:
+        raise placed(error, text) from None
+    except TextError as error:
+        raise error.located(text) from None
+    except RecursionError:
+        reason = "regions, types or attributes nested this deep"
+        raise UnsupportedError(reason, 1).located(text) from None
+    except MemoryError:
+        reason = "constants larger than this machine's memory"
+        raise UnsupportedError(reason, 1).located(text) from None

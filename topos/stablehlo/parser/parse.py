@@ -21,7 +21,7 @@ from topos.stablehlo.parser.stream import Watch
 from topos.stablehlo.parser.tables import parser_of
 from topos.stablehlo.parser.twins import foreign, twin
 from topos.stablehlo.parser.wording import alternatives
-from topos.stablehlo.token_error import TokenError, line_of, placed
+from topos.stablehlo.token_error import line_of, told_of
 
 __all__ = ["parse"]
 
@@ -39,21 +39,14 @@ _OPEN: Final = {"<": "a '<' without its '>'", '"': "a string without its end"}
 
 def parse(text: str) -> Module:
     """Returns the module that `text` spells; raises `ParseError` at the first mistake."""
-    try:
+    with told_of(text):
         # Python 3.11 fails where several threads read the literals of the grammar at once.
         with _BUILDING:
             parser = _parser()
-        return cast(Module, parser.parse(text))
-    except UnexpectedInput as error:
-        raise _foreign(error, text) or _explained(error, text) from None
-    except TokenError as error:
-        raise placed(error, text) from None
-    except RecursionError:
-        reason = "regions, types or attributes nested this deep"
-        raise UnsupportedError(reason, 1).located(text) from None
-    except MemoryError:
-        reason = "a text larger than this machine's memory"
-        raise UnsupportedError(reason, 1).located(text) from None
+        try:
+            return cast(Module, parser.parse(text))
+        except UnexpectedInput as error:
+            raise _foreign(error, text) or _explained(error, text) from None
 
 
 @cache
