@@ -43,7 +43,7 @@ func.func @f(%a: tensor<8x6xf32>, %b: tensor<4x3xf32>, %z: tensor<f32>) {
 }"""
 BROKEN = broken(
     REDUCE_WINDOW,
-    ("ons = array<i64: 3, 2>", "ons = array<i64: 3>", "needs 2 window_dimensions, got 1"),
+    ("ons = array<i64: 3, 2>", "ons = array<i64: 3>", "needs 2 numbers as window_dimensions, got "),
     ("ons = array<i64: 3, 2>", "ons = array<i64: 3, 0>", "needs a positive window, got [3, 0]"),
     ("strides = array<i64: 2, 1>", "strides = array<i64: 2>", "needs window_strides for 2 axes of"),
     ("strides = array<i64: 2, 1>", "strides = array<i64: 2, 0>", "needs positive window_strides"),
@@ -58,7 +58,7 @@ BROKEN = broken(
 )
 BROKEN_SELECT = broken(
     SELECT,
-    ("window_dimensions = array<i64: 3, 2>, ", "", "needs 2 window_dimensions, got 0"),
+    ("window_dimensions = array<i64: 3, 2>, ", "", "needs 2 numbers as window_dimensions, got "),
     ("strides = array<i64: 2, 2>", "strides = array<i64: 2, -2>", "needs positive window_strides"),
     ("tensor<4x3xf32>", "tensor<4x2xf32>", "needs a source of tensor<4x3xf32>, got tensor<4x2xf3"),
     ("tensor<4x3xf32>", "tensor<4x3xi32>", "needs a body that takes what tensor<i32> promotes to"),

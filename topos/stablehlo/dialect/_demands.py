@@ -5,9 +5,19 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Final
 
+from topos.stablehlo.dimension_numbers import GatherNumbers, ScatterNumbers
 from topos.stablehlo.ir import Tensor, Type, Word
 from topos.stablehlo.opview import OpView
-from topos.stablehlo.shapes import TensorType, agree, demand_result, merged, ranked, shapes_agree
+from topos.stablehlo.shapes import (
+    Shape,
+    TensorType,
+    agree,
+    demand_result,
+    extents_agree,
+    merged,
+    ranked,
+    shapes_agree,
+)
 from topos.stablehlo.typed_attributes import Attribute
 from topos.stablehlo.types import ANY, INTEGERS, SIZES
 
@@ -155,3 +165,49 @@ def demand_indices(view: OpView, first: int, rank: int) -> None:
             view.refuse(f"needs scalar integers as start indices, got {type}")
         if type != indices[0]:
             view.refuse(f"needs start indices of one element, got {indices[0]} and {type}")
+
+
+def demand_indexing(
+    view: OpView, numbers: GatherNumbers | ScatterNumbers, taken: Shape, indices: Shape
+) -> Shape:
+    """Returns the shape of the indices with the axis of their coordinates, which may be left out.
+
+    Refuses dimension numbers that do not fit it and `taken`, the shape of what is indexed. Those of
+    a gather and of a scatter have the same fields in one order, under other names.
+    """
+    window, left, batching, _, mapped, _ = numbers._fields
+    axes, vector, rank = numbers[4], numbers.index_vector_dim, len(taken)
+    count = len(numbers[0]) + len(numbers.dropped)
+    if count != rank:
+        counted = f"{window}, {left} and {batching}"
+        view.refuse(f"needs {rank} axes in {counted} together, got {count}")
+    if not 0 <= vector <= len(indices):
+        view.refuse(f"needs an index_vector_dim from 0 to {len(indices)}, got {vector}")
+    expanded = indices if vector < len(indices) else (*indices, 1)
+    distinct(view, numbers.dropped, f"{left} and {batching}")
+    for name in (left, batching):
+        ascending(view, getattr(numbers, name), name)
+        axes_below(view, getattr(numbers, name), rank, name)
+    _demand_batches(view, numbers, taken, expanded)
+    if not extents_agree(expanded[vector], len(axes)):
+        view.refuse(f"needs {expanded[vector]} axes in {mapped}, got {list(axes)}")
+    distinct(view, axes + numbers[2], f"{mapped} and {batching}")
+    axes_below(view, axes, rank, mapped)
+    return expanded
+
+
+def _demand_batches(
+    view: OpView, numbers: GatherNumbers | ScatterNumbers, taken: Shape, indices: Shape
+) -> None:
+    ours, name = numbers._fields[2:4]
+    axes, batches = numbers[2], numbers[3]
+    distinct(view, batches, name)
+    axes_below(view, batches, len(indices), name)
+    if numbers.index_vector_dim in batches:
+        view.refuse(f"needs {name} without the index_vector_dim {numbers.index_vector_dim}")
+    if len(batches) != len(axes):
+        view.refuse(f"needs as many {name} as {ours}, {len(axes)}, got {len(batches)}")
+    for axis, other in zip(axes, batches, strict=True):
+        if not extents_agree(taken[axis], indices[other]):
+            needs = f"the same extents of {ours.partition('_')[0]} and indices as batches"
+            view.refuse(f"needs {needs}, got {taken[axis]} and {indices[other]}")

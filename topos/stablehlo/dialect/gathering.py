@@ -3,10 +3,17 @@
 from __future__ import annotations
 
 from topos.stablehlo.definition import Definition, Operand, define
-from topos.stablehlo.dialect._demands import ascending, axes_below, completed, distinct, known
+from topos.stablehlo.dialect._demands import (
+    ascending,
+    axes_below,
+    completed,
+    demand_indexing,
+    distinct,
+    known,
+)
 from topos.stablehlo.dimension_numbers import GATHER, GatherNumbers, Numbers
 from topos.stablehlo.ir import Tensor, Type
-from topos.stablehlo.shapes import Shape, bounds_of, extents_agree, of_bounds, shapes_agree
+from topos.stablehlo.shapes import Shape, bounds_of, of_bounds, shapes_agree
 from topos.stablehlo.traits import Trait
 from topos.stablehlo.typed_attributes import Axes, Integer, Truth
 from topos.stablehlo.types import INTEGERS
@@ -23,46 +30,12 @@ class _Gathering(Definition):
 
     def demand_numbers(self, sizes: int) -> None:
         """Refuses dimension numbers that do not fit the operands and `sizes` slice sizes."""
-        rank, indices, numbers = len(self.operand.shape), self.start_indices, self.dimension_numbers
-        count = len(numbers.offset_dims) + len(numbers.dropped)
-        if count != rank:
-            counted = "offset_dims, collapsed_slice_dims and operand_batching_dims"
-            self.refuse(f"needs {rank} axes in {counted} together, got {count}")
-        if not 0 <= numbers.index_vector_dim <= len(indices.shape):
-            reach = f"from 0 to {len(indices.shape)}"
-            self.refuse(f"needs an index_vector_dim {reach}, got {numbers.index_vector_dim}")
-        coordinates = (*indices.shape, 1)[numbers.index_vector_dim]
-        if not extents_agree(coordinates, len(numbers.start_index_map)):
-            mapped = list(numbers.start_index_map)
-            self.refuse(f"needs {coordinates} axes in start_index_map, got {mapped}")
+        numbers, rank = self.dimension_numbers, len(self.operand.shape)
+        demand_indexing(self, numbers, self.operand.shape, self.start_indices.shape)
         ascending(self, numbers.offset_dims, "offset_dims")
         distinct(self, numbers.offset_dims, "offset_dims")
-        distinct(self, numbers.dropped, "collapsed_slice_dims and operand_batching_dims")
-        for name in ("collapsed_slice_dims", "operand_batching_dims"):
-            ascending(self, getattr(numbers, name), name)
-            axes_below(self, getattr(numbers, name), rank, name)
-        self._demand_batches()
-        mapped_axes = numbers.start_index_map + numbers.operand_batching_dims
-        distinct(self, mapped_axes, "start_index_map and operand_batching_dims")
-        axes_below(self, numbers.start_index_map, rank, "start_index_map")
         if sizes != rank:
             self.refuse(f"needs {rank} slice_sizes, got {sizes}")
-
-    def _demand_batches(self) -> None:
-        operand, indices, numbers = self.operand, self.start_indices, self.dimension_numbers
-        batches, name = numbers.start_indices_batching_dims, "start_indices_batching_dims"
-        distinct(self, batches, name)
-        axes_below(self, batches, len(indices.shape), name)
-        if numbers.index_vector_dim in batches:
-            self.refuse(f"needs {name} without the index_vector_dim {numbers.index_vector_dim}")
-        if len(batches) != len(numbers.operand_batching_dims):
-            count, got = len(numbers.operand_batching_dims), len(batches)
-            self.refuse(f"needs as many {name} as operand_batching_dims, {count}, got {got}")
-        for axis, other in zip(numbers.operand_batching_dims, batches, strict=True):
-            if not extents_agree(operand.shape[axis], indices.shape[other]):
-                got_both = f"{operand.shape[axis]} and {indices.shape[other]}"
-                needs = "the same extents of operand and indices as batches"
-                self.refuse(f"needs {needs}, got {got_both}")
 
     def demand_sizes(self, sizes: Shape) -> None:
         """Refuses slices that do not lie in the operand."""

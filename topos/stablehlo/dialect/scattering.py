@@ -3,7 +3,13 @@
 from __future__ import annotations
 
 from topos.stablehlo.definition import Definition, define
-from topos.stablehlo.dialect._demands import ascending, axes_below, distinct, holding
+from topos.stablehlo.dialect._demands import (
+    ascending,
+    axes_below,
+    demand_indexing,
+    distinct,
+    holding,
+)
 from topos.stablehlo.dialect._reducers import bodies, demand_reducer, reducer_types
 from topos.stablehlo.dimension_numbers import SCATTER, Numbers, ScatterNumbers
 from topos.stablehlo.ir import Tensor, Type
@@ -32,13 +38,7 @@ class Scatter(Definition):
         merged(self, updates, "updates")
         initials = [Tensor((), update.element) for update in updates]
         returned = demand_reducer(self, body, inputs, initials)
-        rank = len(indices.shape)
-        if not 0 <= numbers.index_vector_dim <= rank:
-            got = numbers.index_vector_dim
-            self.refuse(f"needs an index_vector_dim from 0 to {rank}, got {got}")
-        # The axis of coordinates may be left out.
-        expanded = indices.shape if numbers.index_vector_dim < rank else (*indices.shape, 1)
-        self._demand_numbers(inputs[0], expanded)
+        expanded = demand_indexing(self, numbers, inputs[0].shape, indices.shape)
         for taken, update in zip(inputs, updates, strict=True):
             self._demand_updates(taken, expanded, update)
         pairs = zip(inputs, returned, strict=True)
@@ -57,40 +57,6 @@ class Scatter(Definition):
         indices = holding(self, self.operands[count], "scatter_indices", SIZES | PREDICATE)
         updates = [holding(self, type, "updates") for type in self.operands[count + 1 :]]
         return inputs, indices, updates
-
-    def _demand_numbers(self, taken: Tensor, expanded: Shape) -> None:
-        rank, numbers = len(taken.shape), self.scatter_dimension_numbers
-        count = len(numbers.update_window_dims) + len(numbers.dropped)
-        if count != rank:
-            counted = "update_window_dims, inserted_window_dims and input_batching_dims"
-            self.refuse(f"needs {rank} axes in {counted} together, got {count}")
-        distinct(self, numbers.dropped, "inserted_window_dims and input_batching_dims")
-        for name in ("inserted_window_dims", "input_batching_dims"):
-            ascending(self, getattr(numbers, name), name)
-            axes_below(self, getattr(numbers, name), rank, name)
-        self._demand_batches(taken, expanded)
-        mapped, name = numbers.scatter_dims_to_operand_dims, "scatter_dims_to_operand_dims"
-        coordinates = expanded[numbers.index_vector_dim]
-        if not extents_agree(coordinates, len(mapped)):
-            self.refuse(f"needs {coordinates} axes in {name}, got {list(mapped)}")
-        distinct(self, mapped + numbers.input_batching_dims, f"{name} and input_batching_dims")
-        axes_below(self, mapped, rank, name)
-
-    def _demand_batches(self, taken: Tensor, expanded: Shape) -> None:
-        numbers = self.scatter_dimension_numbers
-        batches, name = numbers.scatter_indices_batching_dims, "scatter_indices_batching_dims"
-        distinct(self, batches, name)
-        axes_below(self, batches, len(expanded), name)
-        if numbers.index_vector_dim in batches:
-            self.refuse(f"needs {name} without the index_vector_dim {numbers.index_vector_dim}")
-        if len(batches) != len(numbers.input_batching_dims):
-            count, got = len(numbers.input_batching_dims), len(batches)
-            self.refuse(f"needs as many {name} as input_batching_dims, {count}, got {got}")
-        for axis, other in zip(numbers.input_batching_dims, batches, strict=True):
-            if not extents_agree(taken.shape[axis], expanded[other]):
-                both = f"{taken.shape[axis]} and {expanded[other]}"
-                needs = "the same extents of input and indices as batches"
-                self.refuse(f"needs {needs}, got {both}")
 
     def _demand_updates(self, taken: Tensor, expanded: Shape, update: Tensor) -> None:
         """Refuses updates that have other axes than the windows and the batches of the indices."""

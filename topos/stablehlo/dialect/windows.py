@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from topos.stablehlo.definition import Definition, Operand, define
-from topos.stablehlo.dialect._demands import holding
+from topos.stablehlo.dialect._demands import counted, holding
 from topos.stablehlo.dialect._reducers import (
     bodies,
     demand_reducer,
@@ -36,9 +36,8 @@ class ReduceWindow(Definition):
         inputs, initials = reduced(self)
         (body,) = bodies(self)
         merged(self, inputs, "inputs")
-        padding, extents, rank = self.padding, self.window_dimensions, len(inputs[0].shape)
-        if len(extents) != rank:
-            self.refuse(f"needs {rank} window_dimensions, got {len(extents)}")
+        padding, rank = self.padding, len(inputs[0].shape)
+        extents = counted(self, "window_dimensions", self.window_dimensions, rank)
         windows = windows_of(
             self,
             extents,
@@ -79,9 +78,8 @@ class SelectAndScatter(Definition):
         select, scatter = bodies(self, 2)
         _demand_selector(self, select, operand)
         (returned,) = demand_reducer(self, scatter, (Tensor((), source.element),), (initial,))
-        extents, rank = self.window_dimensions, len(operand.shape)
-        if len(extents) != rank:
-            self.refuse(f"needs {rank} window_dimensions, got {len(extents)}")
+        rank = len(operand.shape)
+        extents = counted(self, "window_dimensions", self.window_dimensions, rank)
         windows = windows_of(
             self,
             extents,
