@@ -87,8 +87,6 @@ class Assembly(NamedTuple):
 def reading(assembly: Assembly, parsed: ParsedOperation) -> ParsedOperation:
     """Returns what was parsed with its words as the attributes that they are; else raises."""
     given, words = parsed.words, assembly.words
-    if not words:
-        return parsed
     attributes: dict[str, Any] = {}
     for clause, word in zip(words, given, strict=False):
         plain = word if type(word) in (str, Symbol) or not isinstance(word, str) else Word(word)

@@ -163,7 +163,7 @@ class Definition(OpView):
     @classmethod
     def read(cls, parsed: ParsedOperation) -> ParsedOperation:
         """Returns what was parsed with its words and clauses as attributes of the generic form."""
-        return reading(cls.form, parsed)
+        return reading(cls.form, parsed) if cls.form.words else parsed
 
     @classmethod
     def head(cls, operation: Operation) -> Head | None:
