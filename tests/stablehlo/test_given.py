@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from tests.stablehlo.rule_texts import mlir_accepts
-from topos.errors import ArgumentError, ToposError, UnsupportedError
+from topos.errors import ArgumentError, ParseError, ToposError, UnsupportedError
 from topos.stablehlo import Block, Builder, Dense, Module, Operation, Region, Tensor, dialect, parse
 from topos.stablehlo.ir import UNIT, Opaque, OtherType, Packed, TupleType, Typed, Unranked, Word
 
@@ -68,7 +68,7 @@ def test_an_attribute_that_no_text_says_is_refused(value: Any, told: str) -> Non
 
 def test_what_is_given_as_an_attribute_reads_back() -> None:
     given = [np.int64(3), np.float32(1.5), np.bool_(True), 2**63, [1, (2, "é\n\udc80")], {"a b": 1}]
-    given += [UNIT, Typed(-128, OtherType("i8")), float("nan"), Tensor((2,), "f32")]
+    given += [UNIT, Word("f32"), Typed(-128, OtherType("i8")), float("nan"), Tensor((2,), "f32")]
     b = Builder()
     x = b.argument(F, attributes={f"a.b{place}": each for place, each in enumerate(given)})
     y = dialect.negate(x, attributes={f"a.b{place}": each for place, each in enumerate(given)})
@@ -242,3 +242,12 @@ def test_a_builder_nests_regions_as_deep_as_its_text_is_read() -> None:
     assert str(parse(built(119).text(generic=True)).verify()) == str(built(119))
     with pytest.raises(UnsupportedError, match="regions nested this deep, more than 120 in one"):
         built(150)
+
+
+@pytest.mark.parametrize(
+    ("entry", "told"),
+    [('"" = 1', "an attribute has a name"), ("a = HIGH", "a = HIGH is no attribute")],
+)
+def test_a_text_gives_every_attribute_a_name_and_a_value(entry: str, told: str) -> None:
+    with pytest.raises(ParseError, match=told):
+        parse(f"module attributes {{{entry}}} {{\n}}")

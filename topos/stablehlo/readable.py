@@ -31,6 +31,7 @@ from topos.stablehlo.ir import (
 )
 from topos.stablehlo.parser.parse import parse
 from topos.stablehlo.parser.stream import DEEPEST
+from topos.stablehlo.parser.typetext import stands_alone
 from topos.stablehlo.read import told_of
 from topos.stablehlo.token_error import TokenError
 from topos.stablehlo.types import ELEMENTS
@@ -163,8 +164,10 @@ def _is_attribute(value: Any) -> bool:
     if type(value) is dict:
         named = all(isinstance(key, str) and key for key in value)
         return named and all(map(_is_attribute, value.values()))
-    # A bare word stands in the fields of a dialect's attribute only.
-    return isinstance(value, _ATTRIBUTES) and (not isinstance(value, Word) or bool(value.opening))
+    if isinstance(value, Word) and not value.opening:
+        # Any other word stands in the fields of a dialect's attribute only.
+        return stands_alone(value)
+    return isinstance(value, _ATTRIBUTES)
 
 
 @lru_cache(_KEPT)

@@ -31,7 +31,7 @@ def default_of(definition: type[Definition], attribute: Attribute[Any]) -> Any:
     try:
         return attribute.read(definition(bare, (), (), ()))
     except ToposError:
-        return _EMPTY
+        return None if attribute.optional else _EMPTY
 
 
 @cache

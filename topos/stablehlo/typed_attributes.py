@@ -40,6 +40,8 @@ class Attribute(Declared[T]):
 
     # The class of the values that a custom assembly can state, if it can state any.
     stated: ClassVar[type | None] = None
+    # Whether it may be left out though nothing stands for it then.
+    optional = False
 
     def __init__(self, key: str = "") -> None:
         self.key = key
@@ -132,8 +134,10 @@ class Integer(Attribute[int]):
         width: str = "i64",
         least: int | None = None,
         default: int | None = None,
+        optional: bool = False,
     ) -> None:
         super().__init__(key)
+        self.optional = optional
         self._width, self._least, self._default = width, least, default
 
     def read(self, view: OpView) -> int:
@@ -252,10 +256,10 @@ class Fields(Attribute[Mapping[str, Any]]):
         self, opening: str, names: Collection[str] = (), *, key: str = "", optional: bool = False
     ) -> None:
         super().__init__(key)
-        self.opening, self._names, self._optional = opening, names, optional
+        self.opening, self._names, self.optional = opening, names, optional
 
     def read(self, view: OpView) -> Mapping[str, Any]:
-        if self._optional and self.key not in view.operation.attributes:
+        if self.optional and self.key not in view.operation.attributes:
             return {}
         demand_fields(view, self.key, self.opening, self._names)
         return view.fields(self.key)

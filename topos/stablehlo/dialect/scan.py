@@ -28,7 +28,7 @@ class Scan(Definition):
     operand_segment_sizes = Axes("operandSegmentSizes")
     result_segment_sizes = Axes("resultSegmentSizes")
     dimension = Integer(least=0)
-    scan_dim_size = Integer(least=0)
+    scan_dim_size = Integer(least=0, optional=True)
     is_reverse = Truth()
     is_associative = Truth()
     # Only `dimension` is read from here; `write` says the rest.

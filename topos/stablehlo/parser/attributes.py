@@ -20,6 +20,7 @@ from topos.stablehlo.dimension_numbers import (
 from topos.stablehlo.ir import UNIT, Attributes, Crossed, Dense, Opaque, Record, Type, Typed, Word
 from topos.stablehlo.parser.module import LOCATION
 from topos.stablehlo.parser.tokens import dense, integer, packed, sequence, string, symbol, typed
+from topos.stablehlo.parser.typetext import stands_alone
 from topos.stablehlo.token_error import TokenError
 
 __all__ = ["RULES"]
@@ -73,7 +74,23 @@ def _dictionary(*entries: tuple[str, Any, Token]) -> Attributes:
 
 def _entry(key: Token, value: Any) -> tuple[str, Any, Token]:
     name = string(key) if key.type == "STRING" else key.value
+    if not name:
+        raise TokenError("an attribute has a name, got an empty one", key)
+    word = _bare_word(value)
+    if word is not None:
+        raise TokenError(f"{name} = {word} is no attribute: a word stands alone in none", key)
     return (name, UNIT if value is None else value, key)
+
+
+def _bare_word(value: Any) -> Word | None:
+    """Returns a word that is no type and that no dialect's attribute holds, if there is one.
+
+    Such words stand in custom forms only.
+    """
+    for part in value if type(value) is tuple else (value,):
+        if isinstance(part, Word) and not part.opening and not stands_alone(part):
+            return part
+    return None
 
 
 def _crossed(*lists: tuple[Any, ...] | None) -> Crossed:

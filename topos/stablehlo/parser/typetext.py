@@ -13,7 +13,7 @@ from topos.stablehlo.ir import FunctionType, OtherType, Tensor, TupleType, Type,
 from topos.stablehlo.parser.tokens import sequence
 from topos.stablehlo.token_error import TokenError, placed
 
-__all__ = ["RULES", "tensor_of"]
+__all__ = ["RULES", "stands_alone", "tensor_of"]
 
 _EXTENT: Final = re.compile(r"\s*(?:([0-9]{1,19})|\?)\s*x")
 _NUMBER: Final = re.compile(r"([0-9]+)\s*x")
@@ -26,6 +26,11 @@ _ELEMENT: Final = re.compile(
 )
 # Types of one spelling are read once, as long as no text brings more of them than this.
 _KEPT: Final = 4096
+
+
+def stands_alone(word: str) -> bool:
+    """Returns whether a bare word is an attribute: a type, or what a key without a value is."""
+    return word == "unit" or _SCALAR.fullmatch(word) is not None
 
 
 def _tensor_type(token: Token) -> Type:
