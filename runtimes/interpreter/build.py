@@ -234,13 +234,8 @@ class _Builder:
         line = operation.line
         named = {slot: Parameter(name, frame.types[slot], {}) for slot, name in outside.items()}
         captures = tuple([named[slot] for slot in named if slot not in frame.constants])
-        known = tuple(
-            [
-                (parameter, frame.constants[slot])
-                for slot, parameter in named.items()
-                if slot in frame.constants
-            ]
-        )
+        values = frame.constants
+        known = tuple([(each, values[slot]) for slot, each in named.items() if slot in values])
         # Regions nest deep, so a loop spares the call of a comprehension.
         regions: list[Program] = []
         for region in operation.regions:

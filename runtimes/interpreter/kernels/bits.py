@@ -8,7 +8,6 @@ from typing import Any, Final
 
 import numpy as np
 
-from topos.payload.kernels.conversion import convert
 from topos.runtimes.interpreter.context import BuildContext, Builders
 from topos.runtimes.interpreter.kernels import integers
 from topos.runtimes.interpreter.kernels.conversion import (
@@ -16,6 +15,7 @@ from topos.runtimes.interpreter.kernels.conversion import (
     SMALL_FLOATS,
     narrow,
     of_bits,
+    through_float,
 )
 from topos.runtimes.interpreter.program import Array, Kernel, Kernels, Shape
 from topos.stablehlo.dialect import bits as dialect
@@ -106,15 +106,8 @@ _MANTISSA: Final = {"float64": 52, "float32": 23, "float16": 10, "bfloat16": 7}
 
 def _reduce_precision(context: BuildContext[dialect.ReducePrecision]) -> Kernel:
     exponent, mantissa = context.op.exponent_bits, context.op.mantissa_bits
-    (operand,) = context.operands
-    if operand.element not in SMALL_FLOATS:
-        return partial(_reduced, exponent, mantissa)
-    return partial(_through_wide, exponent, mantissa, SMALL_FLOATS[operand.element])
-
-
-def _through_wide(exponent: int, mantissa: int, wide: np.dtype[Any], array: Array) -> Array:
-    dtype = array.dtype
-    return convert(_reduced(exponent, mantissa, array.astype(wide)), dtype)
+    reduced, element = partial(_reduced, exponent, mantissa), context.operands[0].element
+    return partial(through_float, reduced, element) if element in SMALL_FLOATS else reduced
 
 
 def _reduced(exponent: int, mantissa: int, array: Array) -> Array:

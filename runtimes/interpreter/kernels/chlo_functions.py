@@ -22,14 +22,13 @@ from topos.runtimes.interpreter.context import BuildContext, Builders, always, u
 from topos.runtimes.interpreter.kernels.elementwise import elementwise
 from topos.runtimes.interpreter.program import Array, Kernel
 from topos.runtimes.interpreter.special import (
-    bessel,
     circular,
     complex_hyperbolic,
     complex_inverse,
     error,
     gamma,
     hyperbolic,
-    zeta,
+    series,
 )
 from topos.runtimes.interpreter.special.fields import PLAIN, ROUNDED, WIDE, Field
 from topos.stablehlo.definition import Definition
@@ -59,11 +58,11 @@ _CURVES: Final[Mapping[type[Definition], tuple[mapping.Map, Map]]] = {
 
 
 _SPECIAL: Final[Mapping[type[Definition], Map]] = {
-    dialect.BesselI1e: bessel.bessel_i1e,
+    dialect.BesselI1e: series.bessel_i1e,
     dialect.Digamma: gamma.digamma,
     dialect.Lgamma: gamma.lgamma,
-    dialect.Polygamma: zeta.polygamma,
-    dialect.Zeta: zeta.zeta,
+    dialect.Polygamma: series.polygamma,
+    dialect.Zeta: series.zeta,
 }
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
-from typing import Final, NamedTuple
+from typing import Final
 
 import numpy as np
 
@@ -15,7 +15,6 @@ from topos.runtimes.interpreter.kernels.products import Product, product_of
 from topos.runtimes.interpreter.kernels.sliding import Sliding, blocks
 from topos.runtimes.interpreter.program import Array, Axes, Kernel
 from topos.stablehlo.dialect import convolutions as dialect
-from topos.stablehlo.dimension_numbers import ConvolutionNumbers
 from topos.stablehlo.types import dtype_of, extents
 
 __all__ = ["BUILDERS"]
@@ -26,41 +25,32 @@ _BLOCK: Final = 1 << 20
 _GROUPS: Final = 8
 
 
-class _Layout(NamedTuple):
-    """The axes of batch, feature and space; a kernel has output features in place of a batch."""
-
-    input: Axes
-    kernel: Axes
-    output: Axes
-
-
-def _layout(numbers: ConvolutionNumbers) -> _Layout:
-    features = numbers.kernel_output_feature_dimension, numbers.kernel_input_feature_dimension
-    return _Layout(numbers.input, (*features, *numbers.kernel_spatial_dimensions), numbers.output)
-
-
 def _convolution(
     context: BuildContext[dialect.Convolution | dialect.DynamicConv],
 ) -> Kernel:
     op = context.op
-    layout = _layout(op.dimension_numbers)
+    numbers = op.dimension_numbers
+    features = numbers.kernel_output_feature_dimension, numbers.kernel_input_feature_dimension
+    order = (*features, *numbers.kernel_spatial_dimensions)
     source, kernel = context.operands[:2]
     (result,) = context.results
-    size = tuple(extents(kernel)[axis] for axis in layout.kernel[2:])
+    size = tuple(extents(kernel)[axis] for axis in order[2:])
     # The operand of the dynamic form says it only once it runs.
     padding = op.padding if isinstance(op, dialect.Convolution) else ()
-    depth = extents(kernel)[layout.kernel[1]] * math.prod(size)
-    placed = tuple(extents(source)[axis] for axis in layout.input)
+    depth = extents(kernel)[order[1]] * math.prod(size)
+    placed = tuple(extents(source)[axis] for axis in numbers.input)
     sliding = Sliding.of(context, placed, size, padding, op.lhs_dilation, op.rhs_dilation)
     return _Convolution(
         product=product_of(
             context.exact, dtype_of(source), dtype_of(kernel), dtype_of(result), depth
         ),
-        layout=layout,
+        input=numbers.input,
+        kernel=order,
+        output=numbers.output,
         sliding=sliding,
         reversal=op.window_reversal or (False,) * len(size),
         groups=(op.batch_group_count, op.feature_group_count),
-        shape=tuple(extents(result)[axis] for axis in layout.output),
+        shape=tuple(extents(result)[axis] for axis in numbers.output),
         dynamic=len(context.operands) == 3,
         exact=context.exact,
     )
@@ -72,12 +62,15 @@ class _Convolution:
 
     Exact: every element of the output is the sum over the input's features, slowest, and over the
     kernel's places in row-major order, as `Product` sums. In Fast the features are the fastest,
-    which makes patches that are quicker to copy. `shape` is the output's as [batch, feature,
-    spatial].
+    which makes patches that are quicker to copy. `input`, `kernel` and `output` are their axes of
+    batch, feature and space; a kernel has output features in place of a batch. `shape` is the
+    output's as [batch, feature, spatial].
     """
 
     product: Product
-    layout: _Layout
+    input: Axes
+    kernel: Axes
+    output: Axes
     sliding: Sliding
     reversal: tuple[bool, ...]
     groups: tuple[int, int]
@@ -88,16 +81,16 @@ class _Convolution:
     def __call__(self, source: Array, kernel: Array, *padding: Array) -> Array:
         sliding = self._padded(source, padding[0]) if self.dynamic else self.sliding
         plain = self._each if self._is_depthwise(kernel) else self._all
-        return plain(source, kernel, sliding).transpose(np.argsort(self.layout.output))
+        return plain(source, kernel, sliding).transpose(np.argsort(self.output))
 
     def _is_depthwise(self, kernel: Array) -> bool:
-        one = kernel.shape[self.layout.kernel[1]] == 1 and self.product.compute.kind != "c"
+        one = kernel.shape[self.kernel[1]] == 1 and self.product.compute.kind != "c"
         return one and self.groups[0] == 1 and self.groups[1] >= _GROUPS and 0 not in self.shape
 
     def _each(self, source: Array, kernel: Array, sliding: Sliding) -> Array:
         """Returns the output of groups of one feature as [batch, feature, space]."""
-        images = np.moveaxis(source.transpose(self.layout.input), 1, -1)
-        weights = np.moveaxis(kernel.transpose(self.layout.kernel)[:, 0], 0, -1)
+        images = np.moveaxis(source.transpose(self.input), 1, -1)
+        weights = np.moveaxis(kernel.transpose(self.kernel)[:, 0], 0, -1)
         result = depthwise(
             self.product,
             np.repeat(self.product.enter(images), weights.shape[-1] // self.groups[1], axis=-1),
@@ -138,7 +131,7 @@ class _Convolution:
 
     def _weights(self, kernel: Array) -> Array:
         """Returns the kernel as [group, input feature and place, output feature]."""
-        plain = self.product.enter(kernel.transpose(self.layout.kernel))
+        plain = self.product.enter(kernel.transpose(self.kernel))
         if not self.exact:
             plain = np.moveaxis(plain, 1, -1)
         groups = math.prod(self.groups)
@@ -147,7 +140,7 @@ class _Convolution:
 
     def _images(self, source: Array) -> Array:
         """Returns the input as [group, batch, feature, spatial]."""
-        plain = self.product.enter(source.transpose(self.layout.input))
+        plain = self.product.enter(source.transpose(self.input))
         batch, features, *spatial = plain.shape
         batches, groups = self.groups
         if groups > 1:
@@ -158,7 +151,7 @@ class _Convolution:
         """Returns the windows with a padding from the run, which must give the stated shape."""
         ends = tuple((int(low), int(high)) for low, high in padding.tolist())
         sliding = replace(self.sliding, padding=ends)
-        counts = sliding.counts(tuple(source.shape[axis] for axis in self.layout.input[2:]))
+        counts = sliding.counts(tuple(source.shape[axis] for axis in self.input[2:]))
         if counts != self.shape[2:]:
             raise ExecutionError(
                 f"stablehlo.dynamic_conv needs a padding for {list(self.shape[2:])} windows,"

@@ -9,7 +9,7 @@ Random Numbers: As Easy as 1, 2, 3" (2011), with 20 and 10 rounds.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
 from itertools import count
@@ -22,6 +22,7 @@ from topos.payload.kernels import maps
 from topos.runtimes.interpreter.context import BuildContext, Builders
 from topos.runtimes.interpreter.program import Array, Kernel, Shape
 from topos.stablehlo.dialect import random as dialect
+from topos.stablehlo.ir import Tensor
 from topos.stablehlo.types import dtype_of, extents, is_float, width
 
 __all__ = ["BUILDERS"]
@@ -34,9 +35,6 @@ Distribution = Callable[[Array, Array, Array, Array], Array]
 
 # The sizes that a state may have, in bytes: a key and a count, which Philox may have the whole of.
 _STATES: Final = {"DEFAULT": (16, 24), "PHILOX": (16, 24), "THREE_FRY": (16,)}
-_WORDS: Final[Mapping[int, np.dtype[Any]]] = {
-    size: np.dtype(f"uint{8 * size}") for size in (1, 2, 4, 8)
-}
 
 
 def _rng_bit_generator(context: BuildContext[Any]) -> Kernel:
@@ -47,23 +45,16 @@ def _rng_bit_generator(context: BuildContext[Any]) -> Kernel:
         needs = " or ".join(f"{each // 8}xui64" for each in sizes)
         context.unsupported(f"needs a state of {needs} for {algorithm}, got {state}")
     kernel = _threefried if algorithm == "THREE_FRY" else _philoxed
+    return partial(_generated, kernel, result)
+
+
+def _generated(kernel: Generator, result: Tensor, state: Array) -> tuple[Array, Array]:
+    words, dtype = np.ascontiguousarray(state).view(np.uint64).ravel(), dtype_of(result)
+    advanced, bits = kernel(words, extents(result), 8 * dtype.itemsize)
     # Elements of fewer than 8 bits are the low ones of a byte.
-    mask = 2 ** width(result.element) - 1
-    return partial(_generated, kernel, dtype_of(state), mask, extents(result), dtype_of(result))
-
-
-def _generated(
-    kernel: Generator,
-    stated: np.dtype[Any],
-    mask: int,
-    shape: Shape,
-    dtype: np.dtype[Any],
-    state: Array,
-) -> tuple[Array, Array]:
-    words = np.ascontiguousarray(state).view(np.uint64).ravel()
-    advanced, bits = kernel(words, shape, 8 * dtype.itemsize)
-    narrowed = bits.astype(_WORDS[dtype.itemsize]) & _WORDS[dtype.itemsize].type(mask)
-    return advanced.view(stated).reshape(state.shape), narrowed.view(dtype)
+    unsigned = np.dtype(f"u{dtype.itemsize}")
+    narrowed = bits.astype(unsigned) & unsigned.type(2 ** width(result.element) - 1)
+    return advanced.view(state.dtype).reshape(state.shape), narrowed.view(dtype)
 
 
 def _threefried(state: Array, shape: Shape, size: int) -> tuple[Array, Array]:

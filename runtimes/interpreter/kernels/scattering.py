@@ -12,7 +12,7 @@ import numpy as np
 from topos.runtimes.interpreter.context import BuildContext, Builders
 from topos.runtimes.interpreter.kernels.bodies import Arrays
 from topos.runtimes.interpreter.kernels.conversion import converted
-from topos.runtimes.interpreter.kernels.index_windows import Windows, sizes_of, windows_of
+from topos.runtimes.interpreter.kernels.gathering import Windows, sizes_of, windows_of
 from topos.runtimes.interpreter.kernels.writing import Writer, writer
 from topos.runtimes.interpreter.program import Array, Axes, Kernel
 from topos.stablehlo.dialect import scattering as dialect

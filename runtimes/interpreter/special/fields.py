@@ -37,14 +37,6 @@ class Field:
     value: Callable[[Number], Array]
 
 
-def _sine_cosine(array: Array) -> tuple[Array, Array]:
-    return np.sin(array), np.cos(array)
-
-
-def _rounded_sine_cosine(array: Array) -> tuple[Array, Array]:
-    return maps.sin(array), maps.cos(array)
-
-
 PLAIN: Final = Field(
     of=np.asarray,
     constant=itemgetter(0),
@@ -52,7 +44,7 @@ PLAIN: Final = Field(
     log1p=np.log1p,
     exponential=np.exp,
     root=np.sqrt,
-    sine_cosine=_sine_cosine,
+    sine_cosine=lambda array: (np.sin(array), np.cos(array)),
     where=np.where,
     value=np.asarray,
 )
@@ -62,7 +54,7 @@ ROUNDED: Final = replace(
     logarithm=maps.ln,
     log1p=maps.log1p,
     exponential=maps.exp,
-    sine_cosine=_rounded_sine_cosine,
+    sine_cosine=lambda array: (maps.sin(array), maps.cos(array)),
 )
 WIDE: Final = Field(
     of=Wide,
