@@ -208,7 +208,12 @@ class _Builder:
         inputs = [frame.slots[name] for name in operation.operands]
         outside = _captures(frame, operation)
         captures = [slot for slot in outside if slot not in frame.constants]
-        context = self._site(definition, frame, operation, inputs, outside)
+        regions = self._regions(frame, operation, outside)
+        operands = tuple([frame.types[slot] for slot in inputs])
+        results = tuple([held(type, operation.line) for type in operation.result_types])
+        constants = tuple([frame.constants.get(slot) for slot in inputs])
+        op = definition(operation, operands, results, constants)
+        context = BuildContext(op, tuple(regions), len(captures), self._called, self._exact)
         try:
             kernel = builder(context)
         except MemoryError:
@@ -223,28 +228,17 @@ class _Builder:
             frame.add(context.op, kernel, (*inputs, *captures), first)
         return works_pointwise(context)
 
-    def _site(
-        self,
-        definition: type[Definition],
-        frame: Frame,
-        operation: Operation,
-        inputs: list[int],
-        outside: dict[int, str],
-    ) -> BuildContext[Definition]:
-        line = operation.line
-        named = {slot: Parameter(name, frame.types[slot], {}) for slot, name in outside.items()}
-        captures = tuple([named[slot] for slot in named if slot not in frame.constants])
+    def _regions(self, frame: Frame, operation: Operation, names: dict[int, str]) -> list[Program]:
+        """Returns the programs of an operation's regions, which use slots of these `names`."""
         values = frame.constants
+        named = {slot: Parameter(name, frame.types[slot], {}) for slot, name in names.items()}
+        captures = tuple([named[slot] for slot in named if slot not in values])
         known = tuple([(each, values[slot]) for slot, each in named.items() if slot in values])
         # Regions nest deep, so a loop spares the call of a comprehension.
         regions: list[Program] = []
         for region in operation.regions:
-            regions.append(self._region(region, line, captures, known))
-        operands = tuple([frame.types[slot] for slot in inputs])
-        results = tuple([held(type, line) for type in operation.result_types])
-        constants = tuple([frame.constants.get(slot) for slot in inputs])
-        op = definition(operation, operands, results, constants)
-        return BuildContext(op, tuple(regions), len(captures), self._called, self._exact)
+            regions.append(self._region(region, operation.line, captures, known))
+        return regions
 
 
 def _captures(frame: Frame, operation: Operation) -> dict[int, str]:

@@ -20,6 +20,8 @@ class Constant(NamedTuple):
 
 
 D = TypeVar("D", bound=Definition)
+# Takes the name of a function and the operation that calls it.
+Callee = Callable[[Symbol, Operation], Program]
 
 
 class BuildContext(OpView, Generic[D]):
@@ -36,12 +38,7 @@ class BuildContext(OpView, Generic[D]):
     results: tuple[Tensor, ...]
 
     def __init__(
-        self,
-        op: D,
-        regions: tuple[Program, ...],
-        captures: int,
-        function: Callable[[Symbol, Operation], Program],
-        exact: bool,
+        self, op: D, regions: tuple[Program, ...], captures: int, function: Callee, exact: bool
     ) -> None:
         super().__init__(op.operation, op.operands, op.results, op.constants)
         self.op, self.regions, self.captures = op, regions, captures

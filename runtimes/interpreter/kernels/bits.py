@@ -21,14 +21,7 @@ from topos.runtimes.interpreter.program import Array, Kernel, Kernels, Shape
 from topos.stablehlo.dialect import bits as dialect
 from topos.stablehlo.types import ELEMENTS, dtype_of, extents, width
 
-__all__ = ["BUILDERS", "LOGIC"]
-
-
-LOGIC: Final[Kernels] = {
-    dialect.And: np.bitwise_and,
-    dialect.Or: np.bitwise_or,
-    dialect.Xor: np.bitwise_xor,
-}
+__all__ = ["BUILDERS"]
 
 
 def _shift_right(kind: str, array: Array, amount: Array) -> Array:
@@ -39,7 +32,9 @@ def _shift_right(kind: str, array: Array, amount: Array) -> Array:
 # Shifted by their width or more, numbers lose all their bits in numpy as in the standard, where a
 # negative amount is a great one. Numbers of fewer than eight bits keep their sign in eight.
 _SIGNED: Final[Kernels] = {
-    **LOGIC,
+    dialect.And: np.bitwise_and,
+    dialect.Or: np.bitwise_or,
+    dialect.Xor: np.bitwise_xor,
     dialect.Not: np.invert,
     dialect.ShiftLeft: np.left_shift,
     dialect.ShiftRightArithmetic: partial(_shift_right, "i"),

@@ -41,9 +41,9 @@ def contraction(context: BuildContext[Any], shapes: tuple[Axes, Axes], pairing: 
     batches, rows = ([shapes[0][axis] for axis in part[0]] for part in (batch, free))
     columns = [shapes[1][axis] for axis in free[1]]
     depth = math.prod(shapes[0][axis] for axis in contracted[0])
-    left, right = dtype_of(context.operands[0]), dtype_of(context.operands[-1])
+    dtypes = [*map(dtype_of, (context.operands[0], context.operands[-1], context.results[0]))]
     return _Contraction(
-        product=product_of(context.exact, left, right, dtype_of(context.results[0]), depth),
+        product=product_of(context.exact, dtypes, depth),
         left=(*batch[0], *free[0], *contracted[0]),
         right=(*batch[1], *contracted[1], *free[1]),
         rows=(math.prod(batches), math.prod(rows), depth),

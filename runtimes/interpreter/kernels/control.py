@@ -108,13 +108,9 @@ class _Loop:
         return results
 
 
-def _passed(*values: Array) -> Any:
-    return single(values)
-
-
 BUILDERS: Final[Builders] = {
     dialect.Case: _case,
     dialect.If: _if,
-    dialect.OptimizationBarrier: always(_passed),
+    dialect.OptimizationBarrier: always(lambda *values: single(values)),
     dialect.While: _while,
 }

@@ -144,15 +144,14 @@ def _shortened(array: Array) -> Array:
 
 
 def _to_integer(target: np.dtype[Any], array: Array) -> Array:
-    real = _real(array)
+    real, carrier = _real(array), _CARRIERS.get(target, target)
     if not is_float(real.dtype):
         # What is narrower than eight bits takes the low bits of eight.
-        return np.asarray(real.astype(_carrier(target))).astype(target, copy=False)
+        return np.asarray(real.astype(carrier)).astype(target, copy=False)
     value = promoted(real)
     limits: Any = ml_dtypes.iinfo(target)  # type: ignore[no-untyped-call]
     # Both ends are powers of two, so a float holds them exactly; the upper one is exclusive.
     least, end = float(limits.min), 2.0 ** int(limits.max).bit_length()
-    carrier = _carrier(target)
     # A NaN is within no limits.
     if not value.size or (value.min() >= least and value.max() < end):
         return np.asarray(value.astype(carrier)).astype(target, copy=False)
@@ -161,11 +160,6 @@ def _to_integer(target: np.dtype[Any], array: Array) -> Array:
     whole = np.asarray(inside.astype(carrier).astype(target, copy=False))
     whole[below], whole[above] = limits.min, limits.max
     return whole
-
-
-def _carrier(target: np.dtype[Any]) -> np.dtype[Any]:
-    """Returns the dtype of eight bits for a narrower target, any other itself."""
-    return widened(np.empty(0, target)).dtype
 
 
 def _convert(context: BuildContext[Any]) -> Kernel:

@@ -21,6 +21,8 @@ __all__ = ["BUILDERS"]
 
 # The elements of the patches that are held at once.
 _BLOCK: Final = 1 << 20
+# Sums and products of so many elements lie in the second-level cache together.
+_LINES: Final = 1 << 16
 # Fewer groups of one feature are as well served by products of matrices.
 _GROUPS: Final = 8
 
@@ -41,9 +43,7 @@ def _convolution(
     placed = tuple(extents(source)[axis] for axis in numbers.input)
     sliding = Sliding.of(context, placed, size, padding, op.lhs_dilation, op.rhs_dilation)
     return _Convolution(
-        product=product_of(
-            context.exact, dtype_of(source), dtype_of(kernel), dtype_of(result), depth
-        ),
+        product=product_of(context.exact, [*map(dtype_of, (source, kernel, result))], depth),
         input=numbers.input,
         kernel=order,
         output=numbers.output,
@@ -88,17 +88,29 @@ class _Convolution:
         return one and self.groups[0] == 1 and self.groups[1] >= _GROUPS and 0 not in self.shape
 
     def _each(self, source: Array, kernel: Array, sliding: Sliding) -> Array:
-        """Returns the output of groups of one feature as [batch, feature, space]."""
-        images = np.moveaxis(source.transpose(self.input), 1, -1)
-        weights = np.moveaxis(kernel.transpose(self.kernel)[:, 0], 0, -1)
-        result = depthwise(
-            self.product,
-            np.repeat(self.product.enter(images), weights.shape[-1] // self.groups[1], axis=-1),
-            self.product.enter(weights),
-            sliding,
-            self.reversal,
-            self.shape[2:],
-        )
+        """Returns the output of groups of one feature as [batch, feature, space].
+
+        A sum adds the rounded product of each place in row-major order, with no patches and no
+        product of matrices for each feature.
+        """
+        images = self.product.enter(np.moveaxis(source.transpose(self.input), 1, -1))
+        weights = self.product.enter(np.moveaxis(kernel.transpose(self.kernel)[:, 0], 0, -1))
+        counts, features = self.shape[2:], weights.shape[-1]
+        # The features follow the axes of space.
+        steps = ((*sliding.stride, 1), (*sliding.padding, (0, 0)), (*sliding.base, 1))
+        wide = Sliding((*sliding.size, 1), *steps, (*sliding.dilation, 1))
+        placed = wide.placed(np.repeat(images, features // self.groups[1], axis=-1), 0)
+        result = np.empty((len(images), *counts, features), self.product.result)
+        for block in blocks(result.shape[:-1], max(1, _LINES // features)):
+            total = np.zeros(result[block].shape, self.product.compute)
+            term = np.empty_like(total)
+            for place in sliding.offsets():
+                parts = zip(place, sliding.size, self.reversal, strict=True)
+                offset = tuple(size - 1 - at if back else at for at, size, back in parts)
+                operand = placed[wide.at((*offset, 0), (*counts, features))]
+                np.multiply(operand[block], weights[place], out=term)
+                np.add(total, term, out=total)
+            result[block] = self.product.leave(canonical(total))
         return np.moveaxis(result, -1, 1)
 
     def _all(self, source: Array, kernel: Array, sliding: Sliding) -> Array:
@@ -158,53 +170,6 @@ class _Convolution:
                 f" got {[list(pair) for pair in ends]} for {list(counts)}"
             )
         return sliding
-
-
-# Sums and products of so many elements lie in the second-level cache together.
-_LINES: Final = 1 << 16
-
-
-def depthwise(
-    product: Product,
-    images: Array,
-    weights: Array,
-    sliding: Sliding,
-    reversal: tuple[bool, ...],
-    counts: Axes,
-) -> Array:
-    """Returns [batch, counts, feature] of images [batch, space, feature] by [size, feature].
-
-    Operands have the product's format and its order: a sum adds the rounded product of each place
-    in row-major order, with no patches and no product of matrices for each feature. A window runs
-    backward along the axes of `reversal`.
-    """
-    features = images.shape[-1]
-    wide = _with_features(sliding)
-    placed = wide.placed(images, 0)
-    result = np.empty((len(images), *counts, features), product.result)
-    for block in blocks(result.shape[:-1], max(1, _LINES // features)):
-        total = np.zeros(result[block].shape, product.compute)
-        term = np.empty_like(total)
-        for place in sliding.offsets():
-            parts = zip(place, sliding.size, reversal, strict=True)
-            offset = tuple(size - 1 - at if back else at for at, size, back in parts)
-            operand = placed[wide.at((*offset, 0), (*counts, features))]
-            np.multiply(operand[block], weights[place], out=term)
-            np.add(total, term, out=total)
-        result[block] = product.leave(canonical(total))
-    return result
-
-
-def _with_features(sliding: Sliding) -> Sliding:
-    """Returns `sliding` for arrays whose features follow the axes of space."""
-    return replace(
-        sliding,
-        size=(*sliding.size, 1),
-        stride=(*sliding.stride, 1),
-        padding=(*sliding.padding, (0, 0)),
-        base=(*sliding.base, 1),
-        dilation=(*sliding.dilation, 1),
-    )
 
 
 BUILDERS: Final[Builders] = {

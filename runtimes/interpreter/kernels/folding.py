@@ -65,18 +65,10 @@ def _extreme(combine: np.ufunc, dtype: np.dtype[Any]) -> Fold:
     format = dtype if dtype in LAYOUTS else np.dtype(np.float32)
     return Fold(
         combine,
-        partial(_keys, format, combine is np.maximum),
-        partial(_of_keys, format, dtype),
+        lambda array: extreme_ranks(array.astype(format, copy=False), combine is np.maximum),
+        # Either end, where a NaN was put, has the bits of some NaN.
+        lambda ranks: converted(canonical(unranked(ranks, format)), dtype),
     )
-
-
-def _keys(format: np.dtype[Any], greatest: bool, array: Array) -> Array:
-    return extreme_ranks(array.astype(format, copy=False), greatest)
-
-
-def _of_keys(format: np.dtype[Any], dtype: np.dtype[Any], keys: Array) -> Array:
-    # Either end, where a NaN was put, has the bits of some NaN.
-    return converted(canonical(unranked(keys, format)), dtype)
 
 
 def folded(combine: np.ufunc, array: Array, sliding: Sliding, counts: Axes) -> Array:

@@ -29,7 +29,7 @@ def _quotient(left: Array, right: Array) -> Array:
     if left.dtype.itemsize <= 4:
         return _short_quotient(left, right)
     floored = np.asarray(np.floor_divide(left, right))
-    if left.dtype.kind == "u" or _none_negative(left, right):
+    if left.dtype.kind == "u" or (left.min(initial=0) >= 0 and right.min(initial=0) >= 0):
         return floored
     # Rounding down is one below truncation where the signs differ and something is left. Each
     # array of the size of the operands that is not made anew saves as much as a division.
@@ -38,10 +38,6 @@ def _quotient(left: Array, right: Array) -> Array:
     below &= np.bitwise_xor(left, right, out=spare) < 0
     floored += below
     return floored
-
-
-def _none_negative(*arrays: Array) -> bool:
-    return all(array.min(initial=0) >= 0 for array in arrays)
 
 
 def _short_quotient(left: Array, right: Array) -> Array:

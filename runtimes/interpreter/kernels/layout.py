@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from functools import partial
 from operator import itemgetter, methodcaller
 from typing import Any, Final
@@ -34,9 +33,7 @@ def _broadcast(order: Shape, placed: Shape, target: Shape, array: Array) -> Arra
     return np.broadcast_to(array.transpose(order).reshape(placed), target)
 
 
-def padded_shape(
-    shape: Sequence[int], low: Sequence[int], high: Sequence[int], interior: Sequence[int]
-) -> Shape:
+def padded_shape(shape: Shape, low: Shape, high: Shape, interior: Shape) -> Shape:
     """Returns the extents after a padding; one is negative where more is cut than there is."""
     return tuple(
         before + extent + max(extent - 1, 0) * between + after
@@ -44,9 +41,7 @@ def padded_shape(
     )
 
 
-def padded(
-    low: Sequence[int], interior: Sequence[int], target: Shape, array: Array, filler: Array
-) -> Array:
+def padded(low: Shape, interior: Shape, target: Shape, array: Array, filler: Array) -> Array:
     """Returns `array` spread by `interior` and moved by `low` in a `target` full of `filler`."""
     parts = [
         _window(before, extent, between + 1, wanted)
@@ -95,11 +90,8 @@ def _reverse(context: BuildContext[dialect.Reverse]) -> Kernel:
 
 
 def _concatenate(context: BuildContext[dialect.Concatenate]) -> Kernel:
-    return partial(_joined, context.op.dimension)
-
-
-def _joined(axis: int, *arrays: Array) -> Array:
-    return np.concatenate(arrays, axis=axis)
+    axis = context.op.dimension
+    return lambda *arrays: np.concatenate(arrays, axis)
 
 
 def _pad(context: BuildContext[dialect.Pad]) -> Kernel:

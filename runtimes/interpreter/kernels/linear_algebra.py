@@ -47,7 +47,7 @@ def _fft(context: BuildContext[dialect.Fft]) -> Kernel:
     if shape != lengths:
         context.unsupported(f"needs {list(shape)} as fft_length, got {list(lengths)}")
     if 0 in extents(result):
-        return partial(_empty, extents(result), dtype_of(result))
+        return lambda array: np.empty(extents(result), dtype_of(result))
     axes = tuple(range(len(operand.shape) - len(lengths), len(operand.shape)))
     if context.exact:
         return partial(_summed, kind, lengths, axes, dtype_of(result))
@@ -87,10 +87,6 @@ def _whole(parts: Parts, extent: int) -> Parts:
         np.concatenate([real, real[..., back]], axis=-1),
         np.concatenate([imaginary, -imaginary[..., back]], axis=-1),
     )
-
-
-def _empty(shape: tuple[int, ...], dtype: np.dtype[Any], _: Array) -> Array:
-    return np.empty(shape, dtype)
 
 
 def _transformed(transform: Kernel, dtype: np.dtype[Any], array: Array) -> Array:

@@ -100,15 +100,8 @@ class _Normalization:
         return self.step.add(self.wide(variance), self.epsilon)
 
 
-def _inference(
-    form: _Normalization,
-    operand: Array,
-    scale: Array,
-    offset: Array,
-    mean: Array,
-    variance: Array,
-) -> tuple[Array, ...]:
-    step = form.step
+def _inference(form: _Normalization, *values: Array) -> tuple[Array, ...]:
+    step, (operand, scale, offset, mean, variance) = form.step, values
     centered = step.subtract(operand, form.wide(mean))
     normalized = step.divide(centered, step.root(form.variance(variance)))
     return (step.add(step.multiply(form.wide(scale), normalized), form.wide(offset)),)
@@ -125,15 +118,8 @@ def _training(
     return output, mean, variance
 
 
-def _gradient(
-    form: _Normalization,
-    operand: Array,
-    scale: Array,
-    mean: Array,
-    variance: Array,
-    cotangent: Array,
-) -> tuple[Array, ...]:
-    step = form.step
+def _gradient(form: _Normalization, *values: Array) -> tuple[Array, ...]:
+    step, (operand, scale, mean, variance, cotangent) = form.step, values
     kept = form.variance(variance)
     deviation = step.root(kept)
     centered = step.subtract(operand, form.wide(mean))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, Final, NamedTuple
 
 import numpy as np
@@ -54,15 +54,9 @@ class Product(NamedTuple):
         return self.leave(self.multiply(self.enter(left), self.enter(right)))
 
 
-def product_of(
-    exact: bool,
-    left: np.dtype[Any],
-    right: np.dtype[Any],
-    result: np.dtype[Any],
-    depth: int,
-) -> Product:
-    """Returns the product of elements of two dtypes for sums of `depth` terms."""
-    dtypes = (left, right, result)
+def product_of(exact: bool, dtypes: Sequence[np.dtype[Any]], depth: int) -> Product:
+    """Returns the product of the left, the right and the result's `dtypes`, of `depth` terms."""
+    left, right, result = dtypes
     kinds = set(map(_kind, dtypes))
     if "c" in kinds:
         wide = any(dtype.itemsize > (8 if dtype.kind == "c" else 4) for dtype in dtypes)

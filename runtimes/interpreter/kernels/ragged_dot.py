@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any, Final
 
@@ -15,6 +15,10 @@ from topos.stablehlo.dialect import ragged_dot as dialect
 from topos.stablehlo.types import dtype_of, extents
 
 __all__ = ["BUILDERS"]
+
+
+# What a group has of an operand, along each axis.
+Part = list[slice | int]
 
 
 def _ragged_dot(context: BuildContext[dialect.RaggedDot]) -> Kernel:
@@ -54,9 +58,12 @@ class _Grouped:
         (type,) = self.context.results
         result = np.zeros(extents(type), dtype_of(type))
         for place in np.ndindex(sizes.shape[:-1]):
-            within = dict(zip(self._before(left.ndim), place, strict=False))
-            for index, (start, limit) in enumerate(_ranges(sizes[place])):
-                self._write(result, left, right, within, index, slice(start, limit))
+            first: Part = [slice(None)] * left.ndim
+            for axis, within in zip(self._before(left.ndim), place, strict=False):
+                first[axis] = slice(within, within + 1)
+            for index, part in enumerate(_ranges(sizes[place])):
+                first[self.ragged] = part
+                self._write(result, left, right, first, index)
         return result
 
     def _before(self, rank: int) -> Axes:
@@ -65,20 +72,8 @@ class _Grouped:
         kind = self.contracted[0] if self.group is None else tuple(free)
         return (*self.batch[0], *kind[: kind.index(self.ragged)])
 
-    def _write(
-        self,
-        result: Array,
-        left: Array,
-        right: Array,
-        within: Mapping[int, int],
-        index: int,
-        part: slice,
-    ) -> None:
-        first: list[slice | int] = [slice(None)] * left.ndim
-        for axis, place in within.items():
-            first[axis] = slice(place, place + 1)
-        first[self.ragged] = part
-        second: list[slice | int] = [slice(None)] * right.ndim
+    def _write(self, result: Array, left: Array, right: Array, first: Part, index: int) -> None:
+        second: Part = [slice(None)] * right.ndim
         for one, other in self._paired():
             second[other] = first[one]
         if self.group is not None:
@@ -91,7 +86,7 @@ class _Grouped:
         for left, right in (self.batch, self.contracted):
             yield from zip(left, right, strict=True)
 
-    def _target(self, first: list[slice | int], index: int) -> tuple[slice | int, ...]:
+    def _target(self, first: Part, index: int) -> tuple[slice | int, ...]:
         """Returns where the product of a part stands: batch, then the left's free axes."""
         used = (*self.batch[0], *self.contracted[0])
         free = [axis for axis in range(len(first)) if axis not in used]
@@ -117,12 +112,12 @@ class _Grouped:
         return Pairing((self.batch[0], batch), (self.contracted[0], contracted))
 
 
-def _ranges(sizes: Array) -> Iterator[tuple[int, int]]:
+def _ranges(sizes: Array) -> Iterator[slice]:
     """Yields where each group starts and ends, which may be past the end of the axis."""
     start = 0
     for size in sizes.tolist():
         limit = start + max(int(size), 0)
-        yield start, limit
+        yield slice(start, limit)
         start = limit
 
 

@@ -46,11 +46,8 @@ class _Scan:
 
     def __call__(self, *values: Array) -> Any:
         count = self.inputs + self.carries
-        inputs, carried, captures = (
-            values[: self.inputs],
-            values[self.inputs : count],
-            values[count:],
-        )
+        inputs, captures = values[: self.inputs], values[count:]
+        carried = values[self.inputs : count]
         results = [np.empty(extents(type), dtype_of(type)) for type in self.outputs]
         turned = [np.moveaxis(array, self.axis, 0) for array in inputs]
         written = [np.moveaxis(array, self.axis, 0) for array in results]

@@ -33,10 +33,6 @@ _REDUCING: Final = (
 )
 
 
-def _nothing(array: Array) -> tuple[()]:
-    return ()
-
-
 def _named(context: BuildContext[Any]) -> Kernel:
     (body,) = context.regions
     return partial(_run, body)
@@ -55,5 +51,5 @@ BUILDERS: Final[Builders] = {
     **dict.fromkeys(_REDUCING, _foreign),
     dialect.ManualComputation: _foreign,
     dialect.NamedComputation: _named,
-    dialect.ShardingGroup: always(_nothing),
+    dialect.ShardingGroup: always(lambda array: ()),
 }

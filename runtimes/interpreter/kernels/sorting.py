@@ -23,7 +23,7 @@ def _sort(context: BuildContext[dialect.Sort]) -> Kernel:
     axis = context.op.dimension
     axis += rank if axis < 0 else 0
     if not rank:
-        return _passed
+        return lambda *values: single(values)
     (body,) = context.regions
     keys = order_of(body, count)
     integers = dtype_of(context.operands[0]).kind in "iu"
@@ -33,10 +33,6 @@ def _sort(context: BuildContext[dialect.Sort]) -> Kernel:
     if keys:
         return partial(_by_keys, axis, count, keys)
     return partial(_by_comparator, axis, count, pointwise(body))
-
-
-def _passed(*values: Array) -> Any:
-    return single(values)
 
 
 def _integers(axis: int, descending: bool, array: Array, *captures: Array) -> Array:

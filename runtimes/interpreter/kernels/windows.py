@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from functools import partial
 from typing import Any, Final
 
 import numpy as np
@@ -47,7 +46,7 @@ def _reduce_window(context: BuildContext[dialect_windows.ReduceWindow]) -> Kerne
     dtypes = tuple(dtype_of(result) for result in context.results)
     counts = extents(context.results[0])
     if 0 in counts:
-        return partial(_empty, [np.empty(counts, dtype) for dtype in dtypes])
+        return lambda *values: single([np.empty(counts, dtype) for dtype in dtypes])
     only, alone = context.regions[0].only, len(dtypes) == 1
     fold = fold_of(only, dtypes[0], context.exact) if alone else None
     if fold is not None:
@@ -57,10 +56,6 @@ def _reduce_window(context: BuildContext[dialect_windows.ReduceWindow]) -> Kerne
     long = math.prod(sliding.size) > _SHORT
     body = combiner(context.regions[0])
     return _InOrder(body, dtypes, sliding, counts, anyhow=long and not context.exact)
-
-
-def _empty(results: Arrays, *values: Array) -> Any:
-    return single(results)
 
 
 @dataclass(frozen=True, slots=True)

@@ -153,11 +153,7 @@ def tan(values: Array) -> Array:
         real = _signed(real, _sign(sine, x), cosine.head)
         return complex_of(real, np.copysign(imaginary, y))
 
-    return extended(finite, _endless_tan, values)
-
-
-def _endless_tan(x: Array, y: Array) -> tuple[Array, Array]:
-    return endless_tanh(y, x)[::-1]
+    return extended(finite, lambda x, y: endless_tanh(y, x)[::-1], values)
 
 
 def extended(

@@ -35,14 +35,10 @@ def erfc(values: Array) -> Array:
     pieces = (
         (values < -6.5, filled(2.0)),
         (values > _LAST, np.zeros_like),
-        (values < _NEAR, lambda x: _near(x).value()),
+        (values < _NEAR, lambda x: (Wide(np.ones_like(x)) - _erf(x)).value()),
         (values >= _NEAR, _far),
     )
     return piecewise(pieces, values)
-
-
-def _near(values: Array) -> Wide:
-    return Wide(np.ones_like(values)) - _erf(values)
 
 
 def _erf(values: Array) -> Wide:
