@@ -101,7 +101,7 @@ def sinh(values: Array) -> Array:
     """Returns sinh x cos y + i cosh x sin y."""
 
     def finite(x: Array, y: Array) -> Array:
-        first, second, scale = _scaled(np.abs(x))
+        (first, second), scale = scaled_pair(np.abs(x))
         sine, cosine = sine_cosine(Wide(y))
         real, imaginary = (first * cosine).value() * scale, (second * sine).value() * scale
         return complex_of(_signed(real, x, cosine.head), np.copysign(imaginary, _sign(sine, y)))
@@ -113,7 +113,7 @@ def cosh(values: Array) -> Array:
     """Returns cosh x cos y + i sinh x sin y."""
 
     def finite(x: Array, y: Array) -> Array:
-        first, second, scale = _scaled(np.abs(x))
+        (first, second), scale = scaled_pair(np.abs(x))
         sine, cosine = sine_cosine(Wide(y))
         imaginary = (first * sine).value() * scale
         return complex_of((second * cosine).value() * scale, _signed(imaginary, x, _sign(sine, y)))
@@ -130,11 +130,6 @@ def _signed(array: Array, first: Array, second: Array) -> Array:
     """Returns `array` with the product of two signs: zeros lose theirs in wide numbers."""
     sign = np.copysign(1.0, first) * np.copysign(1.0, second)
     return np.asarray(np.copysign(array, sign))
-
-
-def _scaled(magnitude: Array) -> tuple[Wide, Wide, Array]:
-    (sine, scale), (cosine, _) = (scaled_pair(magnitude, side) for side in (0, 1))
-    return sine, cosine, scale
 
 
 def tan(values: Array) -> Array:

@@ -65,21 +65,21 @@ def _bracket_cosh(values: Array) -> Ends:
 def _scaled_bracket(side: int, values: Array, tiny: Array, sign: Array) -> Ends:
     """Encloses one of the two; `tiny` are the results of numbers next to 0."""
     magnitude = np.abs(values)
-    number, scale = scaled_pair(np.where(magnitude == magnitude, magnitude, 1.0), side)
+    pair, scale = scaled_pair(np.where(magnitude == magnitude, magnitude, 1.0))
     known = ~(magnitude >= IDENTICAL)
-    low, high = enclosed(number.scaled(sign), known, np.where(values == values, tiny, values))
+    low, high = enclosed(pair[side].scaled(sign), known, np.where(values == values, tiny, values))
     return low * scale, high * scale
 
 
-def scaled_pair(magnitude: Array, side: int) -> tuple[Wide, Array]:
-    """Returns sinh x or cosh x over a power of two, and that power: only the whole overflows."""
+def scaled_pair(magnitude: Array) -> tuple[tuple[Wide, Wide], Array]:
+    """Returns sinh x and cosh x over a power of two, and that power: only the whole overflows."""
     far = magnitude > _SCALED
     if not far.any():
-        return sinh_cosh(magnitude)[side], np.ones_like(magnitude)
+        return sinh_cosh(magnitude), np.ones_like(magnitude)
     exponent = Wide(np.where(far, np.minimum(magnitude, _END), _SCALED))
     large = exponential(exponent - constant(LN_TWO) * float(_SHIFT + 1))
-    near = sinh_cosh(np.where(far, 1.0, magnitude))[side]
-    return where(far, large, near), np.where(far, 2.0**_SHIFT, 1.0)
+    sine, cosine = sinh_cosh(np.where(far, 1.0, magnitude))
+    return (where(far, large, sine), where(far, large, cosine)), np.where(far, 2.0**_SHIFT, 1.0)
 
 
 def _bracket_asinh(values: Array) -> Ends:
