@@ -18,7 +18,7 @@ Place = tuple[int, int]
 class StepsError(TextError, ExecutionError):
     """The signal of a run of more steps than its budget has, at the loop or call that took it.
 
-    The text is not at hand where it is raised; `evaluate.py` makes the error of the caller of it.
+    The text is not at hand where it is raised; `run.py` makes the error of the caller of it.
     """
 
 
