@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from topos.backend import cuda, poison
+from topos.backend import Backend, cuda
+from topos.backend import device as devices
 
 __all__ = ["Device", "device"]
 
@@ -42,13 +43,15 @@ class Device:
 
 @pytest.fixture
 def device(monkeypatch: pytest.MonkeyPatch) -> Iterator[Device]:
-    """A device that is ready and takes every size; the process forgets it afterwards."""
+    """A device that is ready, in use, and takes every size; the process forgets it afterwards."""
     played = Device()
     monkeypatch.setattr(cuda, "absence", lambda: None)
     monkeypatch.setattr(cuda, "_cupy", lambda: played)
     monkeypatch.setattr(cuda, "FEWEST_FLOPS", 0)
     monkeypatch.setattr(cuda, "FEWEST", 0)
-    monkeypatch.setattr(poison, "_FAILED", {})
+    monkeypatch.setattr(devices, "_FAILED", {})
     cuda._refusal.cache_clear()
+    Backend.use({Backend.CUDA: True})
     yield played
+    Backend.use(None)
     cuda._refusal.cache_clear()

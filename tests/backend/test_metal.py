@@ -29,12 +29,14 @@ def mlx(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     pytest.importorskip("mlx.core")
     monkeypatch.setattr(metal, "absence", lambda: None)
     metal._refusal.cache_clear()
+    Backend.use({Backend.METAL: True})
     yield
+    Backend.use(None)
     metal._refusal.cache_clear()
 
 
 def covered() -> list[Formula]:
-    return [formula for formula in metal.COVERAGE if formula is not Formula.GEMM]
+    return [formula for formula in metal.TABLE if formula is not Formula.GEMM]
 
 
 @pytest.mark.usefixtures("mlx")

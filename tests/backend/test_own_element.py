@@ -14,6 +14,7 @@ from topos.backend import (
     Backend,
     BatchNormTask,
     Formula,
+    Function,
     GemmTask,
     Kernel,
     MapTask,
@@ -42,31 +43,33 @@ class Routed(Element):
     def __init__(self, name: str) -> None:
         super().__init__(name, np.float32, mlir="f32")
 
-    def gemm(self, task: GemmTask, exact: bool) -> Kernel | None:
+    def gemm(self, task: GemmTask, exact: bool) -> Function | None:
         return None if exact or task.flops < 20 else doubled_product
 
-    def map(self, function: Formula, task: MapTask, exact: bool) -> Kernel | None:
+    def map(self, function: Formula, task: MapTask, exact: bool) -> Function | None:
         return negated if function is Formula.EXP and not exact else None
 
-    def batch_norm(self, task: BatchNormTask, exact: bool) -> Kernel | None:
+    def batch_norm(self, task: BatchNormTask, exact: bool) -> Function | None:
         return nothing
 
 
 r32 = Routed("r32")
 plain = Element("p32", np.float32, mlir="f32")
 SQUARE = TensorType((3, 3), r32)
+BLAS = Kernel(np.matmul, writes=True)
 
 
 def test_a_hook_that_answers_goes_before_every_backend() -> None:
     served = serve(Formula.GEMM, GemmTask(SQUARE, SQUARE), False)
-    assert (served.kernel, served.backend, served.own) == (doubled_product, None, True)
-    assert serve(Formula.EXP, MapTask(SQUARE), False).kernel is negated
-    assert serve(Formula.BATCH_NORM_TRAINING, BatchNormTask(SQUARE, 0.1), True).kernel is nothing
+    assert (served.kernel.function, served.backend, served.own) == (doubled_product, None, True)
+    assert serve(Formula.EXP, MapTask(SQUARE), False).kernel.function is negated
+    normalized = serve(Formula.BATCH_NORM_TRAINING, BatchNormTask(SQUARE, 0.1), True)
+    assert normalized.kernel.function is nothing
 
 
 def test_a_hook_that_answers_none_leaves_the_task_to_the_backends() -> None:
     few = TensorType((1, 1), r32)
-    assert serve(Formula.GEMM, GemmTask(few, few), False) == (np.matmul, Backend.SIMD, False)
+    assert serve(Formula.GEMM, GemmTask(few, few), False) == (BLAS, Backend.SIMD, False)
     assert serve(Formula.LN, MapTask(SQUARE), False).backend is Backend.SIMD
     exact = serve(Formula.EXP, MapTask(SQUARE), True)
     assert (exact.backend, exact.own) == (None, False)
@@ -75,7 +78,7 @@ def test_a_hook_that_answers_none_leaves_the_task_to_the_backends() -> None:
 def test_an_element_without_hooks_is_served_like_the_format_it_is_stored_in() -> None:
     operand = TensorType((3, 3), plain)
     task = GemmTask(operand, operand)
-    assert serve(Formula.GEMM, task, False) == (np.matmul, Backend.SIMD, False)
+    assert serve(Formula.GEMM, task, False) == (BLAS, Backend.SIMD, False)
     assert not serve(Formula.GEMM, task, True).own
 
 

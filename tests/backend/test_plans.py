@@ -15,8 +15,8 @@ from topos.backend import (
     Backend,
     BatchNormTask,
     Formula,
+    Function,
     GemmTask,
-    Kernel,
     MapTask,
     Normalized,
     Precision,
@@ -124,13 +124,13 @@ def test_exact_bits_do_not_depend_on_a_device(device: Device) -> None:
 class Shifted(Element):
     """An element whose products and exponentials are easy to tell from all others."""
 
-    def gemm(self, task: GemmTask, exact: bool) -> Kernel | None:
+    def gemm(self, task: GemmTask, exact: bool) -> Function | None:
         return None if exact else shifted_product
 
-    def map(self, function: Formula, task: MapTask, exact: bool) -> Kernel | None:
+    def map(self, function: Formula, task: MapTask, exact: bool) -> Function | None:
         return halved if function is Formula.EXP else None
 
-    def batch_norm(self, task: BatchNormTask, exact: bool) -> Kernel | None:
+    def batch_norm(self, task: BatchNormTask, exact: bool) -> Function | None:
         return unnormalized
 
 

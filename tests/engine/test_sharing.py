@@ -15,7 +15,8 @@ from tests.exact import same_runs
 from topos import Network, Numerics, Run, Symbol, Tape, Tensor, Value
 from topos.engine import source_text
 from topos.engine.arena import Allocator
-from topos.engine.scan_tensor import Choices, ScanTensor
+from topos.engine.choices import Choices
+from topos.engine.scan_tensor import ScanTensor
 from topos.graph import replay
 from topos.op import Source
 

@@ -5,20 +5,21 @@ from __future__ import annotations
 import subprocess
 import sys
 
-from topos import backend
+from topos.backend import Backend
 
 ROUNDS = 5
 CODE = """
 import time
 import numpy as np
-from topos import backend
+from topos import TensorType, f32
+from topos.backend import Backend, Formula, GemmTask
 from topos.payload import kernels
 operand = np.ones((64, 64), np.float32)
 kernels.product.matmul(operand, operand)
+square = TensorType((64, 64), f32)
 start = time.perf_counter()
-served = backend.numba.served(kernels.product.matmul, operand.dtype)
-assert served is not kernels.product.matmul
-served(operand, operand)
+kernel = Backend.NUMBA.offer(Formula.GEMM, GemmTask(square, square), exact=True)
+kernel(operand, operand)
 print(time.perf_counter() - start)
 """
 
@@ -31,7 +32,7 @@ def seconds() -> float:
 
 def main() -> None:
     """Prints the best of some processes."""
-    answer = backend.numba.status()
+    answer = Backend.NUMBA.status()
     if not answer.ready:
         print(f"the numba backend is not ready: {answer.detail}")
         return

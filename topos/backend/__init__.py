@@ -6,39 +6,41 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
-    from topos.backend import numba
-    from topos.backend.backend import Backend
-    from topos.backend.coverage import Coverage
-    from topos.backend.dispatch import Dispatch
-    from topos.backend.fidelity import Fidelity
-    from topos.backend.formula import Formula
-    from topos.backend.offer import Declined, Kernel
-    from topos.backend.precision import Precision
-    from topos.backend.served import Served, serve
-    from topos.backend.status import Status
+    from topos.backend.backend import Backend, Backends, used
+    from topos.backend.chain import Served, computed, serve
+    from topos.backend.formula import Formula, Precision
+    from topos.backend.kernel import Declined, Function, Kernel
+    from topos.backend.oracle import CLEAN, own_kernel
     from topos.backend.tally import Service, Tally, count, summed
     from topos.backend.task import (
         BatchNormTask,
         GemmTask,
         MapTask,
         Normalized,
+        OperationTask,
         ReduceTask,
         Task,
         precision_of,
+        task_of,
     )
+    from topos.backend.terms import Coverage, Dispatch, Fidelity, Status
 
 __all__ = [
+    "CLEAN",
     "Backend",
+    "Backends",
     "BatchNormTask",
     "Coverage",
     "Declined",
     "Dispatch",
     "Fidelity",
     "Formula",
+    "Function",
     "GemmTask",
     "Kernel",
     "MapTask",
     "Normalized",
+    "OperationTask",
     "Precision",
     "ReduceTask",
     "Served",
@@ -46,37 +48,26 @@ __all__ = [
     "Status",
     "Tally",
     "Task",
+    "computed",
     "count",
-    "numba",
+    "own_kernel",
     "precision_of",
     "serve",
     "summed",
+    "task_of",
+    "used",
 ]
 
 _FILES: Final = {
-    "Backend": "backend",
-    "BatchNormTask": "task",
-    "Coverage": "coverage",
-    "Declined": "offer",
-    "Dispatch": "dispatch",
-    "Fidelity": "fidelity",
-    "Formula": "formula",
-    "GemmTask": "task",
-    "Kernel": "offer",
-    "MapTask": "task",
-    "Normalized": "task",
-    "Precision": "precision",
-    "ReduceTask": "task",
-    "Served": "served",
-    "Service": "tally",
-    "Status": "status",
-    "Tally": "tally",
-    "Task": "task",
-    "count": "tally",
-    "precision_of": "task",
-    "serve": "served",
-    "summed": "tally",
+    "backend": ("Backend", "Backends", "used"),
+    "chain": ("Served", "computed", "serve"),
+    "formula": ("Formula", "Precision"),
+    "kernel": ("Declined", "Function", "Kernel"),
+    "oracle": ("CLEAN", "own_kernel"),
+    "tally": ("Service", "Tally", "count", "summed"),
+    "terms": ("Coverage", "Dispatch", "Fidelity", "Status"),
 }
+_PLACES: Final = {name: file for file, names in _FILES.items() for name in names}
 
 
 def __dir__() -> list[str]:
@@ -85,8 +76,9 @@ def __dir__() -> list[str]:
 
 def __getattr__(name: str) -> Any:
     # A plan that is lowered needs backends; a program that only records or emits loads none.
-    if name == "numba":
-        return import_module("topos.backend.numba")
-    if name not in _FILES:
+    if name not in __all__:
         raise AttributeError(f"{__name__} has no attribute {name!r}")
-    return getattr(import_module(f"topos.backend.{_FILES[name]}"), name)
+    found = getattr(import_module(f"topos.backend.{_PLACES.get(name, 'task')}"), name)
+    # The oracle asks at every operation; what is found once is an attribute from then on.
+    globals()[name] = found
+    return found

@@ -10,16 +10,12 @@ from typing import Any, Final
 import numpy as np
 import numpy.typing as npt
 
-from topos.backend.coverage import Coverage
-from topos.backend.dispatch import Dispatch
-from topos.backend.fidelity import Fidelity
-from topos.backend.formula import Formula
-from topos.backend.offer import Declined, Kernel
-from topos.backend.precision import Precision
-from topos.backend.status import Status
-from topos.backend.task import GemmTask, MapTask, Task
+from topos.backend.formula import Formula, Precision
+from topos.backend.kernel import Declined, Kernel
+from topos.backend.task import GemmTask, MapTask
+from topos.backend.terms import Coverage, Dispatch, Fidelity, Row, Status
 
-__all__ = ["COVERAGE", "FEWEST", "absence", "offer", "status"]
+__all__ = ["FEWEST", "TABLE", "absence", "status"]
 
 Array = npt.NDArray[Any]
 
@@ -41,12 +37,6 @@ _FUNCTIONS: Final = {
     Formula.SIN: "vvsin",
     Formula.COS: "vvcos",
 }
-_PRODUCT: Final = "n units in the last place of the sum of the magnitudes of its n terms"
-_MAP: Final = "Apple states no bound, and none was measured"
-COVERAGE: Final[dict[Formula, Coverage]] = {
-    Formula.GEMM: Coverage(_WIDE, Fidelity.ENVELOPE, Dispatch.HOST, _PRODUCT),
-    **{formula: Coverage(_WIDE, Fidelity.ENVELOPE, Dispatch.HOST, _MAP) for formula in _FUNCTIONS},
-}
 
 
 def absence() -> str | None:
@@ -63,30 +53,26 @@ def status() -> Status:
     return Status(True, products)
 
 
-def offer(formula: Formula, task: Task, exact: bool) -> Kernel | Declined:
-    """Returns numpy's product where it is Accelerate's, and vForce's maps of large arrays."""
-    match task:
-        case GemmTask():
-            if _blas() != "accelerate":
-                return Declined(f"numpy was built on {_blas()}, not on Accelerate")
-            return np.matmul
-        case MapTask(size=size) if size < FEWEST:
-            return Declined(f"a map needs {FEWEST} elements or more, got {size}")
-        case MapTask():
-            return _library_refusal_or_kernel(formula, task)
-    return Declined(f"it has no kernel for {formula.value}")
+def _product(task: GemmTask) -> Kernel | Declined:
+    """Returns numpy's product where it is Accelerate's."""
+    if _blas() != "accelerate":
+        return Declined(f"numpy was built on {_blas()}, not on Accelerate")
+    return Kernel(np.matmul, writes=True)
 
 
-def _library_refusal_or_kernel(formula: Formula, task: MapTask) -> Kernel | Declined:
+def _map(name: str, task: MapTask) -> Kernel | Declined:
+    """Returns vForce's map of large arrays."""
+    if task.size < FEWEST:
+        return Declined(f"a map needs {FEWEST} elements or more, got {task.size}")
     refusal = _library_refusal()
     if refusal is not None:
         return Declined(refusal)
     suffix = "f" if task.element.dtype.itemsize == 4 else ""
-    function = getattr(_library(), _FUNCTIONS[formula] + suffix)
+    function = getattr(_library(), name + suffix)
     # The result, the operand and the count, by their places.
     function.argtypes = [ctypes.c_void_p, ctypes.c_void_p, ctypes.POINTER(ctypes.c_int)]
     function.restype = None
-    return partial(_mapped, function)
+    return Kernel(partial(_mapped, function), writes=True)
 
 
 def _mapped(function: Any, values: Array, out: Array | None = None) -> Array:
@@ -118,3 +104,16 @@ def _library_refusal() -> str | None:
 def _blas() -> str:
     settings: Any = np.show_config(mode="dicts")
     return str(settings["Build Dependencies"]["blas"]["name"])
+
+
+def _near(bound: str) -> Coverage:
+    return Coverage(_WIDE, Fidelity.ENVELOPE, Dispatch.HOST, bound)
+
+
+_MAP: Final = _near("Apple states no bound, and none was measured")
+TABLE: Final = {
+    Formula.GEMM: Row(
+        _near("n units in the last place of the sum of the magnitudes of its n terms"), _product
+    ),
+    **{formula: Row(_MAP, partial(_map, name)) for formula, name in _FUNCTIONS.items()},
+}

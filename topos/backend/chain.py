@@ -1,16 +1,33 @@
-"""Chains: the order in which the backends are offered a task."""
+"""The chain: which backend a task goes to, decided once for plans, scans and the oracle."""
 
 from __future__ import annotations
 
-from functools import cache
-from typing import Final
+import math
+from collections.abc import Container, Sequence
+from functools import cache, partial
+from typing import Any, Final, NamedTuple
 
-from topos.backend.backend import Backend
-from topos.backend.dispatch import Dispatch
-from topos.backend.formula import MAPS, Formula
-from topos.backend.precision import Precision
+from topos.backend.backend import Backend, used
+from topos.backend.device import failure_of, poison
+from topos.backend.formula import MAPS, Formula, Precision
+from topos.backend.kernel import Declined, Function, Kernel
+from topos.backend.oracle import reference
+from topos.backend.tally import Service, count
+from topos.backend.task import (
+    BatchNormTask,
+    GemmTask,
+    MapTask,
+    OperationTask,
+    Task,
+    demand_task,
+    precision_of,
+    task_of,
+)
+from topos.backend.terms import Dispatch, Fidelity
+from topos.op import Array, Operation
+from topos.payload import TensorType
 
-__all__ = ["chain"]
+__all__ = ["Served", "chain", "computed", "serve"]
 
 # A device takes only large maps, and those it computes faster than any library of the host. For a
 # product the host's library goes first.
@@ -25,13 +42,110 @@ _DEVICES_FIRST: Final = (
 )
 
 
+class Served(NamedTuple):
+    """The kernel of a task and who it is of; `None` is the oracle, or the element if `own`."""
+
+    kernel: Kernel
+    backend: Backend | None
+    own: bool = False
+
+
 @cache
 def chain(formula: Formula, precision: Precision) -> tuple[Backend, ...]:
     """Returns the backends with a kernel for tasks of `formula` at `precision`, in order."""
-    order = _DEVICES_FIRST if formula in MAPS else Backend.ALL
     return tuple(
         backend
-        for backend in order
+        for backend in (_DEVICES_FIRST if formula in MAPS else Backend.ALL)
         if backend.serves(formula, precision)
         and backend.coverage(formula).dispatch is not Dispatch.TEXT
     )
+
+
+def serve(
+    formula: Formula, task: Task, exact: bool, backends: Container[Backend] | None = None
+) -> Served:
+    """Returns the kernel that computes `task`: the element's own, a backend's, or the oracle's.
+
+    An exact run takes only kernels with the oracle's bits. `backends` may be asked, by default
+    those that the process uses. A kernel of a device that fails while it runs poisons its backend,
+    hands the task to the next in the chain, and moves the count of that run's tally there.
+    """
+    demand_task(formula, task)
+    own = _hooked(formula, task, exact)
+    if own is not None:
+        return Served(Kernel(own, writes=True), None, own=True)
+    precision, usable = precision_of(task), used() if backends is None else backends
+    for backend in () if precision is None else formula.chain(precision):
+        answer = backend.offer(formula, task, exact=exact) if backend in usable else None
+        if answer is None or isinstance(answer, Declined):
+            continue
+        if backend.coverage(formula).dispatch is Dispatch.DEVICE:
+            guarded = partial(_guarded, backend, answer, formula, task, exact, usable)
+            answer = Kernel(guarded, writes=True)
+        return Served(answer, backend)
+    return Served(reference(formula, task), None)
+
+
+def computed(operation: Operation, arrays: Sequence[Array], types: tuple[TensorType, ...]) -> Array:
+    """Returns the value of `operation` by the oracle, and counts it where it is a task.
+
+    Its own kernel computes it, or in a large task one of a backend in use that always has the same
+    bits. An element is not asked.
+    """
+    asked = task_of(operation, types)
+    if asked is None or isinstance(asked[1], OperationTask):
+        return operation.compute(*arrays)
+    formula, task = asked
+    precision = precision_of(task)
+    for backend in () if precision is None else _identical(formula, precision):
+        work = task.flops if isinstance(task, GemmTask) else math.prod(types[0].shape)
+        if backend.repays(formula, work) and backend in used():
+            answer = backend.offer(formula, task, exact=True)
+            if not isinstance(answer, Declined):
+                count((Service(formula, precision, backend),))
+                result: Array = answer.function(*arrays)
+                return result
+    count((Service(formula, precision, None),))
+    return operation.compute(*arrays)
+
+
+@cache
+def _identical(formula: Formula, precision: Precision) -> tuple[Backend, ...]:
+    """Returns the backends whose kernels for `formula` always have the oracle's bits."""
+    return tuple(
+        backend
+        for backend in chain(formula, precision)
+        if backend.coverage(formula).fidelity is Fidelity.BIT_IDENTICAL
+    )
+
+
+def _hooked(formula: Formula, task: Task, exact: bool) -> Function | None:
+    match task:
+        case GemmTask():
+            return task.element.gemm(task, exact)
+        case MapTask():
+            return task.element.map(formula, task, exact)
+        case BatchNormTask():
+            return task.element.batch_norm(task, exact)
+    return None
+
+
+def _guarded(
+    backend: Backend,
+    kernel: Kernel,
+    formula: Formula,
+    task: Task,
+    exact: bool,
+    usable: Container[Backend],
+    *operands: Any,
+    out: Any = None,
+) -> Any:
+    if failure_of(backend.value) is None:
+        try:
+            return kernel(*operands, out=out)
+        except Exception as error:  # A foreign driver may raise anything.
+            poison(backend.value, f"{type(error).__name__}: {error}")
+    following = serve(formula, task, exact, usable)
+    moved = Service(formula, precision_of(task), backend, -1)
+    count((moved, moved._replace(backend=following.backend, times=1)))
+    return following.kernel(*operands, out=out)

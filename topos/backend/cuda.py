@@ -11,17 +11,13 @@ from typing import Any, Final
 import numpy as np
 import numpy.typing as npt
 
-from topos.backend.coverage import Coverage
-from topos.backend.device import too_small, trial
-from topos.backend.dispatch import Dispatch
-from topos.backend.fidelity import Fidelity
-from topos.backend.formula import Formula
-from topos.backend.offer import Declined, Kernel
-from topos.backend.precision import Precision
-from topos.backend.status import Status
+from topos.backend.device import device_table, too_small, trial
+from topos.backend.formula import Formula, Precision
+from topos.backend.kernel import Declined, Kernel
 from topos.backend.task import Task
+from topos.backend.terms import Status
 
-__all__ = ["COVERAGE", "FEWEST", "FEWEST_FLOPS", "absence", "offer", "status"]
+__all__ = ["FEWEST", "FEWEST_FLOPS", "TABLE", "absence", "status"]
 
 Array = npt.NDArray[Any]
 
@@ -30,7 +26,6 @@ FEWEST_FLOPS: Final = 1 << 31
 FEWEST: Final = 1 << 22
 """The size from which a map is worth its copies."""
 
-_WIDE: Final = (Precision.F64, Precision.F32)
 _FUNCTIONS: Final = {
     Formula.EXP: "exp",
     Formula.EXPM1: "expm1",
@@ -40,11 +35,6 @@ _FUNCTIONS: Final = {
     Formula.TANH: "tanh",
     Formula.SIN: "sin",
     Formula.COS: "cos",
-}
-_BOUND: Final = "not measured on a device"
-COVERAGE: Final[dict[Formula, Coverage]] = {
-    formula: Coverage(_WIDE, Fidelity.ENVELOPE, Dispatch.DEVICE, _BOUND)
-    for formula in (Formula.GEMM, *_FUNCTIONS)
 }
 
 
@@ -60,16 +50,12 @@ def status() -> Status:
     return Status(refusal is None, refusal or f"cupy {_cupy().__version__}")
 
 
-def offer(formula: Formula, task: Task, exact: bool) -> Kernel | Declined:
+def _kernel(name: str, task: Task) -> Kernel | Declined:
     """Returns a kernel that copies to the device and back, for tasks that are worth it."""
-    declined = too_small(task, FEWEST_FLOPS, FEWEST)
-    if declined is not None:
-        return declined
-    refusal = _refusal()
+    refusal = too_small(task, FEWEST_FLOPS, FEWEST) or _refusal()
     if refusal is not None:
         return Declined(refusal)
-    name = "matmul" if formula is Formula.GEMM else _FUNCTIONS[formula]
-    return partial(_computed, getattr(_cupy(), name))
+    return Kernel(partial(_computed, getattr(_cupy(), name)), writes=True)
 
 
 def _computed(function: Callable[..., Any], *operands: Array, out: Array | None = None) -> Array:
@@ -89,3 +75,8 @@ def _cupy() -> Any:
 def _refusal() -> str | None:
     # The module itself may fail to load, which is then the reason.
     return trial(lambda left, right: _computed(_cupy().matmul, left, right))
+
+
+TABLE: Final = device_table(
+    _FUNCTIONS, (Precision.F64, Precision.F32), "not measured on a device", _kernel
+)

@@ -1,28 +1,60 @@
-"""What backends that copy to a device and back share: the least work they take, and a trial."""
+"""Devices: what backends that copy to one and back share, and those that failed in this process."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Mapping
+from functools import partial
+from typing import Any, Final
 
 import numpy as np
 import numpy.typing as npt
 
-from topos.backend.offer import Declined
-from topos.backend.task import GemmTask, MapTask, Task
+from topos.backend.formula import Formula, Precision
+from topos.backend.kernel import Declined, Kernel
+from topos.backend.task import GemmTask, MapTask
+from topos.backend.terms import Coverage, Dispatch, Fidelity, Row
 
-__all__ = ["too_small", "trial"]
+__all__ = ["device_table", "failure_of", "poison", "too_small", "trial"]
 
 Array = npt.NDArray[Any]
 
+# A driver that failed is in no known state, and that is a fact of the process, not of a run.
+_FAILED: Final[dict[str, str]] = {}
 
-def too_small(task: Task, fewest_flops: int, fewest: int) -> Declined | None:
+
+def poison(backend: str, failure: str) -> None:
+    """Makes the backend of that name decline every further task, for the first failure."""
+    _FAILED.setdefault(backend, failure)
+
+
+def failure_of(backend: str) -> str | None:
+    """Returns why the backend of that name is not asked any more, or `None`."""
+    failure = _FAILED.get(backend)
+    return None if failure is None else f"it failed and declines since: {failure}"
+
+
+def device_table(
+    functions: Mapping[Formula, str],
+    precisions: tuple[Precision, ...],
+    bound: str,
+    kernel: Callable[[str, Any], Kernel | Declined],
+) -> dict[Formula, Row]:
+    """Returns the table of a device whose library has numpy's `matmul` and maps of these names.
+
+    `kernel` makes the kernel of a task by the function's name.
+    """
+    terms = Coverage(precisions, Fidelity.ENVELOPE, Dispatch.DEVICE, bound)
+    names = {Formula.GEMM: "matmul", **functions}
+    return {formula: Row(terms, partial(kernel, name)) for formula, name in names.items()}
+
+
+def too_small(task: Any, fewest_flops: int, fewest: int) -> str | None:
     """Returns why a task of fewer flops or elements is not worth the copies, or `None`."""
     match task:
         case GemmTask(flops=flops) if flops < fewest_flops:
-            return Declined(f"a product needs {fewest_flops} flops or more, got {flops}")
+            return f"a product needs {fewest_flops} flops or more, got {flops}"
         case MapTask(size=size) if size < fewest:
-            return Declined(f"a map needs {fewest} elements or more, got {size}")
+            return f"a map needs {fewest} elements or more, got {size}"
     return None
 
 

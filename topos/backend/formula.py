@@ -1,24 +1,50 @@
-"""Formulas: everything that a backend may serve, by name."""
+"""Formulas: everything that a backend may serve, by name, and the formats that it is served at."""
 
 from __future__ import annotations
 
 from enum import Enum
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
-from topos.backend.precision import Precision, demand_precision
+import numpy as np
+
 from topos.errors import ArgumentError
+from topos.op import MapOperation
 
 if TYPE_CHECKING:
     from topos.backend.backend import Backend
 
-__all__ = ["MAPS", "Formula", "demand_formula"]
+__all__ = ["MAPS", "Formula", "Precision", "demand_formula", "demand_precision"]
+
+
+class Precision(Enum):
+    """The floating formats that some backend has kernels for; each value is an element's name."""
+
+    F64 = "f64"
+    F32 = "f32"
+    F16 = "f16"
+    BF16 = "bf16"
+
+    @classmethod
+    def of(cls, dtype: np.dtype[Any]) -> Precision | None:
+        """Returns the precision stored as `dtype`, or `None`: integers and others have none."""
+        # By name, for the dtype of bfloat16 belongs to an extension that may not be loaded.
+        return _PRECISIONS.get(dtype.name)
+
+
+_PRECISIONS: Final = {
+    "float64": Precision.F64,
+    "float32": Precision.F32,
+    "float16": Precision.F16,
+    "bfloat16": Precision.BF16,
+}
 
 
 class Formula(Enum):
     """The one vocabulary of the backends: single operations and composed patterns together.
 
-    A map has the value of its `MapOperation`, a composed formula that of its `PatternKind`, and
-    `MODULE` is a whole plan.
+    A map has the value of its `MapOperation`, other elementwise operations and stable forms that
+    of their operation's name, a composed formula that of its `PatternKind`, and `MODULE` is a
+    whole plan. What only moves data has none: everywhere the operation's own kernel moves it.
     """
 
     GEMM = "gemm"
@@ -38,6 +64,21 @@ class Formula(Enum):
     SUM = "sum"
     MAX = "max"
 
+    ADD = "add"
+    SUB = "sub"
+    MUL = "mul"
+    DIV = "div"
+    NEG = "neg"
+    MAXIMUM = "maximum"
+    MINIMUM = "minimum"
+    STEP = "step"
+    POWER = "power"
+    COMPARE = "compare"
+    CONVERT = "convert"
+    FOLD = "fold"
+    LOG_SOFTMAX = "log_softmax"
+    LOG_SUM_EXP = "log_sum_exp"
+
     ATTENTION = "attention"
     BATCH_NORM_INFERENCE = "batch_norm_inference"
     BATCH_NORM_TRAINING = "batch_norm_training"
@@ -52,11 +93,11 @@ class Formula(Enum):
     MODULE = "module"
 
     def chain(self, precision: Precision) -> tuple[Backend, ...]:
-        """Returns the backends that a task is offered to, in order; then the oracle serves.
+        """Returns the backends that a task may be offered to, in order; then the oracle serves.
 
-        The answer is the same in every install: a backend that is not ready declines. Emission
-        takes plans, not tasks, so no chain has it. Raises `ArgumentError` where `precision` is no
-        `Precision`.
+        The answer is the same in every install: a backend that is not in use is passed over, and
+        one that is not ready declines. Emission takes plans, not tasks, so no chain has it. Raises
+        `ArgumentError` where `precision` is no `Precision`.
         """
         demand_precision(precision)
         # Backends know formulas, and a formula finds them when it is asked.
@@ -65,19 +106,7 @@ class Formula(Enum):
         return chain(self, precision)
 
 
-MAPS: Final = (
-    Formula.EXP,
-    Formula.EXPM1,
-    Formula.LN,
-    Formula.LOG1P,
-    Formula.SQRT,
-    Formula.RSQRT,
-    Formula.TANH,
-    Formula.LOGISTIC,
-    Formula.SIN,
-    Formula.COS,
-    Formula.ERF,
-)
+MAPS: Final = tuple(Formula(function.value) for function in MapOperation)
 
 
 def demand_formula(formula: object) -> None:
@@ -85,3 +114,10 @@ def demand_formula(formula: object) -> None:
     if not isinstance(formula, Formula):
         choices = ", ".join(f"Formula.{member.name}" for member in Formula)
         raise ArgumentError(f"a formula is one of {choices}, got {formula!r}")
+
+
+def demand_precision(precision: object) -> None:
+    """Raises `ArgumentError` where `precision` is no `Precision`: a name of one is none."""
+    if not isinstance(precision, Precision):
+        choices = ", ".join(f"Precision.{member.name}" for member in Precision)
+        raise ArgumentError(f"a precision is one of {choices}, got {precision!r}")

@@ -1,54 +1,23 @@
 """The fused backend: compositions of several operations as one kernel of this project's own.
 
-It serves the patterns that a plan elects from the catalog, whose kernels live beside them, and
-the batch normalization below.
+A plan elects its patterns from the catalog, whose kernels live beside them. A batch normalization
+of rows is a task too, with the kernel below.
 """
 
 from __future__ import annotations
 
-from functools import partial
-from typing import Any, Final
+from dataclasses import dataclass
+from typing import Final
 
 import numpy as np
-import numpy.typing as npt
 
-from topos.backend.coverage import Coverage
-from topos.backend.dispatch import Dispatch
-from topos.backend.fidelity import Fidelity
-from topos.backend.formula import Formula
-from topos.backend.offer import Declined, Kernel
-from topos.backend.precision import Precision
-from topos.backend.status import Status
+from topos.backend.formula import Formula, Precision
+from topos.backend.kernel import Declined, Kernel
 from topos.backend.task import BatchNormTask, Normalized, Task
-from topos.payload import kernels
-from topos.payload.kernels.canonical import canonical
+from topos.backend.terms import Coverage, Dispatch, Fidelity, Row, Status
+from topos.op import Array
 
-__all__ = ["COVERAGE", "absence", "offer", "status"]
-
-Array = npt.NDArray[Any]
-
-_WIDE: Final = (Precision.F64, Precision.F32)
-_SAME: Final = Coverage(
-    _WIDE, Fidelity.COMPOSED, Dispatch.HOST, "in a fast run that of its products and sums"
-)
-_NEAR: Final = Coverage(
-    _WIDE, Fidelity.ENVELOPE, Dispatch.HOST, "that of its products, sums and maps"
-)
-_APART: Final = Coverage(
-    tuple(Precision), Fidelity.COMPOSED, Dispatch.HOST, "that of its operations, one by one"
-)
-COVERAGE: Final[dict[Formula, Coverage]] = {
-    Formula.ATTENTION: _NEAR,
-    Formula.BATCH_NORM_INFERENCE: _NEAR,
-    Formula.BATCH_NORM_TRAINING: _SAME,
-    Formula.ELEMENTWISE: _APART,
-    Formula.REDUCE_WINDOW: _SAME,
-    Formula.REDUCE_WINDOW_GRADIENT: _SAME,
-    Formula.WINDOW_PRODUCT: _SAME,
-    Formula.WINDOW_PRODUCT_BIAS_GRADIENT: _NEAR,
-    Formula.WINDOW_PRODUCT_INPUT_GRADIENT: _SAME,
-    Formula.WINDOW_PRODUCT_WEIGHTS_GRADIENT: _NEAR,
-}
+__all__ = ["TABLE", "Normalization", "absence", "status"]
 
 
 def absence() -> str | None:
@@ -61,40 +30,79 @@ def status() -> Status:
     return Status(True, "its kernels are part of the package")
 
 
-def offer(formula: Formula, task: Task, exact: bool) -> Kernel | Declined:
-    """Returns the fused batch normalization; other patterns are elected by a plan."""
-    match task:
-        case BatchNormTask():
-            return partial(_same_bits if exact else _normalized, task.epsilon)
+@dataclass(frozen=True, slots=True)
+class Normalization:
+    """A normalization over all axes but `feature`, by the batch's own mean and biased variance."""
+
+    feature: int
+    epsilon: float
+
+    def __call__(
+        self, values: Array, scale: Array, shift: Array, *, out: Array | None = None
+    ) -> Normalized:
+        axes = tuple(axis for axis in range(values.ndim) if axis != self.feature)
+        count = values.dtype.type(values.size // max(1, values.shape[self.feature]))
+        mean = np.add.reduce(values, axis=axes) / count
+        result = np.subtract(values, self._wide(mean, values), out=out)
+        variance = np.add.reduce(np.multiply(result, result), axis=axes) / count
+        return Normalized(self._affine(result, variance, scale, shift), mean, variance)
+
+    def by(
+        self,
+        values: Array,
+        scale: Array,
+        shift: Array,
+        mean: Array,
+        variance: Array,
+        *,
+        out: Array | None = None,
+    ) -> Array:
+        """Returns the normalization by a given mean and variance."""
+        centred = np.subtract(values, self._wide(mean, values), out=out)
+        return self._affine(centred, variance, scale, shift)
+
+    def _affine(self, centred: Array, variance: Array, scale: Array, shift: Array) -> Array:
+        """Returns `centred` scaled and shifted in place; the scale is smaller, and divided."""
+        factor = scale / np.sqrt(variance + centred.dtype.type(self.epsilon))
+        np.multiply(centred, self._wide(factor, centred), out=centred)
+        return np.add(centred, self._wide(shift, centred), out=centred)
+
+    def _wide(self, feature: Array, values: Array) -> Array:
+        """Returns a number for each feature in a shape that broadcasts."""
+        after = values.ndim - self.feature - 1
+        return feature.reshape((1,) * self.feature + (-1,) + (1,) * after)
+
+
+def _batch_norm(task: BatchNormTask) -> Kernel:
+    return Kernel(Normalization(1, task.epsilon), writes=True)
+
+
+def _elected(task: Task) -> Declined:
     return Declined("a plan elects its patterns from the catalog")
 
 
-@np.errstate(all="ignore")
-def _same_bits(
-    epsilon: float, values: Array, scale: Array, shift: Array, out: Array | None = None
-) -> Normalized:
-    """Computes each operation of the recorded formula in place of the one before."""
-    total, number = kernels.reduction.sum, values.dtype.type
-    terms = number(len(values))
-    mean = total(values, (0,)) / terms
-    result = np.subtract(values, mean, out=out)
-    variance = total(result * result, (0,)) / terms
-    result /= np.sqrt(variance + number(epsilon))
-    result *= scale
-    result += shift
-    return Normalized(canonical(result), canonical(mean), canonical(variance))
+def _host(fidelity: Fidelity, bound: str, *precisions: Precision) -> Coverage:
+    return Coverage(precisions, fidelity, Dispatch.HOST, bound)
 
 
-@np.errstate(all="ignore")
-def _normalized(
-    epsilon: float, values: Array, scale: Array, shift: Array, out: Array | None = None
-) -> Normalized:
-    """Sums as numpy does and divides the scale, which is smaller, instead of the batch."""
-    number = values.dtype.type
-    terms = number(len(values))
-    mean = np.add.reduce(values, axis=0) / terms
-    result = np.subtract(values, mean, out=out)
-    variance = np.add.reduce(result * result, axis=0) / terms
-    result *= scale / np.sqrt(variance + number(epsilon))
-    result += shift
-    return Normalized(result, mean, variance)
+_WIDE: Final = (Precision.F64, Precision.F32)
+_SAME: Final = Row(
+    _host(Fidelity.COMPOSED, "in a fast run that of its products and sums", *_WIDE), _elected
+)
+_NEAR: Final = Row(
+    _host(Fidelity.ENVELOPE, "that of its products, sums and maps", *_WIDE), _elected
+)
+TABLE: Final = {
+    Formula.ATTENTION: _NEAR,
+    Formula.BATCH_NORM_INFERENCE: _NEAR,
+    Formula.BATCH_NORM_TRAINING: Row(_NEAR.coverage, _batch_norm),
+    Formula.ELEMENTWISE: Row(
+        _host(Fidelity.COMPOSED, "that of its operations, one by one", *Precision), _elected
+    ),
+    Formula.REDUCE_WINDOW: _SAME,
+    Formula.REDUCE_WINDOW_GRADIENT: _SAME,
+    Formula.WINDOW_PRODUCT: _SAME,
+    Formula.WINDOW_PRODUCT_BIAS_GRADIENT: _NEAR,
+    Formula.WINDOW_PRODUCT_INPUT_GRADIENT: _SAME,
+    Formula.WINDOW_PRODUCT_WEIGHTS_GRADIENT: _NEAR,
+}

@@ -14,17 +14,13 @@ from typing import Any, Final
 import numpy as np
 import numpy.typing as npt
 
-from topos.backend.coverage import Coverage
-from topos.backend.device import too_small, trial
-from topos.backend.dispatch import Dispatch
-from topos.backend.fidelity import Fidelity
-from topos.backend.formula import Formula
-from topos.backend.offer import Declined, Kernel
-from topos.backend.precision import Precision
-from topos.backend.status import Status
+from topos.backend.device import device_table, too_small, trial
+from topos.backend.formula import Formula, Precision
+from topos.backend.kernel import Declined, Kernel
 from topos.backend.task import Task
+from topos.backend.terms import Status
 
-__all__ = ["COVERAGE", "FEWEST", "FEWEST_FLOPS", "absence", "offer", "status"]
+__all__ = ["FEWEST", "FEWEST_FLOPS", "TABLE", "absence", "status"]
 
 Array = npt.NDArray[Any]
 
@@ -46,11 +42,6 @@ _FUNCTIONS: Final = {
     Formula.COS: "cos",
     Formula.ERF: "erf",
 }
-_BOUND: Final = "mlx states no bound, and none was measured"
-COVERAGE: Final[dict[Formula, Coverage]] = {
-    formula: Coverage((Precision.F32,), Fidelity.ENVELOPE, Dispatch.DEVICE, _BOUND)
-    for formula in (Formula.GEMM, *_FUNCTIONS)
-}
 
 
 @cache
@@ -68,16 +59,12 @@ def status() -> Status:
     return Status(refusal is None, refusal or f"mlx {version('mlx')}")
 
 
-def offer(formula: Formula, task: Task, exact: bool) -> Kernel | Declined:
+def _kernel(name: str, task: Task) -> Kernel | Declined:
     """Returns a kernel that copies to the device and back, for tasks that are worth it."""
-    declined = too_small(task, FEWEST_FLOPS, FEWEST)
-    if declined is not None:
-        return declined
-    refusal = _refusal()
+    refusal = too_small(task, FEWEST_FLOPS, FEWEST) or _refusal()
     if refusal is not None:
         return Declined(refusal)
-    name = "matmul" if formula is Formula.GEMM else _FUNCTIONS[formula]
-    return partial(_computed, getattr(_mlx(), name))
+    return Kernel(partial(_computed, getattr(_mlx(), name)), writes=True)
 
 
 def _computed(function: Callable[..., Any], *operands: Array, out: Array | None = None) -> Array:
@@ -97,3 +84,8 @@ def _mlx() -> Any:
 def _refusal() -> str | None:
     # The module itself may fail to load, which is then the reason.
     return trial(lambda left, right: _computed(_mlx().matmul, left, right))
+
+
+TABLE: Final = device_table(
+    _FUNCTIONS, (Precision.F32,), "mlx states no bound, and none was measured", _kernel
+)

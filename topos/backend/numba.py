@@ -2,48 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from functools import cache, partial
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any, Final
 
 import numpy as np
-import numpy.typing as npt
 
-from topos.backend import twins
-from topos.backend.coverage import Coverage
-from topos.backend.dispatch import Dispatch
-from topos.backend.fidelity import Fidelity
-from topos.backend.formula import Formula
-from topos.backend.offer import Declined, Kernel
-from topos.backend.oracle import written
-from topos.backend.precision import Precision
-from topos.backend.status import Status
-from topos.backend.task import GemmTask, MapTask, ReduceTask, Task
+from topos.backend.formula import Formula, Precision
+from topos.backend.kernel import Declined, Kernel
+from topos.backend.task import GemmTask, MapTask, ReduceTask
+from topos.backend.terms import Coverage, Dispatch, Fidelity, Row, Status
+from topos.backend.twins import TWINS, Twin, sums_rows
 
-__all__ = ["COVERAGE", "absence", "offer", "refusal", "served", "status"]
+__all__ = ["TABLE", "absence", "refusal", "status"]
 
-Array = npt.NDArray[Any]
-
-
-def _same_bits(*precisions: Precision) -> Coverage:
-    return Coverage(precisions, Fidelity.BIT_IDENTICAL, Dispatch.HOST)
-
-
-COVERAGE: Final[dict[Formula, Coverage]] = {
-    Formula.GEMM: _same_bits(Precision.F64, Precision.F32),
-    Formula.SUM: _same_bits(Precision.F64, Precision.F32),
-    Formula.EXP: _same_bits(Precision.F64),
-    Formula.LN: _same_bits(Precision.F64),
-    Formula.TANH: _same_bits(Precision.F64),
-}
-_KERNELS: Final = {
-    Formula.GEMM: "topos.payload.kernels.product.matmul",
-    Formula.SUM: "topos.payload.kernels.reduction.sum",
-    Formula.EXP: "topos.payload.kernels.maps.exp",
-    Formula.LN: "topos.payload.kernels.maps.ln",
-    Formula.TANH: "topos.payload.kernels.maps.tanh",
-}
 _MISSING: Final = "it needs numba: pip install 'topos-compiler[numba]'"
 
 
@@ -60,46 +32,37 @@ def status() -> Status:
     installed = _installed()
     if installed is None:
         return Status(False, _MISSING)
-    refusals = (refusal(twin, dtype) for twin in twins.TWINS.values() for dtype in twin.dtypes)
+    refusals = (refusal(twin, dtype) for twin in TWINS.values() for dtype in twin.dtypes)
     # One cause may keep every kernel from serving; it is told once.
     reasons = list(dict.fromkeys(reason for reason in refusals if reason is not None))
     return Status(not reasons, "; ".join(reasons) or f"numba {installed}")
 
 
-def offer(formula: Formula, task: Task, exact: bool) -> Kernel | Declined:
-    """Returns the compiled twin of the oracle's kernel, or why it does not serve."""
-    twin, dtype = twins.TWINS[_KERNELS[formula]], task.element.dtype
-    refused = refusal(twin, dtype)
-    if refused is not None:
-        return Declined(refused)
-    match task:
-        case GemmTask():
-            return twin.kernel
-        case MapTask():
-            return partial(written, twin.kernel)
-        case ReduceTask(operand, axes) if twins.sums_rows(operand.shape, axes):
-            return partial(written, partial(twin.kernel, axes=axes))
-    return Declined("a sum needs trailing axes, some but not all")
-
-
-def served(reference: Callable[..., Array], dtype: np.dtype[Any]) -> Callable[..., Array]:
-    """Returns the compiled twin of `reference` for operands of `dtype`, or `reference` itself.
+def _compiled(twin: Twin, task: GemmTask | MapTask | ReduceTask) -> Kernel | Declined:
+    """Returns the compiled twin of the oracle's kernel, or why it does not serve.
 
     A twin has the same bits: at its first use both run on fixed operands, some for each path
     through the compiled code, and it declines where one byte differs.
     """
-    twin = twins.TWINS.get(f"{reference.__module__}.{reference.__name__}")
-    if twin is None or dtype not in twin.dtypes or refusal(twin, dtype) is not None:
-        return reference
-    return twin.kernel
+    match task:
+        case GemmTask():
+            kernel = Kernel(twin.kernel, writes=True)
+        case MapTask():
+            kernel = Kernel(twin.kernel)
+        case ReduceTask(operand, axes):
+            if not sums_rows(operand.shape, axes):
+                return Declined("a sum needs trailing axes, some but not all")
+            kernel = Kernel(partial(twin.kernel, axes=axes))
+    refused = refusal(twin, task.element.dtype)
+    return kernel if refused is None else Declined(refused)
 
 
 @cache
-def refusal(twin: twins.Twin, dtype: np.dtype[Any]) -> str | None:
+def refusal(twin: Twin, dtype: np.dtype[Any]) -> str | None:
     """Returns why `twin` does not serve `dtype`, or `None` where it does."""
     try:
         for operands in twin.operands(dtype):
-            if twin.kernel(*operands).tobytes() != twin.reference()(*operands).tobytes():
+            if twin.kernel(*operands).tobytes() != twin.reference(*operands).tobytes():
                 return f"{twin.name} of {dtype} differs from the oracle's bits"
     except ImportError as error:
         return f"numba cannot be imported: {error}" if _installed() else _MISSING
@@ -114,3 +77,12 @@ def _installed() -> str | None:
         return version("numba")
     except PackageNotFoundError:
         return None
+
+
+def _row(twin: Twin) -> Row:
+    precisions = tuple(each for each in map(Precision.of, twin.dtypes) if each is not None)
+    terms = Coverage(precisions, Fidelity.BIT_IDENTICAL, Dispatch.HOST)
+    return Row(terms, partial(_compiled, twin), twin.repays)
+
+
+TABLE: Final[dict[Formula, Row]] = {formula: _row(twin) for formula, twin in TWINS.items()}

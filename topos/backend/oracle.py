@@ -1,44 +1,61 @@
-"""The end of every chain: the oracle's kernels in the signature of a backend's."""
+"""The end of every chain: the oracle's own kernels, and what an exact run makes of them."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from functools import partial
-from typing import Any, cast
+from typing import Final
 
 import numpy as np
-import numpy.typing as npt
 
 from topos.backend.formula import Formula
-from topos.backend.offer import Kernel
+from topos.backend.kernel import Kernel
 from topos.backend.task import (
     BatchNormTask,
     GemmTask,
     MapTask,
     Normalized,
+    OperationTask,
     ReduceTask,
     Task,
 )
+from topos.op import Array, Operation
 from topos.payload import kernels
 from topos.payload.storage import literal
 
-__all__ = ["reference", "written"]
+__all__ = ["CLEAN", "own_kernel", "reference"]
 
-Array = npt.NDArray[Any]
+CLEAN: Final = {
+    Formula.ADD: np.add,
+    Formula.SUB: np.subtract,
+    Formula.MUL: np.multiply,
+    Formula.DIV: np.divide,
+    Formula.NEG: np.negative,
+    Formula.SQRT: np.sqrt,
+}
+"""What the oracle's kernels of float32 and float64 are where no operand is a NaN: numpy's, which
+report one that arises by the hardware's flag."""
 
 
 def reference(formula: Formula, task: Task) -> Kernel:
     """Returns the oracle's kernel for a task of `formula`."""
     match task:
         case GemmTask():
-            return partial(written, kernels.product.matmul)
+            return Kernel(kernels.product.matmul)
         case MapTask():
-            return partial(written, cast(Kernel, getattr(kernels.maps, formula.value)))
+            return Kernel(getattr(kernels.maps, formula.value))
         case ReduceTask(axes=axes):
             kernel = kernels.reduction.sum if formula is Formula.SUM else kernels.reduction.maximum
-            return partial(written, partial(kernel, axes=axes))
+            return Kernel(partial(kernel, axes=axes))
         case BatchNormTask():
-            return partial(_batch_norm, task)
+            return Kernel(partial(_batch_norm, task), writes=True)
+        case OperationTask(operation):
+            return own_kernel(operation)
+
+
+def own_kernel(operation: Operation) -> Kernel:
+    """Returns the value rule of `operation` as a kernel."""
+    writes = operation.writes
+    return Kernel(operation.compute, writes, broadcasts=writes and operation.is_elementwise)
 
 
 @np.errstate(all="ignore")
@@ -55,13 +72,4 @@ def _batch_norm(
     variance = arithmetic.divide(total(arithmetic.multiply(centred, centred), (0,)), terms)
     deviation = kernels.maps.sqrt(arithmetic.add(variance, epsilon))
     scaled = arithmetic.multiply(scale, arithmetic.divide(centred, deviation))
-    return Normalized(written(arithmetic.add, scaled, shift, out=out), mean, variance)
-
-
-def written(kernel: Callable[..., Array], *operands: Array, out: Array | None = None) -> Array:
-    """Returns what `kernel` does, in `out` where that is given."""
-    result = kernel(*operands)
-    if out is None:
-        return result
-    np.copyto(out, result)
-    return out
+    return Normalized(Kernel(arithmetic.add)(scaled, shift, out=out), mean, variance)

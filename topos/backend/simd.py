@@ -7,60 +7,22 @@ floating-point warnings around them.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from functools import partial
 from typing import Any, Final
 
 import numpy as np
-import numpy.typing as npt
 
-from topos.backend.coverage import Coverage
-from topos.backend.dispatch import Dispatch
-from topos.backend.fidelity import Fidelity
-from topos.backend.formula import Formula
-from topos.backend.offer import Declined, Kernel
-from topos.backend.oracle import written
-from topos.backend.precision import Precision
-from topos.backend.status import Status
-from topos.backend.task import GemmTask, MapTask, ReduceTask, Task
-from topos.payload import Shape, kernels, without
+from topos.backend.formula import MAPS, Formula, Precision
+from topos.backend.kernel import Declined, Function, Kernel
+from topos.backend.oracle import CLEAN
+from topos.backend.task import GemmTask, OperationTask, ReduceTask
+from topos.backend.terms import Coverage, Dispatch, Fidelity, Row, Status
+from topos.op import Array, Compare, Convert, Fold, LogSoftmax, LogSumExp
+from topos.payload import f32, f64
+from topos.payload.kernels import fast
 from topos.payload.kernels.conversion import promoted, rounded
 
-__all__ = ["COVERAGE", "ULP", "absence", "offer", "status"]
-
-Array = npt.NDArray[Any]
-
-ULP: Final = {
-    Formula.EXP: 4,
-    Formula.EXPM1: 4,
-    Formula.LN: 4,
-    Formula.LOG1P: 4,
-    Formula.SQRT: 0,
-    Formula.RSQRT: 2,
-    Formula.TANH: 4,
-    Formula.LOGISTIC: 6,
-    Formula.SIN: 4,
-    Formula.COS: 4,
-}
-"""The envelope of each map in units in the last place, wherever its result is a normal number."""
-
-_WIDE: Final = (Precision.F64, Precision.F32)
-
-
-def _near(precisions: tuple[Precision, ...], bound: str) -> Coverage:
-    return Coverage(precisions, Fidelity.ENVELOPE, Dispatch.HOST, bound)
-
-
-_IN_ANY_ORDER: Final = "n units in the last place of the sum of the magnitudes of its n terms"
-COVERAGE: Final[dict[Formula, Coverage]] = {
-    Formula.GEMM: _near(tuple(Precision), _IN_ANY_ORDER),
-    **{
-        formula: _near(_WIDE, f"{ulp} units in the last place of a normal result")
-        for formula, ulp in ULP.items()
-    },
-    Formula.SUM: _near(tuple(Precision), _IN_ANY_ORDER),
-    Formula.MAX: _near(_WIDE, "0 units in the last place; a zero may have either sign"),
-}
+__all__ = ["TABLE", "ULP", "absence", "status"]
 
 
 def absence() -> str | None:
@@ -76,52 +38,98 @@ def status() -> Status:
     return Status(True, f"numpy {np.__version__}, {blas['name']}, {' '.join(vectors)}")
 
 
-def offer(formula: Formula, task: Task, exact: bool) -> Kernel | Declined:
-    """Returns numpy's own function; 16-bit floats compute in float32 and round once."""
-    match task:
-        case GemmTask():
-            return _of_width(np.matmul, task)
-        case MapTask(operand) if formula in _COMPOSED:
-            return partial(_filled, _COMPOSED[formula], operand.shape)
-        case MapTask():
-            return _UFUNCS[formula]
-        case ReduceTask(operand, axes):
-            reduction = partial(_REDUCTIONS[formula], axes=axes)
-            return _of_width(partial(_filled, reduction, without(operand.shape, axes)), task)
-    return Declined(f"numpy has no function for {formula.value}")
+def _product(task: GemmTask) -> Kernel:
+    return _of_width(np.matmul, task)
 
 
-def _of_width(kernel: Kernel, task: Task) -> Kernel:
-    narrow = task.element.dtype.itemsize == 2
-    return partial(written, partial(_through_float32, kernel)) if narrow else kernel
+def _reduction(function: Function, task: ReduceTask) -> Kernel:
+    return _of_width(partial(function, axes=task.axes), task)
 
 
-def _through_float32(kernel: Kernel, *operands: Array) -> Array:
-    wide = kernel(*(promoted(operand) for operand in operands))
+def _of_width(function: Function, task: GemmTask | ReduceTask) -> Kernel:
+    """Returns the kernel of `function`; 16-bit floats compute in float32 and round once."""
+    if task.element.dtype.itemsize == 2:
+        return Kernel(partial(_through_float32, function))
+    return Kernel(function, writes=True)
+
+
+def _through_float32(function: Function, *operands: Array) -> Array:
+    wide = function(*(promoted(operand) for operand in operands))
     return rounded(np.asarray(wide), operands[0].dtype)
 
 
-def _filled(
-    function: Callable[..., Array], shape: Shape, values: Array, out: Array | None = None
-) -> Array:
-    return function(values, out=np.empty(shape, values.dtype) if out is None else out)
+def _operation(task: OperationTask) -> Kernel | Declined:
+    """Returns the kernel of an operation whose parameters it needs."""
+    match task.operation:
+        case Compare(direction=direction):
+            return Kernel.of(getattr(np, direction.name.lower()))
+        case Convert(element=element) if element.dtype in (f32.dtype, f64.dtype):
+            return Kernel(partial(fast.convert, dtype=element.dtype), writes=True)
+        case Fold() as each:
+            function = partial(fast.fold, axis=each.axis, step=each.step, extent=each.extent)
+            return Kernel(function, writes=True)
+        case LogSoftmax(axis=axis):
+            return Kernel(partial(fast.log_softmax, axis=axis), writes=True)
+        case LogSumExp(axis=axis):
+            return Kernel(partial(fast.log_sum_exp, axis=axis), writes=True)
+    return Declined(f"numpy has no function for {task.operation}")
 
 
-_UFUNCS: Final[dict[Formula, np.ufunc]] = {
-    Formula.EXP: np.exp,
-    Formula.EXPM1: np.expm1,
-    Formula.LN: np.log,
-    Formula.LOG1P: np.log1p,
-    Formula.SQRT: np.sqrt,
-    Formula.TANH: np.tanh,
-    Formula.SIN: np.sin,
-    Formula.COS: np.cos,
+def _row(bound: str, kernel: Kernel) -> Row:
+    """Returns the row of a kernel for every task."""
+    return Row(_near(bound), lambda task: kernel)
+
+
+_WIDE: Final = (Precision.F64, Precision.F32)
+_IN_ANY_ORDER: Final = "n units in the last place of the sum of the magnitudes of its n terms"
+_ALIKE: Final = "0 units in the last place; a NaN may have any sign and payload"
+_UNSTATED: Final = "numpy states none, and none was measured"
+_ZEROS: Final = "0 units in the last place; a zero may have either sign"
+_STABLE: Final = "that of its maps and sums"
+
+
+def _near(bound: str, *precisions: Precision) -> Coverage:
+    return Coverage(precisions or _WIDE, Fidelity.ENVELOPE, Dispatch.HOST, bound)
+
+
+# A map has numpy's function of its name, but for these.
+_RENAMED: Final = {Formula.LN: Kernel.of(np.log)}
+_COMPOSED: Final = {
+    Formula.RSQRT: Kernel(fast.rsqrt, writes=True, over=(0,)),
+    Formula.LOGISTIC: Kernel(fast.logistic, writes=True, over=(0,)),
 }
-_COMPOSED: Final[dict[Formula, Callable[..., Array]]] = {
-    Formula.RSQRT: kernels.fast.rsqrt,
-    Formula.LOGISTIC: kernels.fast.logistic,
+_FUNCTIONS: Final = {
+    formula: Kernel.of(getattr(np, formula.value)) for formula in MAPS if hasattr(np, formula.value)
 }
-_REDUCTIONS: Final[dict[Formula, Callable[..., Array]]] = {
-    Formula.SUM: kernels.fast.sum_along,
-    Formula.MAX: kernels.fast.maximum_along,
+_MAPS: Final = {**_FUNCTIONS, **_RENAMED, **_COMPOSED}
+ULP: Final = {
+    **dict.fromkeys(_MAPS, 4),
+    Formula.SQRT: 0,
+    Formula.RSQRT: 2,
+    Formula.LOGISTIC: 6,
+}
+"""The envelope of each map in units in the last place, wherever its result is a normal number."""
+
+TABLE: Final[dict[Formula, Row]] = {
+    Formula.GEMM: Row(_near(_IN_ANY_ORDER, *Precision), _product),
+    **{
+        formula: _row(f"{ulp} units in the last place of a normal result", _MAPS[formula])
+        for formula, ulp in ULP.items()
+    },
+    Formula.SUM: Row(_near(_IN_ANY_ORDER, *Precision), partial(_reduction, fast.sum_along)),
+    Formula.MAX: Row(_near(_ZEROS), partial(_reduction, fast.maximum_along)),
+    **{
+        formula: _row(_ALIKE, Kernel.of(ufunc))
+        for formula, ufunc in CLEAN.items()
+        if formula not in MAPS
+    },
+    Formula.MAXIMUM: _row(_ZEROS, Kernel.of(np.maximum)),
+    Formula.MINIMUM: _row(_ZEROS, Kernel.of(np.minimum)),
+    Formula.STEP: _row(_ALIKE, Kernel(fast.step, writes=True, broadcasts=True)),
+    Formula.POWER: _row(_UNSTATED, Kernel.of(np.power)),
+    Formula.COMPARE: Row(Coverage(_WIDE, Fidelity.BIT_IDENTICAL, Dispatch.HOST), _operation),
+    Formula.CONVERT: Row(_near(_ALIKE), _operation),
+    Formula.FOLD: Row(_near(_ALIKE), _operation),
+    Formula.LOG_SOFTMAX: Row(_near(_STABLE), _operation),
+    Formula.LOG_SUM_EXP: Row(_near(_STABLE), _operation),
 }

@@ -4,22 +4,12 @@ from __future__ import annotations
 
 from typing import Final
 
-from topos.backend.coverage import Coverage
-from topos.backend.dispatch import Dispatch
-from topos.backend.fidelity import Fidelity
-from topos.backend.formula import Formula
-from topos.backend.offer import Declined, Kernel
-from topos.backend.precision import Precision
-from topos.backend.status import Status
+from topos.backend.formula import Formula, Precision
+from topos.backend.kernel import Declined
 from topos.backend.task import Task
+from topos.backend.terms import Coverage, Dispatch, Fidelity, Row, Status
 
-__all__ = ["COVERAGE", "absence", "offer", "status"]
-
-_BOUND: Final = "the runtime's own; topos.runtimes.grade measures it"
-COVERAGE: Final[dict[Formula, Coverage]] = {
-    formula: Coverage(tuple(Precision), Fidelity.ENVELOPE, Dispatch.TEXT, _BOUND)
-    for formula in Formula
-}
+__all__ = ["TABLE", "absence", "status"]
 
 
 def absence() -> str | None:
@@ -32,6 +22,10 @@ def status() -> Status:
     return Status(True, "plans are written as text; topos.runtimes executes it")
 
 
-def offer(formula: Formula, task: Task, exact: bool) -> Kernel | Declined:
-    """Returns the reason: emission takes whole plans."""
+def _declined(task: Task) -> Declined:
     return Declined("it takes a whole plan, by Plan.compile")
+
+
+_BOUND: Final = "the runtime's own; topos.runtimes.grade measures it"
+_TERMS: Final = Coverage(tuple(Precision), Fidelity.ENVELOPE, Dispatch.TEXT, _BOUND)
+TABLE: Final = dict.fromkeys(Formula, Row(_TERMS, _declined))

@@ -9,8 +9,7 @@ from contextvars import ContextVar
 from threading import Lock
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from topos.backend.formula import Formula
-from topos.backend.precision import Precision
+from topos.backend.formula import Formula, Precision
 
 if TYPE_CHECKING:
     from topos.backend.backend import Backend

@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
+from typing import Any, Final, NamedTuple
 
-import numpy as np
-import numpy.typing as npt
-
-from topos.backend.formula import MAPS, Formula, demand_formula
-from topos.backend.precision import Precision
+from topos.backend.formula import MAPS, Formula, Precision, demand_formula
 from topos.errors import ArgumentError
+from topos.op import Array, Map, MatMul, MaxAlong, Operation, Sum, SumAlong
 from topos.payload import Element, TensorType
 
 __all__ = [
@@ -18,10 +15,12 @@ __all__ = [
     "GemmTask",
     "MapTask",
     "Normalized",
+    "OperationTask",
     "ReduceTask",
     "Task",
     "demand_task",
     "precision_of",
+    "task_of",
 ]
 
 
@@ -75,6 +74,11 @@ class ReduceTask(NamedTuple):
         """The element of the operand and of the result."""
         return self.operand.element
 
+    @property
+    def size(self) -> int:
+        """The number of elements."""
+        return math.prod(self.operand.shape)
+
 
 class BatchNormTask(NamedTuple):
     """One batch normalization of `[batch, features]` by the statistics of the batch.
@@ -92,18 +96,48 @@ class BatchNormTask(NamedTuple):
         return self.operand.element
 
 
+class OperationTask(NamedTuple):
+    """Any other operation that has a formula; its kernel takes the operands' arrays and `out`."""
+
+    operation: Operation
+    operands: tuple[TensorType, ...]
+
+    @property
+    def element(self) -> Element:
+        """The element of the first operand."""
+        return self.operands[0].element
+
+
 class Normalized(NamedTuple):
     """What a batch normalization computes: the output, and the mean and biased variance."""
 
-    output: npt.NDArray[np.generic]
-    mean: npt.NDArray[np.generic]
-    variance: npt.NDArray[np.generic]
+    output: Array
+    mean: Array
+    variance: Array
 
 
-Task = GemmTask | MapTask | ReduceTask | BatchNormTask
+Task = GemmTask | MapTask | ReduceTask | BatchNormTask | OperationTask
+_NAMED: Final = {formula.value: formula for formula in Formula}
 
 
-def demand_task(formula: Formula, task: Task) -> None:
+def task_of(operation: Operation, operands: tuple[TensorType, ...]) -> tuple[Formula, Task] | None:
+    """Returns the task of `operation` over operands of these types, or `None` where it has none."""
+    match operation:
+        case MatMul():
+            return Formula.GEMM, GemmTask(*operands)
+        case Map(function=function):
+            return _NAMED[function.value], MapTask(*operands)
+        case Sum():
+            return Formula.SUM, ReduceTask(operands[0], tuple(range(len(operands[0].shape))))
+        case SumAlong(axes=axes):
+            return Formula.SUM, ReduceTask(operands[0], axes)
+        case MaxAlong(axes=axes):
+            return Formula.MAX, ReduceTask(operands[0], axes)
+    formula = _NAMED.get(operation.name)
+    return None if formula is None else (formula, OperationTask(operation, operands))
+
+
+def demand_task(formula: Formula, task: Any) -> None:
     """Raises `ArgumentError` where `task` is not one of `formula`, which is a `Formula`."""
     demand_formula(formula)
     match task:
@@ -115,6 +149,10 @@ def demand_task(formula: Formula, task: Task) -> None:
             fits = formula in (Formula.SUM, Formula.MAX)
         case BatchNormTask():
             fits = formula is Formula.BATCH_NORM_TRAINING
+        case OperationTask(operation):
+            fits = formula.value == operation.name
+        case _:
+            fits = False
     if not fits:
         raise ArgumentError(f"{formula.value} takes a task of its own, got {type(task).__name__}")
 

@@ -5,14 +5,14 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from functools import cache
-from importlib import import_module
 from typing import Any, Final, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
+from topos.backend.formula import Formula
 from topos.payload import Shape, size, without
-from topos.payload.kernels import maps, reduction
+from topos.payload.kernels import maps, product, reduction
 from topos.payload.kernels.canonical import canonical
 from topos.payload.kernels.tables import exponential_table, logarithm_table
 from topos.payload.kernels.tables_expansion import CENTERS_PER_UNIT, tanh_expansions
@@ -27,21 +27,22 @@ _FLOATS: Final = (np.dtype(np.float32), _WIDE)
 
 
 class Twin(NamedTuple):
-    """A compiled kernel: the name of the oracle's, where it serves, and operands to check it on.
+    """A compiled kernel beside the oracle's, where it serves, and operands to check it on.
 
-    There is a tuple of operands for each path through the compiled code.
+    There is a tuple of operands for each path through the compiled code. `repays` is the work of
+    one task, in flops or elements, from which the oracle uses it: `tools/bench/first_use.py`.
     """
 
-    name: str
     kernel: Callable[..., Array]
+    reference: Callable[..., Array]
     dtypes: tuple[np.dtype[Any], ...]
     operands: Callable[[np.dtype[Any]], list[tuple[Any, ...]]]
+    repays: int
 
-    def reference(self) -> Callable[..., Array]:
-        """Returns the oracle's kernel."""
-        module, _, name = self.name.rpartition(".")
-        kernel: Callable[..., Array] = getattr(import_module(module), name)
-        return kernel
+    @property
+    def name(self) -> str:
+        """The name of the oracle's kernel."""
+        return f"{self.reference.__module__}.{self.reference.__name__}"
 
 
 @np.errstate(all="ignore")
@@ -157,14 +158,11 @@ def _numbers(count: int) -> Array:
     return steps / np.float64(1 << 29) - 2.0
 
 
-_KERNELS: Final = "topos.payload.kernels"
-TWINS: Final[dict[str, Twin]] = {
-    twin.name: twin
-    for twin in (
-        Twin(f"{_KERNELS}.product.matmul", matmul, _FLOATS, _matrices),
-        Twin(f"{_KERNELS}.reduction.sum", sum_, _FLOATS, _rows),
-        Twin(f"{_KERNELS}.maps.exp", exp, (_WIDE,), _arguments),
-        Twin(f"{_KERNELS}.maps.ln", ln, (_WIDE,), _arguments),
-        Twin(f"{_KERNELS}.maps.tanh", tanh, (_WIDE,), _arguments),
-    )
+TWINS: Final[dict[Formula, Twin]] = {
+    Formula.GEMM: Twin(matmul, product.matmul, _FLOATS, _matrices, 1 << 25),
+    Formula.SUM: Twin(sum_, reduction.sum, _FLOATS, _rows, 1 << 24),
+    Formula.EXP: Twin(exp, maps.exp, (_WIDE,), _arguments, 1 << 19),
+    Formula.LN: Twin(ln, maps.ln, (_WIDE,), _arguments, 1 << 19),
+    Formula.TANH: Twin(tanh, maps.tanh, (_WIDE,), _arguments, 1 << 19),
 }
+"""The twin of each formula that has one."""

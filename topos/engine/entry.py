@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from topos.backend import Backend
 from topos.engine.liveness import closure
 from topos.engine.numerics import Numerics
 from topos.engine.plan import Plan
@@ -19,12 +20,16 @@ __all__ = ["BoundEntry", "Entry", "forward"]
 
 
 class Entry(NamedTuple):
-    """A function exported from a network: what may be read, what is kept, which numerics."""
+    """A function exported from a network: what may be read, what is kept, which numerics.
+
+    `backends` are those that its plans may ask; `None` are those of the process when it is lowered.
+    """
 
     roots: tuple[Symbol, ...]
     observes: tuple[Symbol, ...] = ()
     backward: bool = False
     numerics: Numerics = Numerics.FAST
+    backends: tuple[Backend, ...] | None = None
 
     def results(self) -> tuple[Symbol, ...]:
         """Returns roots, then observes, each symbol once."""
@@ -56,7 +61,7 @@ class BoundEntry:
         """Returns the entry compiled to a plan."""
         entry = self.entry
         results = [symbol.position for symbol in entry.results()]
-        return Plan(self.network, results, entry.backward, entry.numerics)
+        return Plan(self.network, results, entry.backward, entry.numerics, entry.backends)
 
     def __repr__(self) -> str:
         labels = self.network.columns.labels

@@ -16,9 +16,7 @@ from topos.op import (
 )
 from topos.payload import Shape, size
 
-__all__ = ["Layout", "dense", "is_view", "viewed"]
-
-_VIEWS = (Broadcast, BroadcastAlong, Narrow, Permute, Reshape, Transpose, Unfold)
+__all__ = ["Layout", "dense", "viewed"]
 
 
 class Layout(NamedTuple):
@@ -36,11 +34,6 @@ def dense(shape: Shape, itemsize: int) -> Layout:
         strides.append(stride)
         stride *= extent
     return Layout(shape, tuple(reversed(strides)))
-
-
-def is_view(operation: Operation) -> bool:
-    """Returns whether the result of `operation` is a view of its operand wherever one exists."""
-    return isinstance(operation, _VIEWS)
 
 
 def viewed(operation: Operation, layout: Layout, itemsize: int) -> Layout | None:

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from topos.backend import Kernel
 from topos.engine.arena import Allocator
 from topos.engine.layout import Layout, dense, viewed
 from topos.engine.names import Names
@@ -15,7 +16,7 @@ from topos.engine.program import Buffer, Instruction, Program
 from topos.engine.sharing import Sharing, sharing_of
 from topos.engine.steps import Step
 from topos.graph import Columns
-from topos.op import Array, Kernel, Leaf
+from topos.op import Array, Leaf
 from topos.payload import Shape, TensorType, size
 
 __all__ = ["lowered"]

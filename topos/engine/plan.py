@@ -8,14 +8,15 @@ from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from topos.backend import Backend
 from topos.engine.catalog import PatternMatch, patterns_of
+from topos.engine.choices import Choices
 from topos.engine.description import described
 from topos.engine.fusion import fused_steps
 from topos.engine.liveness import closure, retained
 from topos.engine.memory import Memory
 from topos.engine.numerics import Numerics
 from topos.engine.run import Run
-from topos.engine.scan_tensor import Choices
 from topos.engine.schedule import Schedule
 from topos.engine.signature import Port, Signature
 from topos.engine.sources import source_payloads
@@ -45,9 +46,11 @@ class Plan:
         results: Sequence[int],
         backward: bool,
         numerics: Numerics,
+        backends: tuple[Backend, ...] | None = None,
     ) -> None:
         self.network = network
         self.numerics = numerics
+        self._choices = Choices(numerics, backends)
         self.backward = backward
         self.order = closure(network.columns, results)
         self._results = list(results)
@@ -228,27 +231,23 @@ class Plan:
     @cached_property
     def _schedule(self) -> Schedule:
         columns, order, kept = self.network.columns, self.order, self._kept
-        fused = fused_steps(columns, order, kept, self.numerics)
-        return Schedule(columns, order, kept, self.numerics, fused)
-
-    @cached_property
-    def _choices(self) -> Choices:
-        return Choices(self.numerics)
+        fused = fused_steps(columns, order, kept, self._choices)
+        return Schedule(columns, order, kept, self._choices, fused)
 
     @cached_property
     def _returns_views(self) -> bool:
         """Whether a result may share memory with a fed array, which its owner may write to."""
         columns, views = self.network.columns, set(self._sources_of(Input))
         for index in self.order:
-            # An operation that computes new numbers allocates; any other may return a view.
-            may_view = not columns.forms[index].operation.introduces_nan
-            if may_view and not views.isdisjoint(columns.operands[index]):
+            is_view = columns.forms[index].operation.is_view
+            if is_view and not views.isdisjoint(columns.operands[index]):
                 views.add(index)
         return not views.isdisjoint(self._results)
 
     def __reduce__(self) -> Any:
         # The schedule, a compiled function, is lowered again where it is needed.
-        return type(self), (self.network, self._results, self.backward, self.numerics)
+        choices = self.numerics, self._choices.backends
+        return type(self), (self.network, self._results, self.backward, *choices)
 
     def __repr__(self) -> str:
         return f"Plan({len(self.order)} nodes, {self.signature()})"

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Never
 
-from topos.engine.scan_tensor import Choices, ScanTensor
+from topos.engine.choices import Choices
+from topos.engine.scan_tensor import ScanTensor
 from topos.errors import PostureError, ReadError
 from topos.graph import Adjoints, Field, Network, Symbol, reverse
 from topos.graph.adjoints import demand_differentiable

@@ -2,57 +2,19 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple, Self
+from typing import Self
 
 import numpy as np
 
-from topos.backend import Service, count
-from topos.engine.numerics import Numerics
-from topos.engine.services import chosen
-from topos.graph import Form
-from topos.op import Array, Kernel, Operation
-from topos.payload import Element, Shape, TensorType, kernels
+from topos.backend import count
+from topos.engine.choices import Choice, Choices
+from topos.op import Array, Operation
+from topos.payload import Element, Shape, kernels
 from topos.payload.kernels.clean import has_nan
 from topos.payload.storage import iota
 from topos.reading import Number, Tensor
 
-__all__ = ["Choice", "Choices", "ScanTensor"]
-
-
-class Choice(NamedTuple):
-    """Who computes one form: its kernel, the row that it adds to a tally, and its result."""
-
-    kernel: Kernel
-    service: Service | None
-    result: TensorType
-
-
-class Choices:
-    """Who computes what in the scans of one plan, decided for each form where it is first met."""
-
-    __slots__ = ("_known", "numerics")
-
-    def __init__(self, numerics: Numerics) -> None:
-        self.numerics = numerics
-        self._known: dict[tuple[Operation, tuple[TensorType, ...]], Choice] = {}
-
-    def of(self, operation: Operation, operands: tuple[TensorType, ...]) -> Choice:
-        """Returns who computes `operation` over operands of these types."""
-        found = self._known.get((operation, operands))
-        if found is None:
-            # Two threads may ask at once; their answers are alike.
-            found = self._known[operation, operands] = self._choice(operation, operands)
-        return found
-
-    def _choice(self, operation: Operation, operands: tuple[TensorType, ...]) -> Choice:
-        exact, result = self.numerics is Numerics.EXACT, operation.infer(*operands)
-        own = operation.exact(*operands) if exact else operation.fast(*operands)
-        kernel, service = chosen(Form(operation, operands, result), own, exact=exact)
-        return Choice(kernel, service, result)
-
-    def __reduce__(self) -> Any:
-        # A kernel may be compiled or on a device: it is asked for again where it is needed.
-        return type(self), (self.numerics,)
+__all__ = ["ScanTensor"]
 
 
 class ScanTensor(Tensor):
@@ -77,7 +39,7 @@ class ScanTensor(Tensor):
         choices = self._choices
         choice = choices.of(operation, tuple([operand.type for operand in operands]))
         arrays = [operand._array for operand in operands]
-        if choices.numerics is Numerics.EXACT:
+        if choices.exact:
             array = _exactly(operation, choice, arrays)
         else:
             with np.errstate(all="ignore"):

@@ -9,10 +9,10 @@ from typing import NamedTuple
 import numpy as np
 
 from topos.backend import count, summed
+from topos.engine.choices import Choices
 from topos.engine.liveness import releases
 from topos.engine.lowering import lowered
 from topos.engine.memory import Memory
-from topos.engine.numerics import Numerics
 from topos.engine.program import Program
 from topos.engine.rooms import Rooms
 from topos.engine.source_text import Function, function_of, text_of
@@ -51,12 +51,12 @@ class Schedule:
         columns: Columns,
         order: Sequence[int],
         kept: Sequence[int],
-        numerics: Numerics,
+        choices: Choices,
         fused: dict[int, Step],
     ) -> None:
         self._columns, self._order, self._kept = columns, order, kept
-        self._exact = numerics is Numerics.EXACT
-        self.steps = steps_of(columns, order, kept, numerics, fused)
+        self._exact = choices.exact
+        self.steps = steps_of(columns, order, kept, choices, fused)
         self.program: Program = lowered(columns, self.steps, kept)
         rooms = Rooms(self.program.rooms)
         self._function: Function = function_of(self.program, {"empty": rooms.empty})

@@ -2,20 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
-from functools import partial
+from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
-import numpy as np
-
-from topos.backend import Service
-from topos.engine.layout import is_view
-from topos.engine.numerics import Numerics
-from topos.engine.services import Chosen, chosen
+from topos.backend import Kernel, Service
+from topos.engine.choices import Choice, Choices
 from topos.graph import Columns, Form
-from topos.op import Array, Broadcast, BroadcastAlong, Kernel, Map, Operation, Pad
+from topos.op import Broadcast, BroadcastAlong, Map, Operation, Pad
 
-__all__ = ["Step", "kernel_for", "steps_of"]
+__all__ = ["Step", "steps_of"]
 
 
 class Step(NamedTuple):
@@ -37,7 +32,7 @@ def steps_of(
     columns: Columns,
     order: Sequence[int],
     kept: Iterable[int],
-    numerics: Numerics,
+    choices: Choices,
     fused: dict[int, Step],
 ) -> list[Step]:
     """Returns the steps that compute the nodes `kept`, in the order of the recording.
@@ -46,48 +41,29 @@ def steps_of(
     """
     answered = {node for step in fused.values() for node in step.targets}
     inside = {node for step in fused.values() for node in step.fused}
-    known: dict[Form, Chosen] = {}
+    known: dict[Form, Choice] = {}
     steps = []
     for index in order:
         if index in fused:
             steps.append(fused[index])
         # What only moves data may have readers outside of the pattern that it is in.
         elif index not in answered and (index not in inside or _moves(columns, index)):
-            steps.append(_plain(columns, index, numerics, known))
+            steps.append(_plain(columns, index, choices, known))
     return _demanded(steps, kept)
 
 
-def kernel_for(form: Form, *, exact: bool) -> Chosen:
-    """Returns the kernel of nodes of `form`; its result is never an operand's memory."""
-    operation, operands = form.operation, form.operands
-    kernel = operation.exact(*operands) if exact else operation.fast(*operands)
-    found = chosen(form, kernel, exact=exact)
-    if found.kernel.writes or operation.introduces_nan:
-        return found
-    # An operation that computes no new numbers may answer its operand.
-    return found._replace(kernel=Kernel(partial(_owned, found.kernel.function)))
-
-
-def _plain(columns: Columns, index: int, numerics: Numerics, known: dict[Form, Chosen]) -> Step:
+def _plain(columns: Columns, index: int, choices: Choices, known: dict[Form, Choice]) -> Step:
     form, operands = columns.forms[index], columns.operands[index]
     operation = form.operation
     name = operation.function.value if isinstance(operation, Map) else operation.name
-    if not operands or is_view(form.operation):
+    if not operands or operation.is_view:
         return Step((index,), operands, None, name)
     if form not in known:
-        known[form] = kernel_for(form, exact=numerics is Numerics.EXACT)
-    kernel, service = known[form]
+        known[form] = choices.of(operation, form.operands)
+    kernel, service, _ = known[form]
     if kernel.broadcasts:
         operands = tuple([_unspread(columns, operand) for operand in operands])
     return Step((index,), operands, kernel, name, (), service)
-
-
-def _owned(function: Callable[..., Array], *operands: Array) -> Array:
-    """Returns what `function` answers, a copy where that may be an operand's memory."""
-    result = function(*operands)
-    if any(np.may_share_memory(result, operand) for operand in operands):
-        return result.copy()
-    return result
 
 
 def _unspread(columns: Columns, index: int) -> int:
@@ -104,7 +80,7 @@ def _unspread(columns: Columns, index: int) -> int:
 
 def _moves(columns: Columns, index: int) -> bool:
     operation = columns.forms[index].operation
-    return is_view(operation) or isinstance(operation, Pad)
+    return operation.is_view or isinstance(operation, Pad)
 
 
 def _demanded(steps: list[Step], kept: Iterable[int]) -> list[Step]:

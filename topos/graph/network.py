@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy.typing as npt
 
+from topos import backend
 from topos.errors import FeedError, PhaseError, SymbolError
 from topos.graph.columns import Columns
 from topos.graph.field import demand_type, named_payloads
@@ -19,6 +20,7 @@ from topos.payload import Element
 from topos.reading import Tensor
 
 if TYPE_CHECKING:
+    from topos.backend import Backends
     from topos.engine import BoundEntry, Numerics, Run
 
 __all__ = ["Network"]
@@ -69,10 +71,13 @@ class Network:
         observe: Sequence[Reference] = (),
         backward: bool = False,
         numerics: Numerics | str = "fast",
+        backends: Backends | None = None,
     ) -> BoundEntry:
         """Returns an entry: the declared roots and observes of a run, its memory and numerics.
 
-        With `backward` a run keeps what `Run.backward` reads.
+        With `backward` a run keeps what `Run.backward` reads. Its plans ask no backends but
+        `backends`, a sequence of names, or those of the process with the changes of a mapping from
+        names to truth values.
         """
         # A door: the engine executes networks, and a network offers the way in.
         from topos.engine import BoundEntry, Entry, Numerics
@@ -82,7 +87,8 @@ class Network:
             if isinstance(declared, Symbol | str) or not isinstance(declared, Iterable):
                 raise SymbolError(f"an entry takes sequences of symbols or names, got {declared!r}")
         symbols = tuple(map(self.symbol, roots)), tuple(map(self.symbol, observe))
-        return BoundEntry(self, Entry(*symbols, backward, Numerics.of(numerics)))
+        chosen = None if backends is None else backend.used(backends)
+        return BoundEntry(self, Entry(*symbols, backward, Numerics.of(numerics), chosen))
 
     def forward(self, parameters: Parameters | None = None, feeds: Feeds | None = None) -> Run:
         """Returns a run of every node by the oracle, exact by construction."""

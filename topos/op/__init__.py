@@ -5,7 +5,6 @@ from typing import Final
 from topos.op.arithmetic import Add, Div, Maximum, Minimum, Mul, Neg, Power, Step, Sub
 from topos.op.comparison import Compare, Convert, Direction, Select
 from topos.op.contraction import MatMul, Transpose
-from topos.op.kernel import Kernel
 from topos.op.layout import Permute, Reshape
 from topos.op.map import Map, MapOperation
 from topos.op.operation import Array, Cotangents, Domain, Operation, R, Reads
@@ -47,7 +46,6 @@ __all__ = [
     "Fold",
     "Gather",
     "Input",
-    "Kernel",
     "Leaf",
     "LogSoftmax",
     "LogSumExp",

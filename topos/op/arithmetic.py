@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import ClassVar
 
-import numpy as np
-
-from topos.op.kernel import Kernel, wide_kernel
 from topos.op.operation import Array, Cotangents, Domain, Operation, R, Reads
-from topos.payload import TensorType, kernels
+from topos.payload import kernels
 
 __all__ = ["Add", "Div", "Maximum", "Minimum", "Mul", "Neg", "Power", "Step", "Sub"]
 
@@ -21,15 +18,10 @@ class Add(Operation):
     name: ClassVar[str] = "add"
     arity: ClassVar[int | None] = 2
     domain: ClassVar[Domain] = Domain.NUMBERS
+    is_elementwise: ClassVar[bool] = True
 
     def compute(self, *operands: Array) -> Array:
         return kernels.arithmetic.add(*operands)
-
-    def specialize(self, *operands: TensorType) -> Callable[..., Array]:
-        return kernels.clean.native(np.add, self.compute, operands[0].element.dtype)
-
-    def fast(self, *operands: TensorType) -> Kernel:
-        return wide_kernel(np.add, self.compute, operands[0])
 
     def backward(self, operands: Sequence[R], output: R, gradient: R) -> Cotangents[R]:
         return gradient, gradient
@@ -42,15 +34,10 @@ class Sub(Operation):
     name: ClassVar[str] = "sub"
     arity: ClassVar[int | None] = 2
     domain: ClassVar[Domain] = Domain.NUMBERS
+    is_elementwise: ClassVar[bool] = True
 
     def compute(self, *operands: Array) -> Array:
         return kernels.arithmetic.subtract(*operands)
-
-    def specialize(self, *operands: TensorType) -> Callable[..., Array]:
-        return kernels.clean.native(np.subtract, self.compute, operands[0].element.dtype)
-
-    def fast(self, *operands: TensorType) -> Kernel:
-        return wide_kernel(np.subtract, self.compute, operands[0])
 
     def backward(self, operands: Sequence[R], output: R, gradient: R) -> Cotangents[R]:
         return gradient, -gradient
@@ -63,15 +50,10 @@ class Mul(Operation):
     name: ClassVar[str] = "mul"
     arity: ClassVar[int | None] = 2
     domain: ClassVar[Domain] = Domain.NUMBERS
+    is_elementwise: ClassVar[bool] = True
 
     def compute(self, *operands: Array) -> Array:
         return kernels.arithmetic.multiply(*operands)
-
-    def specialize(self, *operands: TensorType) -> Callable[..., Array]:
-        return kernels.clean.native(np.multiply, self.compute, operands[0].element.dtype)
-
-    def fast(self, *operands: TensorType) -> Kernel:
-        return wide_kernel(np.multiply, self.compute, operands[0])
 
     def reads(self) -> Reads:
         return Reads(operands=(0, 1))
@@ -87,15 +69,10 @@ class Div(Operation):
     __slots__ = ()
     name: ClassVar[str] = "div"
     arity: ClassVar[int | None] = 2
+    is_elementwise: ClassVar[bool] = True
 
     def compute(self, *operands: Array) -> Array:
         return kernels.arithmetic.divide(*operands)
-
-    def specialize(self, *operands: TensorType) -> Callable[..., Array]:
-        return kernels.clean.native(np.divide, self.compute, operands[0].element.dtype)
-
-    def fast(self, *operands: TensorType) -> Kernel:
-        return wide_kernel(np.divide, self.compute, operands[0])
 
     def reads(self) -> Reads:
         return Reads(operands=(1,), output=True)
@@ -113,15 +90,10 @@ class Neg(Operation):
     arity: ClassVar[int | None] = 1
     domain: ClassVar[Domain] = Domain.NUMBERS
     introduces_nan: ClassVar[bool] = False
+    is_elementwise: ClassVar[bool] = True
 
     def compute(self, *operands: Array) -> Array:
         return kernels.arithmetic.negate(*operands)
-
-    def specialize(self, *operands: TensorType) -> Callable[..., Array]:
-        return kernels.clean.native(np.negative, self.compute, operands[0].element.dtype)
-
-    def fast(self, *operands: TensorType) -> Kernel:
-        return wide_kernel(np.negative, self.compute, operands[0])
 
     def backward(self, operands: Sequence[R], output: R, gradient: R) -> Cotangents[R]:
         return (-gradient,)
@@ -135,12 +107,10 @@ class Maximum(Operation):
     arity: ClassVar[int | None] = 2
     domain: ClassVar[Domain] = Domain.ANY
     introduces_nan: ClassVar[bool] = False
+    is_elementwise: ClassVar[bool] = True
 
     def compute(self, *operands: Array) -> Array:
         return kernels.arithmetic.maximum(*operands)
-
-    def fast(self, *operands: TensorType) -> Kernel:
-        return wide_kernel(np.maximum, self.compute, operands[0])
 
     def reads(self) -> Reads:
         return Reads(operands=(0, 1))
@@ -159,12 +129,10 @@ class Minimum(Operation):
     arity: ClassVar[int | None] = 2
     domain: ClassVar[Domain] = Domain.ANY
     introduces_nan: ClassVar[bool] = False
+    is_elementwise: ClassVar[bool] = True
 
     def compute(self, *operands: Array) -> Array:
         return kernels.arithmetic.minimum(*operands)
-
-    def fast(self, *operands: TensorType) -> Kernel:
-        return wide_kernel(np.minimum, self.compute, operands[0])
 
     def reads(self) -> Reads:
         return Reads(operands=(0, 1))
@@ -183,12 +151,10 @@ class Step(Operation):
     arity: ClassVar[int | None] = 2
     domain: ClassVar[Domain] = Domain.NUMBERS
     introduces_nan: ClassVar[bool] = False
+    is_elementwise: ClassVar[bool] = True
 
     def compute(self, *operands: Array) -> Array:
         return kernels.arithmetic.step(*operands)
-
-    def fast(self, *operands: TensorType) -> Kernel:
-        return wide_kernel(kernels.fast.step, self.compute, operands[0], broadcasts=True)
 
     def backward(self, operands: Sequence[R], output: R, gradient: R) -> Cotangents[R]:
         return None, None
@@ -201,12 +167,10 @@ class Power(Operation):
     name: ClassVar[str] = "power"
     arity: ClassVar[int | None] = 2
     domain: ClassVar[Domain] = Domain.BUILT_IN
+    is_elementwise: ClassVar[bool] = True
 
     def compute(self, *operands: Array) -> Array:
         return kernels.power.power(*operands)
-
-    def fast(self, *operands: TensorType) -> Kernel:
-        return wide_kernel(np.power, self.compute, operands[0])
 
     def reads(self) -> Reads:
         return Reads(operands=(0, 1), output=True)

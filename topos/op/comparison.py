@@ -6,10 +6,7 @@ from collections.abc import Callable, Sequence
 from enum import Enum
 from typing import ClassVar
 
-import numpy as np
-
 from topos.errors import ElementError, ShapeError
-from topos.op.kernel import Kernel, wide_kernel
 from topos.op.operation import Array, Cotangents, Domain, Operation, R, Reads
 from topos.payload import Element, Shape, TensorType, bool_, kernels
 
@@ -37,6 +34,7 @@ class Compare(Operation):
     arity: ClassVar[int | None] = 2
     domain: ClassVar[Domain] = Domain.ANY
     introduces_nan: ClassVar[bool] = False
+    is_elementwise: ClassVar[bool] = True
 
     def infer_element(self, *operands: Element) -> Element:
         super().infer_element(*operands)
@@ -45,13 +43,6 @@ class Compare(Operation):
     def compute(self, *operands: Array) -> Array:
         kernel: Callable[..., Array] = getattr(kernels.comparison, self.direction.name.lower())
         return kernel(*operands)
-
-    def exact(self, *operands: TensorType) -> Kernel:
-        return self.fast(*operands)
-
-    def fast(self, *operands: TensorType) -> Kernel:
-        ufunc = getattr(np, self.direction.name.lower())
-        return wide_kernel(ufunc, self.compute, operands[0])
 
     def backward(self, operands: Sequence[R], output: R, gradient: R) -> Cotangents[R]:
         return None, None
@@ -65,6 +56,8 @@ class Select(Operation):
     arity: ClassVar[int | None] = 3
     domain: ClassVar[Domain] = Domain.ANY
     introduces_nan: ClassVar[bool] = False
+    is_elementwise: ClassVar[bool] = True
+    writes: ClassVar[bool] = True
 
     def infer_element(self, *operands: Element) -> Element:
         mask, *branches = operands
@@ -72,14 +65,8 @@ class Select(Operation):
             raise ElementError(f"select needs a bool mask, got {mask}")
         return super().infer_element(*branches)
 
-    def compute(self, *operands: Array) -> Array:
-        return kernels.comparison.select(*operands)
-
-    def exact(self, *operands: TensorType) -> Kernel:
-        return self.fast(*operands)
-
-    def fast(self, *operands: TensorType) -> Kernel:
-        return Kernel(kernels.fast.select, True, True)
+    def compute(self, *operands: Array, out: Array | None = None) -> Array:
+        return kernels.comparison.select(*operands, out=out)
 
     def reads(self) -> Reads:
         return Reads(operands=(0,))
@@ -103,6 +90,7 @@ class Convert(Operation):
     arity: ClassVar[int | None] = 1
     domain: ClassVar[Domain] = Domain.ANY
     introduces_nan: ClassVar[bool] = False
+    is_elementwise: ClassVar[bool] = True
 
     def infer(self, *operands: TensorType) -> TensorType:
         if len(operands) != 1:
@@ -116,11 +104,6 @@ class Convert(Operation):
 
     def compute(self, *operands: Array) -> Array:
         return kernels.conversion.convert(operands[0], self.element.dtype)
-
-    def fast(self, *operands: TensorType) -> Kernel:
-        if self.element.dtype not in (np.float32, np.float64):
-            return Kernel(self.compute)
-        return wide_kernel(kernels.fast.convert, self.compute, operands[0])
 
     def backward(self, operands: Sequence[R], output: R, gradient: R) -> Cotangents[R]:
         element = operands[0].element

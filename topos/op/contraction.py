@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import ClassVar
 
 import numpy as np
 
-from topos import backend
 from topos.errors import ShapeError
-from topos.op.kernel import Kernel, kernel_of, wide_kernel
 from topos.op.operation import Array, Cotangents, Domain, Operation, R, Reads
-from topos.payload import Shape, TensorType, kernels
+from topos.payload import Shape, kernels
 
 __all__ = ["MatMul", "Transpose"]
 
@@ -37,20 +35,6 @@ class MatMul(Operation):
     def compute(self, *operands: Array) -> Array:
         return kernels.product.matmul(*operands)
 
-    def specialize(self, *operands: TensorType) -> Callable[..., Array]:
-        dtype = operands[0].element.dtype
-        return kernels.clean.guarded(backend.numba.served(kernels.product.matmul, dtype))
-
-    def exact(self, *operands: TensorType) -> Kernel:
-        served = backend.numba.served(kernels.product.matmul, operands[0].element.dtype)
-        if served is kernels.product.matmul:
-            return kernel_of(self.specialize(*operands))
-        return Kernel(kernels.clean.guarded(served), writes=True)
-
-    def fast(self, *operands: TensorType) -> Kernel:
-        kernel = wide_kernel(np.matmul, self.compute, operands[0])
-        return kernel._replace(broadcasts=False, over=())
-
     def reads(self) -> Reads:
         return Reads(operands=(0, 1))
 
@@ -67,6 +51,7 @@ class Transpose(Operation):
     arity: ClassVar[int | None] = 1
     domain: ClassVar[Domain] = Domain.ANY
     introduces_nan: ClassVar[bool] = False
+    is_view: ClassVar[bool] = True
 
     def infer_shape(self, *operands: Shape) -> Shape:
         if len(operands[0]) < 2:

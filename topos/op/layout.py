@@ -24,6 +24,7 @@ class Reshape(Operation):
     arity: ClassVar[int | None] = 1
     domain: ClassVar[Domain] = Domain.ANY
     introduces_nan: ClassVar[bool] = False
+    is_view: ClassVar[bool] = True
 
     def infer_shape(self, *operands: Shape) -> Shape:
         if size(operands[0]) != size(self.shape):
@@ -47,6 +48,7 @@ class Permute(Operation):
     arity: ClassVar[int | None] = 1
     domain: ClassVar[Domain] = Domain.ANY
     introduces_nan: ClassVar[bool] = False
+    is_view: ClassVar[bool] = True
 
     def infer_shape(self, *operands: Shape) -> Shape:
         if sorted(self.axes) != list(range(len(operands[0]))):

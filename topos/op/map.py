@@ -7,12 +7,8 @@ from collections.abc import Callable, Sequence
 from enum import Enum
 from typing import ClassVar, Final
 
-import numpy as np
-
-from topos import backend
-from topos.op.kernel import Kernel, wide_kernel
 from topos.op.operation import Array, Cotangents, Domain, Operation, R, Reads
-from topos.payload import TensorType, kernels
+from topos.payload import kernels
 
 __all__ = ["Map", "MapOperation"]
 
@@ -58,29 +54,11 @@ class Map(Operation):
     name: ClassVar[str] = "map"
     arity: ClassVar[int | None] = 1
     domain: ClassVar[Domain] = Domain.BUILT_IN
+    is_elementwise: ClassVar[bool] = True
 
     def compute(self, *operands: Array) -> Array:
         kernel: Callable[..., Array] = getattr(kernels.maps, self.function.value)
         return kernel(*operands)
-
-    def specialize(self, *operands: TensorType) -> Callable[..., Array]:
-        if self.function is MapOperation.SQRT:
-            # The one map that the hardware rounds correctly.
-            return kernels.clean.native(np.sqrt, self.compute, operands[0].element.dtype)
-        kernel: Callable[..., Array] = getattr(kernels.maps, self.function.value)
-        return kernels.clean.guarded(backend.numba.served(kernel, operands[0].element.dtype))
-
-    def fast(self, *operands: TensorType) -> Kernel:
-        match self.function:
-            case MapOperation.ERF:
-                return Kernel(self.compute)
-            case MapOperation.RSQRT:
-                return wide_kernel(kernels.fast.rsqrt, self.compute, operands[0], over=(0,))
-            case MapOperation.LOGISTIC:
-                return wide_kernel(kernels.fast.logistic, self.compute, operands[0], over=(0,))
-            case MapOperation.LN:
-                return wide_kernel(np.log, self.compute, operands[0])
-        return wide_kernel(getattr(np, self.function.value), self.compute, operands[0])
 
     def reads(self) -> Reads:
         return _READS[self.function]

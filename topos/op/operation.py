@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from enum import Enum
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Never, TypeVar, dataclass_transform
 
 import numpy.typing as npt
 
 from topos.errors import ElementError, ShapeError
-from topos.op.kernel import Kernel, kernel_of
-from topos.payload import Element, Shape, TensorType, demand_possible, has_maps, kernels
+from topos.payload import Element, Shape, TensorType, demand_possible, has_maps
 
 if TYPE_CHECKING:
     from topos.reading import Recordable
@@ -66,6 +65,12 @@ class Operation:
     domain: ClassVar[Domain] = Domain.FLOATS
     introduces_nan: ClassVar[bool] = True
     """Whether the result may hold a NaN where no operand does."""
+    is_elementwise: ClassVar[bool] = False
+    """Whether an element of the result depends on the elements at its place alone."""
+    is_view: ClassVar[bool] = False
+    """Whether the result shares memory with the operand wherever it can; no other ever does."""
+    writes: ClassVar[bool] = False
+    """Whether `compute` takes `out`, a row-major array of the result's type that it fills."""
 
     if not TYPE_CHECKING:
 
@@ -137,25 +142,6 @@ class Operation:
     def compute(self, *operands: Array) -> Array:
         """Returns the result; these bits are the spec."""
         raise NotImplementedError
-
-    def specialize(self, *operands: TensorType) -> Callable[..., Array]:
-        """Returns `compute` for operands of these types that hold no NaN.
-
-        The function gives the same bits on such operands, and raises `FloatingPointError` under
-        `numpy.errstate(invalid="raise")` where its result would hold a NaN.
-        """
-        return kernels.clean.guarded(self.compute) if self.introduces_nan else self.compute
-
-    def exact(self, *operands: TensorType) -> Kernel:
-        """Returns `specialize` as a kernel that may write where a schedule says."""
-        return kernel_of(self.specialize(*operands))
-
-    def fast(self, *operands: TensorType) -> Kernel:
-        """Returns the kernel of Fast plans for operands of these types, NaN or not.
-
-        It may add in another order and round maps otherwise; by default it is `compute`.
-        """
-        return Kernel(self.compute)
 
     def reads(self) -> Reads:
         """Returns what `backward` reads; by default nothing but shapes and elements."""

@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from functools import partial
+from collections.abc import Sequence
 from typing import ClassVar
 
 import numpy as np
 
-from topos import backend
 from topos.errors import ShapeError
-from topos.op.kernel import Kernel, wide_kernel
 from topos.op.operation import Array, Cotangents, Domain, Operation, R, Reads
-from topos.payload import Shape, TensorType, kernels, size, without
+from topos.payload import Shape, kernels, size, without
 
 __all__ = ["Broadcast", "BroadcastAlong", "MaxAlong", "Sum", "SumAlong"]
 
@@ -31,13 +28,6 @@ class Sum(Operation):
     def compute(self, *operands: Array) -> Array:
         return kernels.reduction.sum(operands[0], tuple(range(operands[0].ndim)))
 
-    def specialize(self, *operands: TensorType) -> Callable[..., Array]:
-        return _summing(operands[0], tuple(range(len(operands[0].shape))))
-
-    def fast(self, *operands: TensorType) -> Kernel:
-        kernel = partial(kernels.fast.sum_along, axes=tuple(range(len(operands[0].shape))))
-        return wide_kernel(kernel, self.compute, operands[0])
-
     def backward(self, operands: Sequence[R], output: R, gradient: R) -> Cotangents[R]:
         return (gradient.broadcast(operands[0].shape),)
 
@@ -52,6 +42,7 @@ class Broadcast(Operation):
     arity: ClassVar[int | None] = 1
     domain: ClassVar[Domain] = Domain.ANY
     introduces_nan: ClassVar[bool] = False
+    is_view: ClassVar[bool] = True
 
     def infer_shape(self, *operands: Shape) -> Shape:
         if operands[0] != ():
@@ -81,13 +72,6 @@ class SumAlong(Operation):
     def compute(self, *operands: Array) -> Array:
         return kernels.reduction.sum(operands[0], self.axes)
 
-    def specialize(self, *operands: TensorType) -> Callable[..., Array]:
-        return _summing(operands[0], self.axes)
-
-    def fast(self, *operands: TensorType) -> Kernel:
-        kernel = partial(kernels.fast.sum_along, axes=self.axes)
-        return wide_kernel(kernel, self.compute, operands[0])
-
     def backward(self, operands: Sequence[R], output: R, gradient: R) -> Cotangents[R]:
         return (gradient.broadcast_along(self.axes, _extents(operands[0].shape, self.axes)),)
 
@@ -103,6 +87,7 @@ class BroadcastAlong(Operation):
     arity: ClassVar[int | None] = 1
     domain: ClassVar[Domain] = Domain.ANY
     introduces_nan: ClassVar[bool] = False
+    is_view: ClassVar[bool] = True
 
     def infer_shape(self, *operands: Shape) -> Shape:
         if len(self.axes) != len(self.extents) or list(self.axes) != sorted(set(self.axes)):
@@ -144,10 +129,6 @@ class MaxAlong(Operation):
     def compute(self, *operands: Array) -> Array:
         return kernels.reduction.maximum(operands[0], self.axes)
 
-    def fast(self, *operands: TensorType) -> Kernel:
-        kernel = partial(kernels.fast.maximum_along, axes=self.axes)
-        return wide_kernel(kernel, self.compute, operands[0])
-
     def reads(self) -> Reads:
         return Reads(operands=(0,), output=True)
 
@@ -163,12 +144,6 @@ class MaxAlong(Operation):
         chosen = attained.minimum(candidate.equal(first))
         spread = gradient.broadcast_along(axes, extents)
         return (chosen.select(spread, spread.fill(0.0)),)
-
-
-def _summing(operand: TensorType, axes: tuple[int, ...]) -> Callable[..., Array]:
-    """Returns the sum over `axes` for operands of this type that hold no NaN."""
-    kernel = backend.numba.served(kernels.reduction.sum, operand.element.dtype)
-    return kernels.clean.guarded(partial(kernel, axes=axes))
 
 
 def _extents(shape: Shape, axes: tuple[int, ...]) -> Shape:

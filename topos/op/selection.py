@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import partial
 from typing import ClassVar
 
 from topos.errors import ElementError, ShapeError
-from topos.op.kernel import Kernel
 from topos.op.operation import Array, Cotangents, Domain, Operation, R, Reads
-from topos.payload import Element, Shape, TensorType, kernels
+from topos.payload import Element, Shape, kernels
 
 __all__ = ["Gather", "Scatter"]
 
@@ -27,6 +25,7 @@ class Gather(Operation):
     arity: ClassVar[int | None] = 2
     domain: ClassVar[Domain] = Domain.ANY
     introduces_nan: ClassVar[bool] = False
+    writes: ClassVar[bool] = True
 
     def infer_element(self, *operands: Element) -> Element:
         return _indexed(self.name, *operands)
@@ -37,14 +36,8 @@ class Gather(Operation):
             raise ShapeError(f"gather needs something to choose from, got {shape}")
         return (*shape[: self.axis], *indices, *shape[self.axis + 1 :])
 
-    def compute(self, *operands: Array) -> Array:
-        return kernels.selection.gather(operands[0], operands[1], self.axis)
-
-    def exact(self, *operands: TensorType) -> Kernel:
-        return self.fast(*operands)
-
-    def fast(self, *operands: TensorType) -> Kernel:
-        return Kernel(partial(kernels.fast.gather, axis=self.axis), True)
+    def compute(self, *operands: Array, out: Array | None = None) -> Array:
+        return kernels.selection.gather(operands[0], operands[1], self.axis, out)
 
     def reads(self) -> Reads:
         return Reads(operands=(1,))

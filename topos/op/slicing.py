@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import partial
 from typing import ClassVar
 
 import numpy as np
 
 from topos.errors import ShapeError
-from topos.op.kernel import Kernel
 from topos.op.operation import Array, Cotangents, Domain, Operation, R
-from topos.payload import Shape, TensorType, kernels
+from topos.payload import Shape
 
 __all__ = ["Concatenate", "Narrow", "Pad"]
 
@@ -27,6 +25,7 @@ class Narrow(Operation):
     arity: ClassVar[int | None] = 1
     domain: ClassVar[Domain] = Domain.ANY
     introduces_nan: ClassVar[bool] = False
+    is_view: ClassVar[bool] = True
 
     def infer_shape(self, *operands: Shape) -> Shape:
         shape = operands[0]
@@ -60,6 +59,7 @@ class Pad(Operation):
     arity: ClassVar[int | None] = 1
     domain: ClassVar[Domain] = Domain.ANY
     introduces_nan: ClassVar[bool] = False
+    writes: ClassVar[bool] = True
 
     def infer_shape(self, *operands: Shape) -> Shape:
         shape = operands[0]
@@ -71,18 +71,13 @@ class Pad(Operation):
             )
         return tuple(map(sum, zip(self.low, shape, self.high, strict=True)))
 
-    def compute(self, *operands: Array) -> Array:
+    def compute(self, *operands: Array, out: Array | None = None) -> Array:
         array = operands[0]
-        padded = np.zeros(self.infer_shape(array.shape), array.dtype)
+        padded = np.empty(self.infer_shape(array.shape), array.dtype) if out is None else out
+        padded.fill(0)
         box = zip(self.low, array.shape, strict=True)
         padded[tuple(slice(low, low + extent) for low, extent in box)] = array
         return padded
-
-    def exact(self, *operands: TensorType) -> Kernel:
-        return self.fast(*operands)
-
-    def fast(self, *operands: TensorType) -> Kernel:
-        return Kernel(partial(kernels.fast.pad, low=self.low), True)
 
     def backward(self, operands: Sequence[R], output: R, gradient: R) -> Cotangents[R]:
         return (gradient.box(self.low, operands[0].shape),)
@@ -98,6 +93,7 @@ class Concatenate(Operation):
     arity: ClassVar[int | None] = None
     domain: ClassVar[Domain] = Domain.ANY
     introduces_nan: ClassVar[bool] = False
+    writes: ClassVar[bool] = True
 
     def infer_shape(self, *operands: Shape) -> Shape:
         first, axis = operands[0], self.axis
@@ -113,14 +109,8 @@ class Concatenate(Operation):
             )
         return (*first[:axis], sum(operand[axis] for operand in operands), *first[axis + 1 :])
 
-    def compute(self, *operands: Array) -> Array:
-        return np.concatenate(operands, self.axis)
-
-    def exact(self, *operands: TensorType) -> Kernel:
-        return self.fast(*operands)
-
-    def fast(self, *operands: TensorType) -> Kernel:
-        return Kernel(partial(kernels.fast.concatenate, axis=self.axis), True)
+    def compute(self, *operands: Array, out: Array | None = None) -> Array:
+        return np.concatenate(operands, self.axis, out=out)
 
     def backward(self, operands: Sequence[R], output: R, gradient: R) -> Cotangents[R]:
         cotangents, start = [], 0

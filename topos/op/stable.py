@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import partial
 from typing import ClassVar
 
 from topos.errors import ShapeError
-from topos.op.kernel import Kernel, wide_kernel
 from topos.op.operation import Array, Cotangents, Domain, Operation, R, Reads
-from topos.payload import Shape, TensorType, kernels, without
+from topos.payload import Shape, kernels, without
 
 __all__ = ["LogSoftmax", "LogSumExp"]
 
@@ -29,10 +27,6 @@ class LogSoftmax(Operation):
 
     def compute(self, *operands: Array) -> Array:
         return kernels.stable.log_softmax(operands[0], self.axis)
-
-    def fast(self, *operands: TensorType) -> Kernel:
-        kernel = partial(kernels.fast.log_softmax, axis=self.axis)
-        return wide_kernel(kernel, self.compute, operands[0])
 
     def reads(self) -> Reads:
         return Reads(output=True)
@@ -58,10 +52,6 @@ class LogSumExp(Operation):
 
     def compute(self, *operands: Array) -> Array:
         return kernels.stable.log_sum_exp(operands[0], self.axis)
-
-    def fast(self, *operands: TensorType) -> Kernel:
-        kernel = partial(kernels.fast.log_sum_exp, axis=self.axis)
-        return wide_kernel(kernel, self.compute, operands[0])
 
     def reads(self) -> Reads:
         return Reads(operands=(0,), output=True)

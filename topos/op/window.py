@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import partial
 from typing import ClassVar
 
 from topos.errors import ShapeError
-from topos.op.kernel import Kernel, wide_kernel
 from topos.op.operation import Array, Cotangents, Domain, Operation, R
-from topos.payload import Shape, TensorType, kernels
+from topos.payload import Shape, kernels
 
 __all__ = ["Fold", "Unfold"]
 
@@ -27,6 +25,7 @@ class Unfold(Operation):
     arity: ClassVar[int | None] = 1
     domain: ClassVar[Domain] = Domain.ANY
     introduces_nan: ClassVar[bool] = False
+    is_view: ClassVar[bool] = True
 
     def infer_shape(self, *operands: Shape) -> Shape:
         shape = operands[0]
@@ -76,10 +75,6 @@ class Fold(Operation):
 
     def compute(self, *operands: Array) -> Array:
         return kernels.window.fold(operands[0], self.axis, self.step, self.extent)
-
-    def fast(self, *operands: TensorType) -> Kernel:
-        kernel = partial(kernels.fast.fold, axis=self.axis, step=self.step)
-        return wide_kernel(kernel, self.compute, operands[0])
 
     def backward(self, operands: Sequence[R], output: R, gradient: R) -> Cotangents[R]:
         return (gradient.unfold(self.axis, operands[0].shape[-1], self.step),)

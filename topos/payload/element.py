@@ -13,7 +13,7 @@ from topos.errors import ElementError
 from topos.payload.shape import Shape
 
 if TYPE_CHECKING:
-    from topos.backend import BatchNormTask, Formula, GemmTask, Kernel, MapTask
+    from topos.backend import BatchNormTask, Formula, Function, GemmTask, MapTask
 
 __all__ = [
     "DIFFERENTIABLE",
@@ -80,7 +80,7 @@ class Element:
         stored: np.dtype[Any] = self._dtype
         return stored
 
-    def gemm(self, task: GemmTask, exact: bool) -> Kernel | None:
+    def gemm(self, task: GemmTask, exact: bool) -> Function | None:
         """Returns the kernel that plans compute a product of this element by.
 
         An element of the user's own overrides this hook, `map` and `batch_norm` to route its
@@ -89,11 +89,11 @@ class Element:
         """
         return None
 
-    def map(self, function: Formula, task: MapTask, exact: bool) -> Kernel | None:
+    def map(self, function: Formula, task: MapTask, exact: bool) -> Function | None:
         """Returns the kernel that plans apply `function` to arrays of this element by."""
         return None
 
-    def batch_norm(self, task: BatchNormTask, exact: bool) -> Kernel | None:
+    def batch_norm(self, task: BatchNormTask, exact: bool) -> Function | None:
         """Returns the kernel that plans normalize batches of this element by."""
         return None
 

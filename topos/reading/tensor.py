@@ -7,6 +7,7 @@ from typing import Any, Self
 import numpy as np
 import numpy.typing as npt
 
+from topos import backend
 from topos.errors import ElementError, ShapeError
 from topos.op import Array, Operation
 from topos.payload import Element, Shape, TensorType, f32, kernels
@@ -65,8 +66,9 @@ class Tensor(Recordable):
 
     def express(self, operation: Operation, *operands: Self) -> Self:
         kernels.subnormals.demand_subnormals()
-        inferred = operation.infer(*(operand.type for operand in operands))
-        array = operation.compute(*(operand._array for operand in operands))
+        types = tuple([operand.type for operand in operands])
+        inferred = operation.infer(*types)
+        array = backend.computed(operation, [operand._array for operand in operands], types)
         return self.wrap(array, inferred.element)
 
     def fill(self, number: Number) -> Self:

@@ -7,8 +7,9 @@ from typing import Any, Final, NamedTuple
 
 import numpy as np
 
-from topos.backend import numba
-from topos.payload.kernels.canonical import Array, canonical, is_float
+from topos.backend import Formula, GemmTask, serve
+from topos.payload import TensorType, element_of
+from topos.payload.kernels.canonical import Array, is_float
 from topos.payload.kernels.product import matmul
 from topos.runtimes.interpreter.kernels.conversion import converted
 
@@ -17,7 +18,7 @@ __all__ = ["Product", "product_of"]
 Multiply = Callable[[Array, Array], Array]
 
 # From here on a compiled product repays the time that loading it takes.
-_COMPILED_WORK: Final = 1 << 22
+_COMPILED_WORK: Final = 1 << 23
 # A float64 holds every integer up to 2 to this power.
 _WHOLE_BITS: Final = 53
 
@@ -86,9 +87,12 @@ def _bits(dtype: np.dtype[Any]) -> int:
 
 
 def _in_order(left: Array, right: Array) -> Array:
-    work = left.size * right.shape[-1]
-    multiply = numba.served(matmul, left.dtype) if work >= _COMPILED_WORK else matmul
-    return canonical(multiply(left, right))
+    element = element_of(left.dtype)
+    task = GemmTask(TensorType(left.shape, element), TensorType(right.shape, element))
+    if task.flops < _COMPILED_WORK:
+        return matmul(left, right)
+    result: Array = serve(Formula.GEMM, task, exact=True).kernel(left, right)
+    return result
 
 
 def _complex_in_order(left: Array, right: Array) -> Array:

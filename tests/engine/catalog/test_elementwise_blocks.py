@@ -21,6 +21,7 @@ from topos.backend import Backend, Dispatch, Formula, Precision, Service, simd
 from topos.engine.catalog import discover, elect
 from topos.engine.catalog.kernels import home
 from topos.engine.catalog.kernels.elementwise import Blocks
+from topos.engine.choices import Choices
 
 POSTURES: Final = (Numerics.FAST, Numerics.EXACT)
 
@@ -53,7 +54,7 @@ def kernel_of(network: Network, root: Value) -> Blocks:
     offers = discover(columns, range(network.length))
     (match,) = elect(offers, lambda match: True, [root.symbol.position])
     types = [columns.forms[operand].type for operand in match.operands]
-    kernel = home(match, types, Numerics.FAST)
+    kernel = home(match, types, Choices(Numerics.FAST))
     assert isinstance(kernel, Blocks)
     return kernel
 
@@ -226,8 +227,9 @@ def test_threads_have_scratch_of_their_own() -> None:
 
 def test_what_a_device_computes_is_left_to_it(monkeypatch: pytest.MonkeyPatch) -> None:
     network, result = fed(MAPS["tanh"], f32, (64, 64))
-    remote = Backend.SIMD.coverage(Formula.TANH)._replace(dispatch=Dispatch.DEVICE)
-    monkeypatch.setitem(simd.COVERAGE, Formula.TANH, remote)
+    row = simd.TABLE[Formula.TANH]
+    remote = row._replace(coverage=row.coverage._replace(dispatch=Dispatch.DEVICE))
+    monkeypatch.setitem(simd.TABLE, Formula.TANH, remote)
     with blocks_of():
         assert "elementwise" not in lowered(network, result).schedule()
 

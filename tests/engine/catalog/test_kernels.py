@@ -11,8 +11,10 @@ import pytest
 
 from tests.engine.catalog.recordings import attended, convolved, drawn, normalized, pooled
 from topos import Element, Numerics, Tape, Value, bf16, f32, f64, relu
+from topos.backend import Function
 from topos.engine.catalog import Match, PatternKind, discover, elect
-from topos.engine.catalog.kernels import Kernel, home
+from topos.engine.catalog.kernels import home
+from topos.engine.choices import Choices
 
 Array = npt.NDArray[Any]
 Recording = Callable[[Tape], list[Value]]
@@ -20,18 +22,18 @@ Recording = Callable[[Tape], list[Value]]
 
 def elected(
     tape: Tape, results: list[Value], numerics: Numerics
-) -> tuple[dict[Match, Kernel], dict[int, Array]]:
+) -> tuple[dict[Match, Function], dict[int, Array]]:
     """Returns the matches with a kernel, and the oracle's value of every node."""
     positions = [value.symbol.position for value in results]
     network = tape.into_network()
     columns = network.columns
     run = network.forward()
     values = {symbol.position: run.of(symbol).numpy() for symbol in run.symbols()}
-    kernels: dict[Match, Kernel] = {}
+    kernels: dict[Match, Function] = {}
 
     def supports(match: Match) -> bool:
         types = [columns.forms[operand].type for operand in match.operands]
-        kernel = home(match, types, numerics)
+        kernel = home(match, types, Choices(numerics))
         if kernel is not None:
             kernels[match] = kernel
         return kernel is not None
@@ -180,7 +182,7 @@ def test_an_exact_window_product_has_the_oracles_bits(form: str, channels: int, 
     assert np.ascontiguousarray(ours).tobytes() == values[match.root].tobytes()
 
 
-def answers(match: Match, kernel: Kernel, values: dict[int, Array]) -> list[Array]:
+def answers(match: Match, kernel: Function, values: dict[int, Array]) -> list[Array]:
     """Returns the kernel's results, after checks that `out` holds them and operands are kept."""
     operands = [values[operand] for operand in match.operands]
     before = [operand.tobytes() for operand in operands]

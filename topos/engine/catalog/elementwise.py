@@ -14,29 +14,7 @@ from typing import Final, NamedTuple
 from topos.engine.catalog.pattern import Match, PatternKind
 from topos.engine.catalog.view import View
 from topos.graph import Form
-from topos.op import (
-    Add,
-    Broadcast,
-    BroadcastAlong,
-    Compare,
-    Convert,
-    Div,
-    Leaf,
-    Map,
-    Maximum,
-    Minimum,
-    Mul,
-    Narrow,
-    Neg,
-    Permute,
-    Power,
-    Reshape,
-    Select,
-    Step,
-    Sub,
-    Transpose,
-    Unfold,
-)
+from topos.op import Broadcast, BroadcastAlong, Leaf, Map, Reshape
 from topos.payload import ELEMENTS, Shape, f32, f64, size
 
 __all__ = ["UNIT", "Call", "Elementwise", "elementwise", "is_wide"]
@@ -50,24 +28,6 @@ _LEAST_BYTES: Final = 1 << 25
 _LEAST_ELEMENTS: Final = 1 << 20
 # A row longer than that, or that many rows make whole vectors, is no part of a block.
 _LONGEST: Final = 1 << 16
-
-_OPERATIONS: Final = (
-    Add,
-    Compare,
-    Convert,
-    Div,
-    Map,
-    Maximum,
-    Minimum,
-    Mul,
-    Neg,
-    Power,
-    Select,
-    Step,
-    Sub,
-)
-# The results of these lie in another order, or repeat.
-_STRIDED: Final = (Broadcast, BroadcastAlong, Narrow, Permute, Transpose, Unfold)
 
 
 class Call(NamedTuple):
@@ -101,7 +61,7 @@ class _Operand(NamedTuple):
 def is_wide(form: Form) -> bool:
     """Returns whether nodes of `form` are elementwise over an array large enough to look at."""
     operation, operands = form.operation, form.operands
-    if not isinstance(operation, _OPERATIONS) or size(form.type.shape) < _LEAST_ELEMENTS:
+    if not operation.is_elementwise or size(form.type.shape) < _LEAST_ELEMENTS:
         return False
     if isinstance(operation, Map):
         # A map is a task, and the kernels of the shorter formats are made for one shape.
@@ -168,7 +128,8 @@ def _operand(view: View, node: int) -> _Operand | None:
     base = node
     while view.is_a(base, Reshape):
         (base,) = view.operands(base)
-    strided = isinstance(view.columns.forms[base].operation, _STRIDED)
+    # The elements of any other view lie in another order, or repeat.
+    strided = view.columns.forms[base].operation.is_view
     return None if strided else _Operand(node, "whole")
 
 

@@ -4,29 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Container, Iterable, Sequence
 from functools import cached_property
-from typing import Final, TypeVar
+from typing import TypeVar
 
 from topos.graph import Columns
-from topos.op import (
-    Broadcast,
-    BroadcastAlong,
-    Leaf,
-    Narrow,
-    Operation,
-    Pad,
-    Permute,
-    Reshape,
-    Transpose,
-    Unfold,
-)
+from topos.op import Broadcast, BroadcastAlong, Leaf, Operation, Pad, Permute, Transpose
 from topos.payload import Shape, TensorType
 
 __all__ = ["View"]
 
 Kind = TypeVar("Kind", bound=Operation)
-
-# What only moves data: a pattern may cover such a node that another pattern covers too.
-_MOVEMENT: Final = (Broadcast, BroadcastAlong, Narrow, Pad, Permute, Reshape, Transpose, Unfold)
 
 
 class View:
@@ -61,8 +47,9 @@ class View:
         return self._uses.get(node, [])
 
     def moves(self, node: int) -> bool:
-        """Returns whether `node` only moves data."""
-        return isinstance(self.columns.forms[node].operation, _MOVEMENT)
+        """Returns whether `node` only moves data: patterns may share such a node."""
+        operation = self.columns.forms[node].operation
+        return operation.is_view or isinstance(operation, Pad)
 
     def number(self, node: int) -> float | None:
         """Returns the number that fills `node`, where that is one constant spread out."""

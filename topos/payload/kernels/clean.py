@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["guarded", "has_nan", "native", "raising"]
+__all__ = ["guarded", "has_nan", "raising"]
 
 Array = npt.NDArray[Any]
 
@@ -31,21 +31,14 @@ def has_nan(array: Array) -> bool:
         return bool(np.isnan(array).any())
 
 
-def native(
-    ufunc: Callable[..., Array], kernel: Callable[..., Array], dtype: np.dtype[Any]
-) -> Callable[..., Array]:
-    """Returns `ufunc` where numpy rounds `dtype` once an operation, else `kernel`, guarded."""
-    return ufunc if dtype == np.float32 or dtype == np.float64 else guarded(kernel)
-
-
-def guarded(kernel: Callable[..., Array]) -> Callable[..., Array]:
-    """Returns `kernel`, made to raise `FloatingPointError` where its result holds a NaN."""
+def guarded(kernel: Callable[..., Any]) -> Callable[..., Any]:
+    """Returns `kernel`, made to raise `FloatingPointError` where a result of it holds a NaN."""
     return partial(_checked, kernel)
 
 
-def _checked(kernel: Callable[..., Array], *operands: Array, out: Array | None = None) -> Array:
+def _checked(kernel: Callable[..., Any], *operands: Array, out: Array | None = None) -> Any:
     result = kernel(*operands) if out is None else kernel(*operands, out=out)
-    if has_nan(result):
+    if any(map(has_nan, result if isinstance(result, tuple) else (result,))):
         raise FloatingPointError("a NaN arose")
     return result
 

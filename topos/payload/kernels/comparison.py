@@ -57,6 +57,28 @@ def greater_equal(left: Array, right: Array) -> Array:
     return np.asarray(np.greater_equal(promoted(left), promoted(right)))
 
 
-def select(mask: Array, on_true: Array, on_false: Array) -> Array:
-    """Returns the bits of `on_true` where `mask` holds, else those of `on_false`."""
-    return np.where(mask, on_true, on_false)
+def select(mask: Array, on_true: Array, on_false: Array, out: Array | None = None) -> Array:
+    """Returns the bits of `on_true` where `mask` holds, else those of `on_false`.
+
+    In a row-major `out` the bits are chosen by masks of ones and zeros, whose time does not depend
+    on the truth values; `numpy.where` branches at each.
+    """
+    if out is None:
+        return np.where(mask, on_true, on_false)
+    bits = f"i{out.itemsize}"
+    first, second, target = on_true.view(bits), on_false.view(bits), out.view(bits)
+    # Minus one is all ones in any width, once its sign is extended.
+    chosen = np.asarray(np.negative(mask.view(np.int8)))
+    if second.ndim == 0 and not second:
+        np.copyto(target, chosen)
+        np.bitwise_and(target, first, out=target)
+        return out
+    if first.ndim == 0 and not first:
+        np.copyto(target, np.invert(chosen, out=chosen))
+        np.bitwise_and(target, second, out=target)
+        return out
+    differing = np.bitwise_xor(first, second)
+    np.copyto(target, chosen)
+    np.bitwise_and(target, differing, out=target)
+    np.bitwise_xor(target, second, out=target)
+    return out

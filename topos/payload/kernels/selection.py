@@ -18,12 +18,15 @@ _MANY_UPDATES: Final = 64
 _FEW_ROWS: Final = 32
 
 
-def gather(array: Array, indices: Array, axis: int) -> Array:
+def gather(array: Array, indices: Array, axis: int, out: Array | None = None) -> Array:
     """Returns the slices of `array` at `indices` along `axis`, which they take the place of.
 
     Indices of any integer dtype and rank are clamped to `[0, extent - 1]`; the bits are kept.
     """
-    return np.asarray(np.take(array, _clamped(indices, array.shape[axis]), axis=axis))
+    # Unsigned indices need a dtype that numpy takes; signed ones it clamps itself.
+    signed = np.asarray(indices).dtype.kind == "i"
+    places = indices if signed else _clamped(indices, array.shape[axis])
+    return np.asarray(np.take(array, places, axis=axis, out=out, mode="clip"))
 
 
 @np.errstate(all="ignore")

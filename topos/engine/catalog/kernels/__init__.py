@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, Final
 
+from topos.backend import Function
 from topos.engine.catalog.kernels import (
     attention,
     batch_norm,
@@ -20,13 +21,12 @@ from topos.engine.catalog.kernels import (
     window_product_gradient,
 )
 from topos.engine.catalog.pattern import Match, PatternKind
-from topos.engine.numerics import Numerics
+from topos.engine.choices import Choices
 from topos.payload import TensorType, f32, f64
 
-__all__ = ["Kernel", "home"]
+__all__ = ["home"]
 
-Kernel = Callable[..., Any]
-Home = Callable[[Any, Sequence[TensorType], Numerics], Kernel | None]
+Home = Callable[[Any, Sequence[TensorType], Choices], Function | None]
 
 _HOMES: Final[dict[PatternKind, Home]] = {
     PatternKind.ATTENTION: attention.home,
@@ -42,7 +42,7 @@ _HOMES: Final[dict[PatternKind, Home]] = {
 }
 
 
-def home(match: Match, types: Sequence[TensorType], numerics: Numerics) -> Kernel | None:
+def home(match: Match, types: Sequence[TensorType], choices: Choices) -> Function | None:
     """Returns the kernel for operands of `types`, or `None` where none pays.
 
     Under `EXACT` its results have the bits of the claimed nodes, for operands without a NaN, and
@@ -52,4 +52,4 @@ def home(match: Match, types: Sequence[TensorType], numerics: Numerics) -> Kerne
     if not wide and match.kind is not PatternKind.ELEMENTWISE:
         # The other formats compute in f32 and round each node, which no other kernel does.
         return None
-    return _HOMES[match.kind](match.form, types, numerics)
+    return _HOMES[match.kind](match.form, types, choices)

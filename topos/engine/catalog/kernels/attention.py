@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from topos.engine.catalog.attention import Attention
-from topos.engine.numerics import Numerics
+from topos.engine.choices import Choices
 from topos.payload import TensorType
 
 __all__ = ["home"]
@@ -23,14 +23,14 @@ _BYTES: Final = 1 << 18
 
 
 def home(
-    form: Attention, types: Sequence[TensorType], numerics: Numerics
+    form: Attention, types: Sequence[TensorType], choices: Choices
 ) -> Callable[..., Array] | None:
     """Returns the kernel that scales the queries, not the scores, and divides the results.
 
     A factor that is no normal number of the element, such as the reciprocal of a zero, is left to
     the nodes: the queries would lose what the scores keep.
     """
-    if numerics is Numerics.EXACT:
+    if choices.exact:
         return None
     number = 1.0 if form.scale is None else form.scale
     if form.divides:

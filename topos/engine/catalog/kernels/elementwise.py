@@ -15,12 +15,9 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from topos.backend import Dispatch
+from topos.backend import Dispatch, Kernel
 from topos.engine.catalog.elementwise import UNIT, Elementwise
-from topos.engine.numerics import Numerics
-from topos.engine.services import Chosen
-from topos.engine.steps import kernel_for
-from topos.op import Kernel
+from topos.engine.choices import Choice, Choices
 from topos.payload import Shape, TensorType, size
 
 __all__ = ["Blocks", "home"]
@@ -94,10 +91,10 @@ class Blocks:
             np.copyto(rooms[-1], values[-1])
 
 
-def home(form: Elementwise, types: Sequence[TensorType], numerics: Numerics) -> Blocks | None:
+def home(form: Elementwise, types: Sequence[TensorType], choices: Choices) -> Blocks | None:
     """Returns the kernel; where a device computes a map, the nodes are left to it."""
-    exact = numerics is Numerics.EXACT
-    chosen = {each: kernel_for(each, exact=exact) for each in {call.form for call in form.calls}}
+    forms = {call.form for call in form.calls}
+    chosen = {each: choices.of(each.operation, each.operands) for each in forms}
     if any(map(_is_remote, chosen.values())):
         return None
     kernels = [chosen[call.form].kernel for call in form.calls]
@@ -111,7 +108,7 @@ def home(form: Elementwise, types: Sequence[TensorType], numerics: Numerics) -> 
     return Blocks(form, result, calls, scratch, spare, step, _over(form, kernels[-1]))
 
 
-def _is_remote(chosen: Chosen) -> bool:
+def _is_remote(chosen: Choice) -> bool:
     service = chosen.service
     if service is None or service.backend is None:
         return False

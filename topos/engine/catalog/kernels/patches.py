@@ -4,19 +4,17 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator
-from functools import partial
 from typing import Any, Final, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 from numpy.lib.stride_tricks import as_strided
 
-from topos import backend
 from topos.engine.catalog.windows import Patches
-from topos.engine.numerics import Numerics
-from topos.payload import Shape, TensorType, kernels
+from topos.engine.choices import Choices
+from topos.payload import Shape, kernels
 
-__all__ = ["Block", "Extent", "checked", "each_block", "extent_of", "product_of"]
+__all__ = ["Block", "Extent", "checked", "each_block", "extent_of"]
 
 Array = npt.NDArray[Any]
 
@@ -44,26 +42,12 @@ class Extent(NamedTuple):
     rows: int
 
 
-def product_of(type: TensorType, numerics: Numerics) -> Callable[[Array, Array], Array]:
-    """Returns the product of stacks of matrices that the numerics admit."""
-    if numerics is Numerics.FAST:
-        return np.matmul
-    return backend.numba.served(kernels.product.matmul, type.element.dtype)
-
-
-def checked(kernel: Callable[..., Array], numerics: Numerics) -> Callable[..., Array]:
-    """Returns `kernel`, made to raise under `EXACT` where its result holds a NaN.
+def checked(kernel: Callable[..., Array], choices: Choices) -> Callable[..., Array]:
+    """Returns `kernel`, made to raise under exact numerics where its result holds a NaN.
 
     A product that is not numpy's own raises no flag of the hardware.
     """
-    return kernel if numerics is Numerics.FAST else partial(_checked, kernel)
-
-
-def _checked(kernel: Callable[..., Array], *operands: Array, out: Array | None = None) -> Array:
-    result = kernel(*operands, out=out)
-    if kernels.clean.has_nan(result):
-        raise FloatingPointError("a NaN arose")
-    return result
+    return kernels.clean.guarded(kernel) if choices.exact else kernel
 
 
 def extent_of(patches: Patches, shape: Shape, itemsize: int) -> Extent:

@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from topos.engine.catalog.reduce_window import ReduceWindow
-from topos.engine.numerics import Numerics
+from topos.engine.choices import Choices
 from topos.payload import Shape, TensorType
 
 __all__ = ["home", "home_gradient"]
@@ -20,20 +20,20 @@ Array = npt.NDArray[Any]
 
 
 def home(
-    form: ReduceWindow, types: Sequence[TensorType], numerics: Numerics
+    form: ReduceWindow, types: Sequence[TensorType], choices: Choices
 ) -> Callable[..., Array] | None:
     """Returns the kernel that compares whole slices, an axis after the other."""
-    return _Maxima(form, numerics is Numerics.EXACT)
+    return _Maxima(form, choices.exact)
 
 
 def home_gradient(
-    form: ReduceWindow, types: Sequence[TensorType], numerics: Numerics
+    form: ReduceWindow, types: Sequence[TensorType], choices: Choices
 ) -> Callable[..., Array] | None:
     """Returns the kernel, under `EXACT` for windows that do not overlap.
 
     Where they do, the recorded sum goes an axis after the other, and this one does not.
     """
-    exact = numerics is Numerics.EXACT
+    exact = choices.exact
     overlaps = any(step < size for step, size in zip(form.steps, form.sizes, strict=True))
     return None if exact and overlaps else _Gradient(form, exact, overlaps)
 

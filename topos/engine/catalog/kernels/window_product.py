@@ -14,10 +14,9 @@ from topos.engine.catalog.kernels.patches import (
     checked,
     each_block,
     extent_of,
-    product_of,
 )
 from topos.engine.catalog.window_product import WindowProduct
-from topos.engine.numerics import Numerics
+from topos.engine.choices import Choices
 from topos.payload import TensorType
 
 __all__ = ["home", "matrix"]
@@ -26,12 +25,12 @@ Array = npt.NDArray[Any]
 
 
 def home(
-    form: WindowProduct, types: Sequence[TensorType], numerics: Numerics
+    form: WindowProduct, types: Sequence[TensorType], choices: Choices
 ) -> Callable[..., Array] | None:
     """Returns the kernel: each element sums its products with the patch element ascending."""
     source = types[0]
     extent = extent_of(form.patches, source.shape, source.element.dtype.itemsize)
-    return checked(_WindowProduct(form, extent, product_of(source, numerics)), numerics)
+    return checked(_WindowProduct(form, extent, choices.product(source.element)), choices)
 
 
 def matrix(weights: Array, features: int, output_first: bool) -> Array:

@@ -15,7 +15,6 @@ from topos.engine.catalog.kernels.patches import (
     checked,
     each_block,
     extent_of,
-    product_of,
 )
 from topos.engine.catalog.kernels.window_product import matrix
 from topos.engine.catalog.window_product_gradient import (
@@ -23,7 +22,7 @@ from topos.engine.catalog.window_product_gradient import (
     InputGradient,
     WeightsGradient,
 )
-from topos.engine.numerics import Numerics
+from topos.engine.choices import Choices
 from topos.payload import Shape, TensorType
 
 __all__ = ["home_bias", "home_input", "home_weights"]
@@ -35,24 +34,24 @@ _BYTES: Final = 1 << 19
 
 
 def home_weights(
-    form: WeightsGradient, types: Sequence[TensorType], numerics: Numerics
+    form: WeightsGradient, types: Sequence[TensorType], choices: Choices
 ) -> Callable[..., Array] | None:
     """Returns the kernel that adds up the products of each block; its order is not the oracle's."""
-    if numerics is Numerics.EXACT:
+    if choices.exact:
         return None
     source = types[0]
     return _Weights(form, extent_of(form.patches, source.shape, source.element.dtype.itemsize))
 
 
 def home_bias(
-    form: BiasGradient, types: Sequence[TensorType], numerics: Numerics
+    form: BiasGradient, types: Sequence[TensorType], choices: Choices
 ) -> Callable[..., Array] | None:
     """Returns the kernel that adds up the maps where they lie."""
-    return None if numerics is Numerics.EXACT else _Bias(form)
+    return None if choices.exact else _Bias(form)
 
 
 def home_input(
-    form: InputGradient, types: Sequence[TensorType], numerics: Numerics
+    form: InputGradient, types: Sequence[TensorType], choices: Choices
 ) -> Callable[..., Array] | None:
     """Returns the kernel that folds the products of each block, for windows at every place.
 
@@ -60,7 +59,7 @@ def home_input(
     """
     if any(fold.step != 1 for fold in form.folds):
         return None
-    return checked(_Input(form, product_of(types[0], numerics)), numerics)
+    return checked(_Input(form, choices.product(types[0].element)), choices)
 
 
 @dataclass(frozen=True, slots=True)
