@@ -6,7 +6,7 @@ from typing import Self
 
 import numpy as np
 
-from topos.backend import count
+from topos.backend import computed, count
 from topos.engine.choices import Choice, Choices
 from topos.op import Array, Operation
 from topos.payload import Element, Shape, kernels
@@ -37,10 +37,13 @@ class ScanTensor(Tensor):
 
     def express(self, operation: Operation, *operands: Self) -> Self:
         choices = self._choices
-        choice = choices.of(operation, tuple([operand.type for operand in operands]))
+        types = tuple([operand.type for operand in operands])
+        choice = choices.of(operation, types)
         arrays = [operand._array for operand in operands]
         if choices.exact:
-            array = _exactly(operation, choice, arrays)
+            array = _exactly(choice, arrays)
+            if array is None:
+                array = computed(operation, arrays, types)
         else:
             with np.errstate(all="ignore"):
                 array = _called(choice, arrays)
@@ -56,18 +59,20 @@ class ScanTensor(Tensor):
         return self.within(counted.numpy(), counted.element, self._choices)
 
 
-def _exactly(operation: Operation, choice: Choice, arrays: list[Array]) -> Array:
-    """Returns the oracle's bits, by the kernel of a task where that is known to have them."""
-    if choice.service is None:
-        return operation.compute(*arrays)
-    if kernels.subnormals.reports_invalid_operations() and not any(map(has_nan, arrays)):
-        try:
-            with kernels.clean.raising():
-                return _called(choice, arrays)
-        except FloatingPointError:
-            pass
-    count([choice.service._replace(backend=None)])
-    return operation.compute(*arrays)
+def _exactly(choice: Choice, arrays: list[Array]) -> Array | None:
+    """Returns the oracle's bits by the kernel of a task, `None` where it is not known to have them.
+
+    It has them where neither an operand nor the result holds a NaN.
+    """
+    if choice.service is None or not kernels.subnormals.reports_invalid_operations():
+        return None
+    if any(map(has_nan, arrays)):
+        return None
+    try:
+        with kernels.clean.raising():
+            return _called(choice, arrays)
+    except FloatingPointError:
+        return None
 
 
 def _called(choice: Choice, arrays: list[Array]) -> Array:

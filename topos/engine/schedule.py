@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
 
-from topos.backend import count, summed
+from topos.backend import computed, count, summed
 from topos.engine.choices import Choices
 from topos.engine.liveness import releases
 from topos.engine.lowering import lowered
@@ -18,7 +18,7 @@ from topos.engine.rooms import Rooms
 from topos.engine.source_text import Function, function_of, text_of
 from topos.engine.steps import Step, steps_of
 from topos.errors import ExecutionError
-from topos.graph import Columns
+from topos.graph import Columns, Form
 from topos.op import Array, Leaf
 from topos.payload import kernels
 from topos.payload.kernels.clean import has_nan
@@ -27,9 +27,9 @@ __all__ = ["CarefulStep", "Schedule"]
 
 
 class CarefulStep(NamedTuple):
-    """One evaluation by the oracle's rule, after which the values `released` are dropped."""
+    """One evaluation by the oracle, after which the values `released` are dropped."""
 
-    compute: Callable[..., Array]
+    form: Form
     operands: tuple[int, ...]
     target: int
     released: tuple[int, ...]
@@ -102,7 +102,6 @@ class Schedule:
             else:
                 count(self._services)
                 return results
-        count([service._replace(backend=None) for service in self._services])
         return _run_carefully(self._careful, {**self._constants, **payloads}, self._kept)
 
     def _run(self, payloads: Mapping[int, Array]) -> list[Array]:
@@ -146,7 +145,7 @@ class Schedule:
         freed = releases(self._columns, self._order, set(self._kept))
         forms, operands = self._columns.forms, self._columns.operands
         return [
-            CarefulStep(forms[index].operation.compute, operands[index], index, dead)
+            CarefulStep(forms[index], operands[index], index, dead)
             for index, dead in zip(self._order, freed, strict=True)
             if operands[index]
         ]
@@ -159,8 +158,9 @@ def _run_carefully(
     steps: Sequence[CarefulStep], payloads: Mapping[int, Array], wanted: Sequence[int]
 ) -> list[Array]:
     values = dict(payloads)
-    for compute, operands, target, released in steps:
-        values[target] = compute(*[values[operand] for operand in operands])
+    for form, operands, target, released in steps:
+        arrays = [values[operand] for operand in operands]
+        values[target] = computed(form.operation, arrays, form.operands)
         for operand in released:
             del values[operand]
     return [values[index] for index in wanted]
