@@ -11,7 +11,16 @@ import pytest
 
 from tests.project.paths import ROOT
 
-LATE = ("jax", "jaxlib", "iree", "lark", "numba", "topos.backend.chain", "topos.emit", "topos.runtimes")
+LATE = (
+    "jax",
+    "jaxlib",
+    "iree",
+    "lark",
+    "numba",
+    "topos.backend.chain",
+    "topos.emit",
+    "topos.runtimes",
+)
 # The core is small enough that its modules can be counted; a new one raises this number.
 MOST_MODULES = 80
 LIST = "import json, sys, topos; print(json.dumps(sorted(sys.modules)))"

@@ -28,7 +28,6 @@ import numpy.typing as npt  # noqa: E402  # See above.
 
 from topos import TensorType, f32, f64  # noqa: E402  # See above.
 from topos.backend import (  # noqa: E402  # See above.
-    Backend,
     BatchNormTask,
     Declined,
     Formula,
@@ -126,15 +125,12 @@ def sums(element: Element) -> dict[str, dict[str, float]]:
 
 
 def norms(element: Element) -> dict[str, dict[str, float]]:
-    """Returns the times of batch normalizations, the fused ones of both postures."""
+    """Returns the times of batch normalizations."""
     rows = {}
     for shape in ((8, 8), (64, 256), (1024, 1024)):
         task = BatchNormTask(TensorType(shape, element), 1e-5)
         arrays = [uniform(each, element) for each in (shape, shape[1:], shape[1:])]
         calls = dict(rivals(Formula.BATCH_NORM_TRAINING, task, *arrays))
-        fast = Backend.FUSED.offer(Formula.BATCH_NORM_TRAINING, task)
-        assert not isinstance(fast, Declined)
-        calls["fused, fast"] = lambda fast=fast, arrays=arrays: fast(*arrays)
         rows[f"{shape[0]} by {shape[1]}"] = microseconds(calls)
     return rows
 

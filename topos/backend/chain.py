@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Container, Sequence
 from functools import cache, partial
 from typing import Any, Final, NamedTuple
@@ -12,7 +11,7 @@ from topos.backend.device import failure_of, poison
 from topos.backend.formula import MAPS, Formula, Precision
 from topos.backend.kernel import Declined, Function, Kernel
 from topos.backend.oracle import reference
-from topos.backend.tally import Service, count
+from topos.backend.tally import Service, count, is_counting
 from topos.backend.task import (
     BatchNormTask,
     GemmTask,
@@ -23,7 +22,7 @@ from topos.backend.task import (
     precision_of,
     task_of,
 )
-from topos.backend.terms import Dispatch, Fidelity
+from topos.backend.terms import Dispatch
 from topos.op import Array, Operation
 from topos.payload import TensorType
 
@@ -40,6 +39,9 @@ _DEVICES_FIRST: Final = (
     Backend.FUSED,
     Backend.STABLEHLO,
 )
+# No backend repays a task of the oracle whose operands are all smaller, and to ask takes longer
+# than to compute it.
+_SMALL: Final = 1 << 12
 
 
 class Served(NamedTuple):
@@ -92,31 +94,25 @@ def computed(operation: Operation, arrays: Sequence[Array], types: tuple[TensorT
     Its own kernel computes it, or in a large task one of a backend in use that always has the same
     bits. An element is not asked.
     """
-    asked = task_of(operation, types)
-    if asked is None or isinstance(asked[1], OperationTask):
-        return operation.compute(*arrays)
-    formula, task = asked
+    compute: Function = operation.compute
+    if max([array.size for array in arrays]) >= _SMALL or is_counting():
+        asked = task_of(operation, types)
+        if asked is not None and not isinstance(asked[1], OperationTask):
+            compute, backend = _identical(*asked) or (compute, None)
+            count((Service(asked[0], precision_of(asked[1]), backend),))
+    result: Array = compute(*arrays)
+    return result
+
+
+def _identical(formula: Formula, task: Task) -> tuple[Function, Backend] | None:
+    """Returns a kernel that always has the oracle's bits, where the task repays its first use."""
     precision = precision_of(task)
-    for backend in () if precision is None else _identical(formula, precision):
-        work = task.flops if isinstance(task, GemmTask) else math.prod(types[0].shape)
-        if backend.repays(formula, work) and backend in used():
+    for backend in () if precision is None else formula.chain(precision):
+        if backend in used() and backend.repays(formula, task):
             answer = backend.offer(formula, task, exact=True)
             if not isinstance(answer, Declined):
-                count((Service(formula, precision, backend),))
-                result: Array = answer.function(*arrays)
-                return result
-    count((Service(formula, precision, None),))
-    return operation.compute(*arrays)
-
-
-@cache
-def _identical(formula: Formula, precision: Precision) -> tuple[Backend, ...]:
-    """Returns the backends whose kernels for `formula` always have the oracle's bits."""
-    return tuple(
-        backend
-        for backend in chain(formula, precision)
-        if backend.coverage(formula).fidelity is Fidelity.BIT_IDENTICAL
-    )
+                return answer.function, backend
+    return None
 
 
 def _hooked(formula: Formula, task: Task, exact: bool) -> Function | None:

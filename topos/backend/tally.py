@@ -14,7 +14,7 @@ from topos.backend.formula import Formula, Precision
 if TYPE_CHECKING:
     from topos.backend.backend import Backend
 
-__all__ = ["Service", "Tally", "count", "summed", "tallied"]
+__all__ = ["Service", "Tally", "count", "is_counting", "summed", "tallied"]
 
 
 class Service(NamedTuple):
@@ -74,6 +74,11 @@ def tallied() -> Iterator[Tally]:
         yield tally
     finally:
         _ACTIVE.reset(token)
+
+
+def is_counting() -> bool:
+    """Returns whether a tally of this context is open."""
+    return bool(_ACTIVE.get())
 
 
 def count(services: Iterable[Service]) -> None:

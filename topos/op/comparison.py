@@ -66,7 +66,8 @@ class Select(Operation):
         return super().infer_element(*branches)
 
     def compute(self, *operands: Array, out: Array | None = None) -> Array:
-        return kernels.comparison.select(*operands, out=out)
+        mask, on_true, on_false = operands
+        return kernels.comparison.select(mask, on_true, on_false, out)
 
     def reads(self) -> Reads:
         return Reads(operands=(0,))
