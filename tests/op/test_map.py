@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import math
+import re
+from pathlib import Path
 
 import pytest
 
 from tests.exact import exactly, holds
+from tests.project.paths import ROOT
 from topos import Element, Tape, Tensor, bool_, i64
 from topos.compiler import DIFFERENTIABLE, MapOperation
 from topos.errors import ElementError
@@ -57,3 +60,24 @@ def test_a_line_of_describe_names_the_function() -> None:
     tape.input(shape=(2,)).tanh()
     line = tape.into_network().describe().splitlines()[2]
     assert line == "%1 = map(function=tanh) %0 : f32[2]"
+
+
+def test_a_new_map_touches_the_files_that_contributing_names() -> None:
+    page = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
+    section = page.split("**A unary map**")[1].split("**A kernel that is faster**")[0]
+    listed = set(re.findall(r"^\d\. `(.+?)`", section, re.MULTILINE))
+    assert len(listed) <= 6
+    folders = ["emit", *(f"topos/{name}" for name in ("backend", "engine", "op", "reading"))]
+    files = [file for folder in folders for file in (ROOT / folder).rglob("*.py")]
+    everywhere = {file.relative_to(ROOT).as_posix() for file in files if names_every_map(file)}
+    # Its table is of what mlx has, which may be less.
+    everywhere.remove("topos/backend/metal.py")
+    beside = {"topos/payload/kernels/maps.py", "tests/op/test_map.py"}
+    assert everywhere | beside == listed
+
+
+def names_every_map(file: Path) -> bool:
+    """Returns whether a file names each map, so that a new one would be named there too."""
+    text = file.read_text(encoding="utf-8")
+    names = (rf"\b({function.value}|{function.name})\b" for function in MapOperation)
+    return all(re.search(name, text) for name in names)
