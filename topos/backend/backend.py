@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Mapping
 from contextlib import AbstractContextManager
 from enum import Enum
@@ -13,7 +12,7 @@ from topos.backend import tally
 from topos.backend.device import failure_of
 from topos.backend.formula import Formula, Precision, demand_formula, demand_precision
 from topos.backend.kernel import Declined, Kernel
-from topos.backend.task import GemmTask, Task, demand_task, precision_of
+from topos.backend.task import GemmTask, MapTask, ReduceTask, Task, demand_task, precision_of
 from topos.backend.terms import NOT_COVERED, Coverage, Fidelity, Implementer, Status
 from topos.errors import ArgumentError
 
@@ -88,14 +87,15 @@ class Backend(Enum):
         failure = failure_of(self.value) or self._implementer().absence()
         return Declined(failure) if failure else row.make(task)
 
-    def repays(self, formula: Formula, task: Task) -> bool:
+    def repays(self, formula: Formula, task: GemmTask | MapTask | ReduceTask) -> bool:
         """Returns whether the oracle, which computes node by node, asks for the kernel of `task`.
 
         Its bits are always the oracle's, and the task large enough to repay the kernel's first use.
         """
         row = self._implementer().TABLE[formula]
-        work = task.flops if isinstance(task, GemmTask) else math.prod(task.operand.shape)
-        return row.coverage.fidelity is Fidelity.BIT_IDENTICAL and work >= row.repays
+        if row.coverage.fidelity is not Fidelity.BIT_IDENTICAL:
+            return False
+        return (task.flops if isinstance(task, GemmTask) else task.size) >= row.repays
 
     @staticmethod
     def tallied() -> AbstractContextManager[tally.Tally]:

@@ -16,7 +16,7 @@ from topos.backend.task import (
     BatchNormTask,
     GemmTask,
     MapTask,
-    OperationTask,
+    ReduceTask,
     Task,
     demand_task,
     precision_of,
@@ -96,15 +96,17 @@ def computed(operation: Operation, arrays: Sequence[Array], types: tuple[TensorT
     """
     compute: Function = operation.compute
     if max([array.size for array in arrays]) >= _SMALL or is_counting():
-        asked = task_of(operation, types)
-        if asked is not None and not isinstance(asked[1], OperationTask):
-            compute, backend = _identical(*asked) or (compute, None)
-            count((Service(asked[0], precision_of(asked[1]), backend),))
+        match task_of(operation, types):
+            case formula, (GemmTask() | MapTask() | ReduceTask()) as task:
+                compute, backend = _identical(formula, task) or (compute, None)
+                count((Service(formula, precision_of(task), backend),))
     result: Array = compute(*arrays)
     return result
 
 
-def _identical(formula: Formula, task: Task) -> tuple[Function, Backend] | None:
+def _identical(
+    formula: Formula, task: GemmTask | MapTask | ReduceTask
+) -> tuple[Function, Backend] | None:
     """Returns a kernel that always has the oracle's bits, where the task repays its first use."""
     precision = precision_of(task)
     for backend in () if precision is None else formula.chain(precision):

@@ -13,7 +13,7 @@ from typing import Any, Final
 import numpy as np
 
 from topos.payload.kernels.canonical import Array
-from topos.payload.shape import Shape, without
+from topos.payload.shape import without
 
 __all__ = [
     "convert",
@@ -35,13 +35,13 @@ _LONG: Final = 4
 
 def rsqrt(array: Array, *, out: Array | None = None) -> Array:
     """Returns the reciprocal of the square root; -inf at -0."""
-    root = np.sqrt(array, out=_room(array.shape, array, out))
+    root = np.sqrt(array, out=np.empty_like(array) if out is None else out)
     return np.reciprocal(root, out=root)
 
 
 def logistic(array: Array, *, out: Array | None = None) -> Array:
     """Returns `1 / (1 + exp(-x))`; an exponential that overflows gives zero."""
-    growth = np.negative(array, out=_room(array.shape, array, out))
+    growth = np.negative(array, out=np.empty_like(array) if out is None else out)
     np.exp(growth, out=growth)
     np.add(growth, growth.dtype.type(1), out=growth)
     return np.reciprocal(growth, out=growth)
@@ -50,7 +50,7 @@ def logistic(array: Array, *, out: Array | None = None) -> Array:
 def step(left: Array, threshold: Array, *, out: Array | None = None) -> Array:
     """Returns 1 where `left >= threshold`, else 0, in the operands' own dtype."""
     holds = np.greater_equal(left, threshold)
-    result = _room(holds.shape, left, out)
+    result = np.empty(holds.shape, left.dtype) if out is None else out
     np.copyto(result, holds)
     return result
 
@@ -65,7 +65,7 @@ def convert(array: Array, dtype: np.dtype[Any], *, out: Array | None = None) -> 
 def sum_along(array: Array, axes: tuple[int, ...], *, out: Array | None = None) -> Array:
     """Returns the sums over `axes`, ascending, in any order of addition."""
     rank, count = array.ndim, len(axes)
-    result = _room(without(array.shape, axes), array, out)
+    result = np.empty(without(array.shape, axes), array.dtype) if out is None else out
     if 0 < count < rank and array.size and array.flags.c_contiguous:
         terms = math.prod(array.shape[:count] if axes[0] == 0 else array.shape[rank - count :])
         others, flat = array.size // terms, result.reshape(-1)
@@ -81,7 +81,7 @@ def sum_along(array: Array, axes: tuple[int, ...], *, out: Array | None = None) 
 
 def maximum_along(array: Array, axes: tuple[int, ...], *, out: Array | None = None) -> Array:
     """Returns the maxima over `axes`; a NaN wins, and either zero may."""
-    result = _room(without(array.shape, axes), array, out)
+    result = np.empty(without(array.shape, axes), array.dtype) if out is None else out
     np.maximum.reduce(array, axis=axes, out=result)
     return result
 
@@ -109,8 +109,9 @@ def log_sum_exp(array: Array, axis: int, *, out: Array | None = None) -> Array:
 
 def fold(array: Array, axis: int, step: int, extent: int, *, out: Array | None = None) -> Array:
     """Returns the windows of `array` added up along an axis of `extent`; any numeric dtype."""
-    windows, size, kept = array.shape[axis], array.shape[-1], array.shape[:-1]
-    result = _room((*kept[:axis], extent, *kept[axis + 1 :]), array, out)
+    windows, size, shape = array.shape[axis], array.shape[-1], [*array.shape[:-1]]
+    shape[axis] = extent
+    result = np.empty(shape, array.dtype) if out is None else out
     result.fill(0)
     span = step * (windows - 1) + 1 if windows else 0
     before = (slice(None),) * axis
@@ -118,10 +119,6 @@ def fold(array: Array, axis: int, step: int, extent: int, *, out: Array | None =
         target = result[(*before, slice(j, j + span, step))]
         np.add(target, array[..., j], out=target)
     return result
-
-
-def _room(shape: Shape, like: Array, out: Array | None) -> Array:
-    return np.empty(shape, like.dtype) if out is None else out
 
 
 def _finite_peak(array: Array, axis: int) -> Array:
