@@ -49,8 +49,7 @@ VISIBILITIES: Final = ("public", "private", "nested")
 _NAME: Final = re.compile(r"[A-Za-z_][\w.\-]*", re.ASCII)
 
 _READ: Final = 4096
-# The generic form of an operation has two brackets around a region, and what the deepest one holds
-# has some of its own.
+# In generic form a region stands in two brackets, and what the deepest holds has some of its own.
 _DEEPEST: Final = DEEPEST // 2 - 8
 
 
