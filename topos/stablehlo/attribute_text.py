@@ -76,8 +76,11 @@ def spelled(value: Any) -> str:
             return f"{value.opening}{', '.join(fields)}>"
         case dict():
             return dictionary(value)
-        case Packed() | Crossed():
-            return _grouped(value)
+        case Packed():
+            parts = ", ".join([digits(part, value.element) for part in value])
+            return f"array<{value.element}{': ' if value else ''}{parts}>"
+        case Crossed():
+            return f"#stablehlo.conv<{crossed(value)}>"
         case tuple() if type(value) is tuple:
             return listed(value)
         case _:
@@ -143,15 +146,6 @@ def _typed(value: Typed) -> str:
         return "unit"
     text = digits(value.value, str(value.type))
     return f"{text} : {value.type}"
-
-
-def _grouped(value: Packed | Crossed) -> str:
-    if isinstance(value, Crossed):
-        return f"#stablehlo.conv<{crossed(value)}>"
-    if not value:
-        return f"array<{value.element}>"
-    parts = (digits(part, value.element) for part in value)
-    return f"array<{value.element}: {', '.join(parts)}>"
 
 
 def crossed(value: Crossed) -> str:

@@ -55,8 +55,9 @@ class _Branches(Definition):
 
     traits = Trait.CARRIES | Trait.MHLO
     has_regions = True
-    # The element of the operand.
+    # The element of the operand, and how many branches there are where it is not the text's choice.
     choice: ClassVar[str] = ""
+    branches: ClassVar[int] = 0
 
     def verify(self) -> None:
         self.infer()
@@ -64,7 +65,7 @@ class _Branches(Definition):
             self.demand_results(body.results)
 
     def infer(self) -> Types:
-        _demand_regions(self, self._count())
+        _demand_regions(self, self.branches or max(len(self.bodies), 1))
         if len(self.operands) != 1:
             self.refuse(f"needs 1 operand, got {len(self.operands)}")
         choice = scalar(self, self.operands[0], "operand")
@@ -83,10 +84,7 @@ class _Branches(Definition):
         return returned
 
     def block_types(self, count: int) -> tuple[Types, ...]:
-        return ((),) * self._count()
-
-    def _count(self) -> int:
-        raise NotImplementedError
+        return ((),) * (self.branches or max(count, 1))
 
 
 @define("stablehlo.if")
@@ -94,9 +92,7 @@ class If(_Branches):
     """What the first region returns where the operand is true, and else what the second does."""
 
     choice = "i1"
-
-    def _count(self) -> int:
-        return 2
+    branches = 2
 
 
 @define("stablehlo.case")
@@ -104,12 +100,6 @@ class Case(_Branches):
     """What the region of the operand's number returns, the last one for any other number."""
 
     choice = "i32"
-
-    def block_types(self, count: int) -> tuple[Types, ...]:
-        return ((),) * max(count, 1)
-
-    def _count(self) -> int:
-        return max(len(self.bodies), 1)
 
 
 @define("stablehlo.while")

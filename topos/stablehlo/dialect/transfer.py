@@ -17,37 +17,43 @@ _HANDLE: Final = "#stablehlo.channel_handle<"
 _CHANNELS: Final = {1: "DEVICE_TO_DEVICE", 2: "DEVICE_TO_HOST", 3: "HOST_TO_DEVICE"}
 
 
-class _Received(Definition):
-    """Tensors from outside the program, then a token that waits for them."""
+class _Transfer(Definition):
+    """Tensors that leave or enter the program, and a token."""
 
     traits = Trait.MHLO
     is_variadic = True
     # Which way a channel leads that is no one between devices; "" where there is none.
     host: ClassVar[str] = ""
 
+    def demand_ordered(self, types: tuple[Type, ...], what: str) -> None:
+        """Refuses unless `types` are tensors, then one token, and the channel is one for them."""
+        if not types or types[-1] != TOKEN:
+            got = types[-1] if types else "nothing"
+            self.refuse(f"needs a token as its last {what}, got {got}")
+        for type in types[:-1]:
+            holding(self, type, what)
+        if self.host:
+            _demand_channel(self, self.host)
+
+
+class _Received(_Transfer):
+    """Tensors from outside the program, then a token that waits for them."""
+
     def infer(self) -> tuple[Type, ...]:
         if self.operands != (TOKEN,):
             self.refuse(f"needs a token as its operand, got {len(self.operands)} operands")
-        _demand_ordered(self, self.results, "result")
+        self.demand_ordered(self.results, "result")
         for type in self.results[:-1]:
             if None in ranked(self, type, "result").shape:
                 self.refuse(f"needs a static result, got {type}")
-        if self.host:
-            _demand_channel(self, self.host)
         return self.results
 
 
-class _Sent(Definition):
+class _Sent(_Transfer):
     """A token that waits until the operands have left the program."""
 
-    traits = Trait.MHLO
-    is_variadic = True
-    host: ClassVar[str] = ""
-
     def infer(self) -> tuple[Type, ...]:
-        _demand_ordered(self, self.operands, "operand")
-        if self.host:
-            _demand_channel(self, self.host)
+        self.demand_ordered(self.operands, "operand")
         return (TOKEN,)
 
 
@@ -92,15 +98,6 @@ class Recv(_Received):
     channel_handle = Fields(_HANDLE)
     is_host_transfer = Truth()
     host = "HOST_TO_DEVICE"
-
-
-def _demand_ordered(view: OpView, types: tuple[Type, ...], what: str) -> None:
-    """Refuses unless `types` are tensors, then one token."""
-    if not types or types[-1] != TOKEN:
-        got = types[-1] if types else "nothing"
-        view.refuse(f"needs a token as its last {what}, got {got}")
-    for type in types[:-1]:
-        holding(view, type, what)
 
 
 def _demand_channel(view: OpView, host: str) -> None:
