@@ -24,10 +24,9 @@ GUIDE = (ROOT / "docs/guides/export.md").read_text(encoding="utf-8")
 
 def commands(judge: str) -> list[str]:
     """Returns the commands that the guide has for a judge, run by this Python."""
-    set_there = re.findall(rf'^export TOPOS_STABLEHLO_{judge}="python (.+)"$', GUIDE, re.M)
-    named = re.findall(r"`python (-m topos validate)`", GUIDE) if judge == "VALIDATOR" else []
-    assert set_there
-    return [f"{shlex.quote(sys.executable)} {words}" for words in (*set_there, *named)]
+    (set_there,) = re.findall(rf'^export TOPOS_STABLEHLO_{judge}="(topos .+)"$', GUIDE, re.M)
+    named = re.findall(r"`(tools/validate_stablehlo.py)`", GUIDE) if judge == "VALIDATOR" else []
+    return [f"{shlex.quote(sys.executable)} {words}" for words in (f"-m {set_there}", *named)]
 
 
 def plan() -> Plan:

@@ -48,7 +48,7 @@ def test_every_error_is_exported_documented_and_of_the_one_hierarchy() -> None:
     defined = {
         name
         for name, kind in inspect.getmembers(errors, inspect.isclass)
-        if kind.__module__ == errors.__name__
+        if kind.__module__ == errors.__name__ and issubclass(kind, BaseException)
     }
     assert defined == set(errors.__all__)
     for name in errors.__all__:
