@@ -53,7 +53,7 @@ def names() -> tuple[str, ...]:
 
 
 def load(name: str) -> Runtime:
-    """Returns the adapter called `name`, which may still answer that it is not ready.
+    """Returns the adapter called `name`, which may not be ready.
 
     Raises `UnavailableError` where no adapter has that name.
     """

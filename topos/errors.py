@@ -58,7 +58,7 @@ class ReadError(ToposError, LookupError):
 
 
 class PostureError(ToposError, RuntimeError):
-    """A request that the declared memory posture cannot answer, such as an undeclared backward."""
+    """A request that the declared memory posture does not allow, such as an undeclared backward."""
 
 
 class EmitError(ToposError):

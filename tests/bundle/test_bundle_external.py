@@ -100,7 +100,7 @@ def test_a_command_that_is_not_found_says_where_it_was_looked_for(
 def test_a_command_that_is_none_or_answers_nothing_says_so(exported: Path, tmp_path: Path) -> None:
     found = check(exported, [])
     verdict, _ = evaluator_verdicts("true", found, tmp_path)
-    assert "true answered no results" in verdict.reason
+    assert "true wrote no results" in verdict.reason
     for command in (" ", "judge 'open"):
         with pytest.raises(ArgumentError, match="a judge needs a command, got "):
             validator_verdicts(command, found, tmp_path)

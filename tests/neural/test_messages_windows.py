@@ -103,7 +103,7 @@ MESSAGES: list[Mistake] = [
     ),
     (
         errors.ArgumentError,
-        "Sequential needs stages that answer one value, BatchNorm at 0 answered Normalization",
+        "Sequential needs stages that return one value, BatchNorm at 0 returned Normalization",
         lambda r: Sequential(BatchNorm(r.tape, 3)).express(r.tape, r.rows),
     ),
 ]

@@ -33,7 +33,7 @@ ATTEMPTS: Final = 16
 
 
 class Call(NamedTuple):
-    """A call of the oracle: what it was given by name, and what it answered by name."""
+    """A call of the oracle: what it was given by name, and what it returned by name."""
 
     inputs: Mapping[str, Array]
     results: Mapping[str, Array]
@@ -70,7 +70,7 @@ class Program:
         return read(self._folder, self._entry.artifact)
 
     def sample(self) -> tuple[Call, ...]:
-        """Returns calls with what the oracle answered."""
+        """Returns calls with what the oracle returned."""
         arrays = read_tensors(self._folder, self._entry.sample, sample_ports(self._entry))
         return tuple(
             Call(
@@ -141,7 +141,7 @@ class Bundle:
 
     @property
     def results(self) -> tuple[Port, ...]:
-        """What a call answers, without the rows where the bundle is batched."""
+        """What a call returns, without the rows where the bundle is batched."""
         return self._per_call(self.programs[0].results)
 
     def weights(self) -> dict[str, Array]:

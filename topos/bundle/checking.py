@@ -121,7 +121,7 @@ def _answers(
     options: Mapping[str, Any],
     calls: Sequence[Call],
 ) -> list[tuple[Array, ...]]:
-    """Returns what a program answers, compiled and with its weights held by the runtime."""
+    """Returns what a program returns, compiled and with its weights held by the runtime."""
     resident = {
         position: placed[argument.name]
         for position, argument in enumerate(program.arguments)

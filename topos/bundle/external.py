@@ -147,7 +147,7 @@ def _answers(
         if done.failure:
             raise ExecutionError(done.reason(own.module))
         if not own.is_answered:
-            raise ExecutionError(f"{done.command} answered no results")
+            raise ExecutionError(f"{done.command} wrote no results")
     types = [ArrayType(port.shape, port.dtype) for port in program.results]
     return [load(path, types, "result") for path in own.results]
 

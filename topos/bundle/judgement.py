@@ -17,7 +17,7 @@ __all__ = ["VERIFIER", "Answers", "State", "Verdict", "blocked", "brief", "judge
 
 Array = npt.NDArray[Any]
 Answers = Callable[[Sequence[Call]], Sequence[Sequence[Array]]]
-"""What a judge answers to each call of a sample, in the order of the results."""
+"""What a judge returns for each call of a sample, in the order of the results."""
 
 
 VERIFIER: Final = "topos"

@@ -122,7 +122,7 @@ class Manifest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     programs: tuple[ProgramEntry, ...]
 
     def files(self) -> tuple[File, ...]:
-        """Returns every file that the manifest answers for."""
+        """Returns every file that the manifest lists."""
         own = [(each.module, each.artifact, each.sample) for each in self.programs]
         return (self.weights, *(file for files in own for file in files))
 

@@ -18,7 +18,7 @@ __all__ = ["Oracle", "batched_oracles", "single_oracle"]
 
 
 class Oracle(NamedTuple):
-    """One program to write: its subject, its rows, and what the oracle answered to some calls."""
+    """One program to write: its subject, its rows, and what the oracle returned for some calls."""
 
     subject: OpView
     rows: int | None
@@ -28,7 +28,7 @@ class Oracle(NamedTuple):
 
 
 def single_oracle(subject: OpView, given: Sequence[Payloads], seed: int) -> Oracle:
-    """Returns what the oracle answers to the samples that are given, or to drawn ones."""
+    """Returns what the oracle returns for the samples that are given, or to drawn ones."""
     calls = calls_of(subject, given, seed)
     answers = [evaluated(subject, inputs) for inputs in calls]
     return Oracle(subject, None, calls, answers, _telling(subject, calls, answers))
@@ -37,10 +37,10 @@ def single_oracle(subject: OpView, given: Sequence[Payloads], seed: int) -> Orac
 def batched_oracles(
     subjects: Sequence[OpView], given: Sequence[Payloads], seed: int
 ) -> list[Oracle]:
-    """Returns what the oracle says of each program, the fewest rows first.
+    """Returns the oracle of each program, the fewest rows first.
 
-    Raises `BundleError` where it sees rows that do not leave each other alone, that are answered
-    otherwise in another slot, or that two programs answer differently.
+    Raises `BundleError` where it sees rows that do not leave each other alone, whose results
+    differ in another slot, or for which two programs return different results.
     """
     ordered = sorted(subjects, key=rows_of)
     _demand_one_function(ordered)
@@ -61,7 +61,7 @@ def batched_oracles(
 def _answered(
     subject: OpView, pool: Inputs, known: Answers, seed: int
 ) -> tuple[list[Inputs], list[dict[str, Tensor]]]:
-    """Returns the calls of one program with their answers, after its rows were tried."""
+    """Returns the calls of one program with their results, after its rows were tried."""
     rows, count = rows_of(subject), next(iter(pool.values())).shape[0]
     starts = range(0, min(CALLS * rows, max(count, 1)), rows)
     places = [[(start + row) % count for row in range(rows)] for start in starts]

@@ -63,14 +63,14 @@ def demand_alike(
     """Holds the rows of a call against what is known of them, and adds them to `answers`.
 
     `places` are those of the rows in the pool. Raises `BundleError` of what it `needs` where a
-    row is answered otherwise than it was before.
+    row has another result than it had before.
     """
     for row, place in enumerate(places):
         own = {name: _row(result, row) for name, result in answered.items()}
         known = answers.setdefault(place, own)
         for name in own:
             if known[name] != own[name]:
-                raise BundleError(f"{needs} answers another {name!r} for the same row")
+                raise BundleError(f"{needs} returns another {name!r} for the same row")
 
 
 def demand_distinct(pool: Inputs) -> None:

@@ -1,4 +1,4 @@
-"""Samples: the inputs that the oracle answers for a bundle, drawn from a seed or given."""
+"""Samples: inputs of a bundle with the results of the oracle, drawn from a seed or given."""
 
 from __future__ import annotations
 

@@ -17,7 +17,7 @@ __all__ = ["EPILOG", "HELP", "add_arguments", "run"]
 HELP = "verify a bundle, or a module, and run it on runtimes"
 EPILOG = """\
 Holds every file against its digest and every module against its signature, reads the portable
-artifact, and runs the sample that the oracle answered. A deviation and its envelope are shares of
+artifact, and runs the sample with the oracle's results. A deviation and its envelope are shares of
 the largest magnitude of the oracle's result. A foreign runtime runs in a worker process, and one
 that a module ends has FAILED. In anyone's CI:
 

@@ -28,7 +28,7 @@ def reverse(
 ) -> dict[int, R]:
     """Returns the cotangent of every node that `target` depends on, by a reverse scan.
 
-    `value` answers the reading of a node. Cotangents accumulate in descending order of the
+    `value` returns the reading of a node. Cotangents accumulate in descending order of the
     consumer's position, starting from the first. With `relevant`, only those nodes receive any.
     """
     gradients: dict[int, R] = {target: seed}

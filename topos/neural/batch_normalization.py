@@ -65,7 +65,7 @@ def _demand_batch(name: str, value: R, *features: R) -> None:
 class RunningStatistics:
     """A mean and a variance `[features]` that the training loop averages over its batches.
 
-    They are the caller's, as parameters are: a step answers new ones, inference is fed them.
+    They are the caller's, as parameters are: a step returns new ones, inference is fed them.
     """
 
     mean: Tensor
@@ -90,7 +90,7 @@ class RunningStatistics:
 class BatchNorm:
     """A batch normalization over `[batch, features, ...]`; records `scale` and `shift`.
 
-    `express` is the training form: it answers a `Normalization`, whose statistics the loop reads
+    `express` is the training form: it returns a `Normalization`, whose statistics the loop reads
     and averages by `RunningStatistics`. `inference` takes those as values.
     """
 

@@ -35,7 +35,7 @@ class Initializer(Protocol):
     """A function from a shape to a payload, the same payload each time it is called.
 
     Numbers are made in f64 and rounded to the element once. A module of many parameters gives
-    each the initializer that `split` answers for its position.
+    each the initializer that `split` returns for its position.
     """
 
     def __call__(self, shape: Sequence[int], element: Element = f32) -> Tensor:

@@ -31,7 +31,7 @@ class Module(Protocol):
 
     # The values and options differ from module to module, so the protocol leaves them open.
     def express(self, tape: Tape, /, *values: Any, **options: Any) -> Any:
-        """Records the module applied to `values` on `tape`, and returns what it answers."""
+        """Records the module applied to `values` on `tape`, and returns its result."""
 
     def visit(self, visitor: Visitor) -> None:
         """Shows the visitor every parameter and every child, in an order that never changes."""

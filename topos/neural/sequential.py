@@ -10,9 +10,9 @@ __all__ = ["Sequential"]
 
 
 class Sequential:
-    """A chain of modules: the value that one answers is what the next is applied to.
+    """A chain of modules: the value that one returns is what the next is applied to.
 
-    Every stage takes one value and answers one. A stage that answers more, as `BatchNorm` does in
+    Every stage takes one value and returns one. A stage that returns more, as `BatchNorm` does in
     training, raises `ArgumentError`: its statistics would be lost, so it belongs in a module of
     one's own.
     """
@@ -31,8 +31,8 @@ class Sequential:
         for position, stage in enumerate(self.stages):
             value = stage.express(tape, value)
             if not isinstance(value, Value):
-                title = f"{type(stage).__name__} at {position} answered {type(value).__name__}"
-                raise ArgumentError(f"Sequential needs stages that answer one value, {title}")
+                title = f"{type(stage).__name__} at {position} returned {type(value).__name__}"
+                raise ArgumentError(f"Sequential needs stages that return one value, {title}")
         return value
 
     def visit(self, visitor: Visitor) -> None:

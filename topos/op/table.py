@@ -37,7 +37,7 @@ class Table(Generic[P, T]):
         return register
 
     def __call__(self, operation: Operation, *args: P.args, **kwargs: P.kwargs) -> T:
-        """Returns what the rule of `operation` answers; raises `KeyError` where there is none."""
+        """Returns what the rule of `operation` returns; raises `KeyError` where there is none."""
         return self._rules[type(operation)](operation, *args, **kwargs)
 
     def missing(self, kinds: Iterable[type[Operation]]) -> list[type[Operation]]:

@@ -64,7 +64,7 @@ class Element:
         differentiable: bool = True,
     ) -> None:
         self.name = name
-        # A function answers the dtype of an extension that should load where it is first needed.
+        # A function returns the dtype of an extension that should load where it is first needed.
         self._dtype: Any = dtype if isinstance(dtype, FunctionType) else _real(dtype)
         if mlir is not None and not re.fullmatch(r"\w*", mlir):
             raise ElementError(f"an element's MLIR type is one word, got {mlir!r}")
@@ -105,7 +105,7 @@ class Element:
         if ELEMENTS.get(self.name) is self:
             return _named, (self.name,)
         state = {name: getattr(self, name) for name in Element.__slots__}
-        # The function that answers a dtype need not cross, the dtype does.
+        # The function that returns a dtype need not cross, the dtype does.
         state["_dtype"] = self.dtype
         return _rebuilt, (type(self), state | getattr(self, "__dict__", {}))
 

@@ -49,5 +49,5 @@ _FAMILIES: Final = frozenset(__all__)
 def __getattr__(name: str) -> ModuleType:
     if name not in _FAMILIES:
         raise AttributeError(f"{__name__} has no family {name!r}")
-    # The import binds the family here, so this function answers once for each.
+    # The import binds the family here, so this function runs once for each.
     return import_module(f"{__name__}.{name}")
