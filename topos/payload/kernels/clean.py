@@ -38,7 +38,7 @@ def guarded(kernel: Callable[..., Any]) -> Callable[..., Any]:
 
 def _checked(kernel: Callable[..., Any], *operands: Array, out: Array | None = None) -> Any:
     result = kernel(*operands) if out is None else kernel(*operands, out=out)
-    if any(map(has_nan, result if isinstance(result, tuple) else (result,))):
+    if any(map(has_nan, result)) if isinstance(result, tuple) else has_nan(result):
         raise FloatingPointError("a NaN arose")
     return result
 

@@ -68,12 +68,14 @@ def sum_along(array: Array, axes: tuple[int, ...], *, out: Array | None = None) 
     result = np.empty(without(array.shape, axes), array.dtype) if out is None else out
     if 0 < count < rank and array.size and array.flags.c_contiguous:
         terms = math.prod(array.shape[:count] if axes[0] == 0 else array.shape[rank - count :])
-        others, flat = array.size // terms, result.reshape(-1)
+        others = array.size // terms
         if axes[-1] == count - 1 and others < _NARROW <= terms:
-            np.matmul(_ones(terms, array.dtype), array.reshape(terms, others), out=flat)
+            ones, sums = _ones(terms, array.dtype), result.reshape(-1)
+            np.matmul(ones, array.reshape(terms, others), out=sums)
             return result
         if axes[0] == rank - count and terms >= _LONG and others > 1:
-            np.matmul(array.reshape(others, terms), _ones(terms, array.dtype), out=flat)
+            ones, sums = _ones(terms, array.dtype), result.reshape(-1)
+            np.matmul(array.reshape(others, terms), ones, out=sums)
             return result
     np.add.reduce(array, axis=axes, out=result)
     return result
