@@ -7,10 +7,11 @@ import contextlib
 import json
 import socket
 import threading
-from collections.abc import Iterator, Sequence
+import time
+from collections.abc import Callable, Iterator, Sequence
 from io import BytesIO
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -21,21 +22,31 @@ from topos.serving.http import Application, Limits, Observers, Token
 from topos.serving.http.server import configuration
 
 __all__ = [
+    "GOOD",
+    "INFER",
+    "LIVE",
+    "ROWS",
     "Reply",
     "Server",
+    "apart",
     "ask",
     "binary",
     "closed",
     "connected",
     "exchanged",
     "infer",
+    "refuses",
     "reply",
     "request",
     "running",
+    "until",
 ]
 
 # Far more than anything takes, for a machine that does much else.
 SECONDS = 60.0
+INFER = "/v2/models/mlp/infer"
+ROWS = np.arange(12, dtype=np.float32).reshape(2, 6) % 5 - 2
+Found = TypeVar("Found")
 
 
 class Reply(NamedTuple):
@@ -174,9 +185,37 @@ def connected(server: Server) -> socket.socket:
     return socket.create_connection(("127.0.0.1", server.port), timeout=SECONDS)
 
 
+def apart(connection: socket.socket, *parts: bytes) -> None:
+    """Sends parts so that each arrives by itself, which no event tells a client of."""
+    for part in parts:
+        connection.sendall(part)
+        time.sleep(0.05)
+
+
 def closed(connection: socket.socket) -> bool:
     """Whether the server has closed the connection, or does so within the client's patience."""
     try:
         return connection.recv(1) == b""
     except ConnectionResetError:
         return True
+
+
+def refuses(server: Server) -> bool:
+    """Whether nothing listens any more."""
+    try:
+        connected(server).close()
+    except ConnectionRefusedError:
+        return True
+    return False
+
+
+def until(holds: Callable[[], Found]) -> Found:
+    """What `holds` returns, once that is true."""
+    end = time.monotonic() + SECONDS
+    while not (found := holds()):
+        assert time.monotonic() < end
+        time.sleep(0.002)
+    return found
+
+
+GOOD, LIVE = infer(ROWS), request("GET", "/v2/health/live")

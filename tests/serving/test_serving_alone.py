@@ -13,11 +13,11 @@ import pytest
 
 from tests.serving import strange_worker
 from tests.serving.serving_gate import answered, asked, drawn, served
-from topos.serving import DeadlineError, Session, WorkerError, process_worker, standby
+from topos.serving import DeadlineError, Session, WorkerError, process_worker, spin_wait
 from topos.serving.arena import Arena
 from topos.serving.loaded import LoadedModel
 from topos.serving.pace import Pace
-from topos.serving.standby import Patience, received_soon
+from topos.serving.spin_wait import Patience, received_soon
 
 
 class Places:
@@ -113,7 +113,7 @@ def test_a_failure_on_the_loop_is_the_request_s_own(folder: Path, places: Places
 @pytest.fixture
 def faults(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setattr(process_worker, "MODULE", "tests.serving.strange_worker")
-    monkeypatch.setattr(process_worker, "STANDBY_SECONDS", 2.0)
+    monkeypatch.setattr(process_worker, "SPIN_SECONDS", 2.0)
     monkeypatch.setenv(strange_worker.FOLDER, str(tmp_path))
     return tmp_path
 
@@ -176,8 +176,8 @@ def test_a_worker_sleeps_where_the_last_call_let_it_wait(
 ) -> None:
     ours, theirs = pair
     waited = list[bool]()
-    monkeypatch.setattr(standby, "received_soon", noted(waited))
-    monkeypatch.setattr(standby, "LONGEST_SECONDS", 0.05)
+    monkeypatch.setattr(spin_wait, "received_soon", noted(waited))
+    monkeypatch.setattr(spin_wait, "LONGEST_SECONDS", 0.05)
     patience = Patience(ours)
     timer = threading.Timer(0.2, theirs.send, [b"late"])
     timer.start()

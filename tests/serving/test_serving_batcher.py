@@ -233,10 +233,10 @@ def test_what_failed_goes_first_and_alone_unless_it_is_done() -> None:
         for request in requests:
             batcher.enter(request)
         failed = batcher.take(8)
-        assert [piece.rows for piece in failed] == [1, 2, 3]
+        assert [batch_slice.rows for batch_slice in failed] == [1, 2, 3]
         batcher.again(failed)
         requests[1].future.cancel()
-        taken = [[piece.rows for piece in batcher.take(8)] for _ in range(4)]
+        taken = [[batch_slice.rows for batch_slice in batcher.take(8)] for _ in range(4)]
         assert taken == [[1], [3], [4], []]
         assert not batcher.waits
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import gc
 import gzip
 import json
-import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -15,8 +14,10 @@ import pytest
 
 from tests.serving.serving_bundles import exported_mlp, exported_total, truth
 from tests.serving.serving_http import (
-    SECONDS,
+    INFER,
+    ROWS,
     Server,
+    apart,
     ask,
     binary,
     connected,
@@ -25,12 +26,11 @@ from tests.serving.serving_http import (
     reply,
     request,
     running,
+    until,
 )
 from topos.serving import Settings
 from topos.serving.http.request import Inference
 
-ROWS = np.arange(12, dtype=np.float32).reshape(2, 6) % 5 - 2
-INFER = "/v2/models/mlp/infer"
 HEADER = "Inference-Header-Content-Length"
 
 
@@ -50,18 +50,14 @@ def server(bundles: list[Path]) -> Iterator[Server]:
 
 def logged(server: Server, *identifiers: str) -> dict[str, dict[str, Any]]:
     """The lines of the access log by identifier, once those of all these requests are there."""
-    end = time.monotonic() + SECONDS
-    while time.monotonic() < end:
-        found = {each["request_id"]: each for each in map(json.loads, _lines(server))}
-        if found.keys() >= set(identifiers):
-            return found
-        time.sleep(0.05)
-    raise AssertionError("the log lacks lines")
 
+    def found() -> dict[str, dict[str, Any]]:
+        server.application.log.flush()
+        lines = map(json.loads, server.log.getvalue().splitlines())
+        told = {each["request_id"]: each for each in lines}
+        return told if told.keys() >= set(identifiers) else {}
 
-def _lines(server: Server) -> list[bytes]:
-    """The lines of the log that are whole."""
-    return server.log.getvalue().split(b"\n")[:-1]
+    return until(found)
 
 
 def test_a_json_answer_has_the_results_in_the_fewest_digits(server: Server) -> None:
@@ -82,16 +78,10 @@ def test_a_request_out_of_time_leaves_nothing_behind(server: Server, cut: int) -
     try:
         for _ in range(5):
             with connected(server) as connection:
-                connection.sendall(sent[: len(sent) - cut])
-                # In two pieces it goes another way than whole.
-                time.sleep(0.05 if cut else 0)
-                connection.sendall(sent[len(sent) - cut :])
+                apart(connection, *filter(None, (sent[: len(sent) - cut], sent[len(sent) - cut :])))
                 assert reply(connection).status == 504
         # The last answer may arrive before the server is done with its request.
-        end = time.monotonic() + 5
-        while any(isinstance(each, Inference) for each in gc.get_objects()):
-            assert time.monotonic() < end
-            time.sleep(0.05)
+        until(lambda: not any(isinstance(each, Inference) for each in gc.get_objects()))
     finally:
         gc.enable()
 

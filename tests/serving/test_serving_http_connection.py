@@ -6,33 +6,30 @@ import asyncio
 import gzip
 import socket
 import time
-from collections.abc import Iterator
-from pathlib import Path
+from collections.abc import Awaitable, Callable
 from typing import Any
 
-import numpy as np
 import pytest
 from uvicorn.server import ServerState
 
-from tests.serving.serving_bundles import truth
 from tests.serving.serving_http import (
+    INFER,
+    LIVE,
+    ROWS,
     SECONDS,
     Server,
-    binary,
     closed,
     connected,
     exchanged,
     infer,
     reply,
     request,
-    running,
+    until,
 )
 from topos.serving.http import Limits
 from topos.serving.http.page import page
 from topos.serving.http.server import configuration
 
-ROWS = np.arange(12, dtype=np.float32).reshape(2, 6) % 5 - 2
-INFER = "/v2/models/mlp/infer"
 LIMITS = Limits(
     body_bytes=50_000,
     head_bytes=8_000,
@@ -41,22 +38,8 @@ LIMITS = Limits(
     keep_alive_seconds=1,
     connections=12,
 )
-
-
-@pytest.fixture(scope="module")
-def server(two_rows: Path) -> Iterator[Server]:
-    with running([two_rows], limits=LIMITS) as server:
-        yield server
-
-
-@pytest.fixture(autouse=True)
-def _still_serves(server: Server) -> Iterator[None]:
-    """Whatever a test does to the server, a well-formed request is answered after it."""
-    yield
-    body, headers = binary(ROWS)
-    answer = exchanged(server.port, request("POST", INFER, body, headers))
-    assert answer.status == 200
-    assert answer.body.endswith(truth(ROWS).tobytes())
+LONG = request("POST", INFER, headers={"content-length": "50001"})
+pytestmark = pytest.mark.usefixtures("still_serves")
 
 
 def test_a_connection_is_kept_and_takes_requests_one_after_another(server: Server) -> None:
@@ -68,8 +51,7 @@ def test_a_connection_is_kept_and_takes_requests_one_after_another(server: Serve
 
 
 def test_a_length_beyond_the_limit_is_refused_before_the_body(server: Server) -> None:
-    sent = request("POST", INFER, headers={"content-length": "50001"})
-    answer = exchanged(server.port, sent)
+    answer = exchanged(server.port, LONG)
     assert answer.status == 413
     assert answer.error == "body: has 50001 bytes, at most 50000 are taken"
 
@@ -118,10 +100,13 @@ def test_a_body_that_stalls_is_refused_and_the_connection_closed(server: Server)
 
 
 @pytest.mark.parametrize("rest", [b"", b"\r\n"])
-def test_an_idle_connection_is_closed(server: Server, rest: bytes) -> None:
+@pytest.mark.parametrize(("sent", "status"), [(LIVE, 200), (LONG + bytes(50_001), 413)])
+def test_an_idle_connection_is_closed(
+    server: Server, sent: bytes, status: int, rest: bytes
+) -> None:
     with connected(server) as connection:
-        connection.sendall(request("GET", "/v2/health/live"))
-        assert reply(connection).status == 200
+        connection.sendall(sent)
+        assert reply(connection).status == status
         connection.sendall(rest)
         assert closed(connection)
 
@@ -149,15 +134,7 @@ def test_clients_that_leave_in_the_middle_are_forgotten(server: Server) -> None:
             # A reset instead of a farewell.
             option = (1).to_bytes(4, "little") + (0).to_bytes(4, "little")
             connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, option)
-    _until_idle(server)
-
-
-def _until_idle(server: Server) -> None:
-    for _ in range(200):
-        if not server.application.in_flight:
-            return
-        time.sleep(0.02)
-    raise AssertionError("a request of a client that left is still under way")
+    until(lambda: not server.application.in_flight)
 
 
 def test_pipelined_requests_are_answered_in_order(server: Server) -> None:
@@ -194,21 +171,14 @@ def test_leave_to_send_is_given_at_once(server: Server) -> None:
 
 
 def test_a_client_that_reads_nothing_is_given_up(server: Server) -> None:
-    count = 1_000
+    count, sent = 1_000, request("GET", "/", headers={"x-request-id": "deaf"})
     with connected(server) as connection:
         connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
         # Answers pile up in the kernel first, then in the server, which has others to serve.
-        connection.sendall(request("GET", "/", headers={"x-request-id": "deaf"}) * count)
-        answered, before = _deaf(server), -1
-        while answered != before or not answered:
-            time.sleep(3 * LIMITS.body_seconds)
-            answered, before = _deaf(server), answered
-        assert server.application.in_flight == 0
-    assert answered < count
-
-
-def _deaf(server: Server) -> int:
-    return server.log.getvalue().count(b'"deaf"')
+        connection.sendall(sent * count)
+        until(lambda: server.application.bodies.held)
+        until(lambda: not server.application.in_flight)
+    assert server.log.getvalue().count(b'"deaf"') < count
 
 
 class Stuck(asyncio.Transport):
@@ -216,7 +186,8 @@ class Stuck(asyncio.Transport):
 
     def __init__(self) -> None:
         super().__init__()
-        self.closed = self.aborted = False
+        self.closed = self.paused = False
+        self.aborted, self.resumed = asyncio.Event(), asyncio.Event()
 
     def write(self, data: bytes | bytearray | memoryview) -> None: ...
 
@@ -224,7 +195,7 @@ class Stuck(asyncio.Transport):
         self.closed = True
 
     def abort(self) -> None:
-        self.aborted = True
+        self.aborted.set()
 
     def is_closing(self) -> bool:
         return self.closed
@@ -232,31 +203,57 @@ class Stuck(asyncio.Transport):
     def get_write_buffer_size(self) -> int:
         return 1000
 
+    def is_reading(self) -> bool:
+        return not self.paused
 
-def test_a_connection_that_closes_gives_up_who_reads_nothing(server: Server) -> None:
-    async def ask() -> None:
+    def pause_reading(self) -> None:
+        self.paused = True
+
+    def resume_reading(self) -> None:
+        self.paused = False
+        self.resumed.set()
+
+
+def on_a_connection(server: Server, ask: Callable[[Any, Stuck], Awaitable[None]]) -> None:
+    """Runs `ask` with a connection of the server's kind and the transport to its client."""
+
+    async def run() -> None:
         config = configuration(server.application)
         config.load()
         protocol: Any = config.http_protocol_class
         connection, transport = protocol(config, ServerState(), {}), Stuck()
         connection.connection_made(transport)
-        sent = request("GET", "/v2/health/live", headers={"connection": "close"})
-        connection.data_received(sent)
-        async with asyncio.timeout(SECONDS):
-            while not transport.aborted:
-                await asyncio.sleep(0.02)
-        assert transport.closed
+        await ask(connection, transport)
         connection.connection_lost(None)
 
-    asyncio.run(ask())
+    asyncio.run(run())
 
 
-def test_a_pipeline_has_an_end(server: Server) -> None:
-    sent = request("GET", "/v2/health/live")
+def test_a_connection_that_closes_gives_up_who_reads_nothing(server: Server) -> None:
+    async def ask(connection: Any, transport: Stuck) -> None:
+        sent = request("GET", "/v2/health/live", headers={"connection": "close"})
+        connection.data_received(sent)
+        await asyncio.wait_for(transport.aborted.wait(), SECONDS)
+        assert transport.closed
+
+    on_a_connection(server, ask)
+
+
+def test_a_pipeline_is_answered_whole_and_waits_with_the_client(server: Server) -> None:
+    count = 400
     with connected(server) as connection:
-        connection.sendall(sent * 400)
+        connection.sendall(LIVE * count)
+        connection.shutdown(socket.SHUT_WR)
         with connection.makefile("rb") as stream:
             received = stream.read()
-    assert received.count(b"HTTP/1.1 200 ") == 257
-    assert received.count(b"HTTP/1.1 503 ") == 1
-    assert received.endswith(b'{"error":"connection: 256 requests wait for their answers already"}')
+    assert received.count(b"HTTP/1.1 200 ") == count
+
+    async def ask(connection: Any, transport: Stuck) -> None:
+        # No more is taken while an answer is due and as much waits behind it as may.
+        connection.data_received(LIVE * (2**16 // len(LIVE)))
+        assert transport.is_reading()
+        connection.data_received(LIVE * 2)
+        assert not transport.is_reading()
+        await asyncio.wait_for(transport.resumed.wait(), SECONDS)
+
+    on_a_connection(server, ask)

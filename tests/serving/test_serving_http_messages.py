@@ -2,41 +2,34 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 import socket
 import time
-from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
 
+from tests.serving.serving_gate import gated
 from tests.serving.serving_http import (
+    INFER,
+    ROWS,
     Server,
+    apart,
     closed,
     connected,
     exchanged,
     infer,
     reply,
     request,
-    running,
+    until,
 )
+from topos.serving import thread_worker
 from topos.serving.http import Limits
-from topos.serving.http.answer import Answer
 
-ROWS = np.arange(12, dtype=np.float32).reshape(2, 6) % 5 - 2
-INFER = "/v2/models/mlp/infer"
 LIMITS = Limits(head_bytes=8_000, head_seconds=0.4, body_seconds=5)
 CHUNKED = f"POST {INFER} HTTP/1.1\r\nhost: test\r\ntransfer-encoding: chunked\r\n".encode()
+TOKEN = "secret"
 UPGRADE = {"connection": "Upgrade, HTTP2-Settings", "upgrade": "h2c"}
-
-
-@pytest.fixture(scope="module")
-def server(two_rows: Path) -> Iterator[Server]:
-    with running([two_rows], limits=LIMITS, token="secret") as server:
-        yield server
 
 
 def authorized(method: str, path: str, body: bytes = b"", **more: Any) -> bytes:
@@ -75,9 +68,7 @@ def test_the_fields_of_trailers_count_for_nothing(server: Server) -> None:
 @pytest.mark.parametrize("trailer", [b"a: b\r\n" * 2_000, b"a: " + b"b" * 12_000])
 def test_trailers_beyond_the_limit_of_a_head_are_refused(server: Server, trailer: bytes) -> None:
     with connected(server) as connection:
-        connection.sendall(chunked(b"authorization: Bearer secret\r\n", b"")[:-2])
-        time.sleep(0.1)
-        connection.sendall(trailer)
+        apart(connection, chunked(b"authorization: Bearer secret\r\n", b"")[:-2], trailer)
         assert reply(connection).status == 431
         assert closed(connection)
 
@@ -95,9 +86,7 @@ def test_an_upgrade_is_ignored_and_the_body_is_read_by_its_length(server: Server
     sent = authorized("POST", INFER, body, **UPGRADE)
     with connected(server) as connection:
         for size in (len(sent), len(sent) - len(body), len(sent) - 1, 40):
-            connection.sendall(sent[:size])
-            time.sleep(0.05)
-            connection.sendall(sent[size:])
+            apart(connection, sent[:size], sent[size:])
             assert reply(connection).status == 200
         connection.sendall(sent * 3)
         assert statuses(connection, 3) == [200, 200, 200]
@@ -107,9 +96,7 @@ def test_a_body_behind_an_upgrade_is_no_request(server: Server) -> None:
     smuggled = authorized("GET", "/v2/models/mlp/config")
     head = authorized("POST", INFER, b"", content_length=str(len(smuggled)), **UPGRADE)
     with connected(server) as connection:
-        connection.sendall(head)
-        time.sleep(0.1)
-        connection.sendall(smuggled + authorized("GET", "/v2/health/live"))
+        apart(connection, head, smuggled + authorized("GET", "/v2/health/live"))
         assert statuses(connection, 2) == [400, 200]
 
 
@@ -124,16 +111,16 @@ def test_a_bad_request_is_refused_after_the_answers_to_those_before_it(
         assert closed(connection)
 
 
-def test_a_request_that_is_worked_on_outlives_a_head_that_stalls(server: Server) -> None:
-    quick = server.application.inferences.answer
-
-    async def answer(*given: Any) -> Answer:
-        await asyncio.sleep(1.75 * LIMITS.head_seconds)
-        return await quick(*given)
-
-    with pytest.MonkeyPatch.context() as patch, connected(server) as connection:
-        patch.setattr(server.application.inferences, "answer", answer)
+def test_a_request_that_is_worked_on_outlives_a_head_that_stalls(
+    server: Server, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # A call on the loop would have the gate hold up everything.
+    monkeypatch.setattr(thread_worker, "QUICK_SECONDS", 0.0)
+    with gated(monkeypatch) as gate, connected(server) as connection:
         connection.sendall(authorized("POST", INFER, infer(ROWS)) + b"GET /v2")
+        until(lambda: gate.seen)
+        time.sleep(1.75 * LIMITS.head_seconds)
+        gate.opened.set()
         assert reply(connection).status == 200
         # The time of a head starts with the answer to what comes before it.
         time.sleep(0.5 * LIMITS.head_seconds)

@@ -119,8 +119,9 @@ def test_a_hangup_of_the_group_ends_no_worker(tmp_path: Path) -> None:
         settings = Settings(isolation="process")
         folder = tmp_path / "mlp"
         async with Session(folder, runtime="interpreter", settings=settings) as session:
-            worker: Any = session._models["mlp"]._lane._worker
-            os.kill(worker.pid, signal.SIGHUP)
+            process = session.model("mlp").process
+            assert process is not None
+            os.kill(process, signal.SIGHUP)
             rows = np.ones((1, 6), np.float32)
             await session.infer_async("mlp", {"x": rows})
             assert session.counters("mlp").restarts == 0

@@ -11,6 +11,8 @@ import numpy as np
 import pytest
 
 from tests.serving.serving_http import (
+    INFER,
+    ROWS,
     infer,
 )
 from topos.serving import (
@@ -25,9 +27,6 @@ from topos.serving import (
 )
 from topos.serving.http import Application, Observers
 from topos.serving.outcome import Outcome
-
-ROWS = np.arange(12, dtype=np.float32).reshape(2, 6) % 5 - 2
-INFER = "/v2/models/mlp/infer"
 
 
 class FailingSession:

@@ -5,32 +5,31 @@ from __future__ import annotations
 import gzip
 import json
 import socket
-import time
-from collections.abc import Iterator
 from contextlib import suppress
-from pathlib import Path
 
 import numpy as np
 import pytest
 
-from tests.serving.serving_http import SECONDS, Server, ask, exchanged, infer, request, running
+from tests.serving.serving_http import (
+    INFER,
+    ROWS,
+    SECONDS,
+    Server,
+    ask,
+    exchanged,
+    infer,
+    request,
+    until,
+)
 from topos.serving import ModelPort, ModelStatus, RequestError, TooLargeError
 from topos.serving.http import Limits
 from topos.serving.http.request import read_inference
 
-ROWS = np.arange(12, dtype=np.float32).reshape(2, 6) % 5 - 2
-INFER = "/v2/models/mlp/infer"
 LIMITS = Limits(body_seconds=5, body_bytes=2**20, buffered_bytes=2**21)
 # The most that Python makes an integer of.
 LONGEST = "9" * 4299
 PORT = ModelPort("x", (6,), np.dtype(np.float32))
 MODEL = ModelStatus("m", "1", True, "", True, (1, 2), (PORT,), (PORT,), "interpreter", 0)
-
-
-@pytest.fixture(scope="module")
-def server(two_rows: Path) -> Iterator[Server]:
-    with running([two_rows], limits=LIMITS) as server:
-        yield server
 
 
 def text(rows: str = "1", data: str = "[1,2,3,4,5,6]", more: str = "") -> bytes:
@@ -120,20 +119,20 @@ def _failed(server: Server) -> int:
 def test_answers_that_nobody_reads_are_held_against_the_limit(server: Server) -> None:
     bodies = server.application.bodies
     left = memoryview(request("GET", "/") * 1_000)
+
+    def piled_up() -> bool:
+        nonlocal left
+        with suppress(BlockingIOError):
+            left = left[deaf.send(left) :]
+        return bodies.held >= 2**16
+
     with socket.create_connection(("127.0.0.1", server.port), timeout=SECONDS) as deaf:
         deaf.setblocking(False)
-        end = time.monotonic() + 20
         # These requests have no bodies that could be held.
-        while bodies.held < 2**16:
-            assert time.monotonic() < end
-            with suppress(BlockingIOError):
-                left = left[deaf.send(left) :]
-            time.sleep(0.005)
+        until(piled_up)
         # Compressed and decompressed, all that is left of the limit, and then some.
         text = infer(ROWS, padding="x" * (LIMITS.body_bytes - 2**15 - len(infer(ROWS))))
         large = gzip.compress(text, compresslevel=0)
         assert ask(server, INFER, large, content_encoding="gzip").status == 503
-    while bodies.held:
-        assert time.monotonic() < end
-        time.sleep(0.02)
+    until(lambda: not bodies.held)
     assert ask(server, INFER, large, content_encoding="gzip").status == 200

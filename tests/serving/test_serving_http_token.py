@@ -6,10 +6,11 @@ import json
 from collections.abc import Iterator
 from pathlib import Path
 
-import numpy as np
 import pytest
 
 from tests.serving.serving_http import (
+    INFER,
+    ROWS,
     Server,
     ask,
     infer,
@@ -17,9 +18,6 @@ from tests.serving.serving_http import (
 )
 from topos.errors import ArgumentError
 from topos.serving.http import Token
-
-ROWS = np.arange(12, dtype=np.float32).reshape(2, 6) % 5 - 2
-INFER = "/v2/models/mlp/infer"
 
 
 @pytest.fixture(scope="module")

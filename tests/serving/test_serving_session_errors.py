@@ -106,14 +106,14 @@ def test_every_call_of_a_sample_is_run(bundle: Path, monkeypatch: pytest.MonkeyP
 def test_a_reload_that_takes_too_long_says_so(
     bundle: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    with Session(bundle, runtime="interpreter") as session:
-        session._models["mlp"]._settings = Settings(start_seconds=0.1)
+    settings = Settings(start_seconds=2.0)
+    with Session(bundle, runtime="interpreter", settings=settings) as session:
         released = threading.Event()
         monkeypatch.setattr(LoadedModel, "load", lambda _: released.wait(20.0))
-        with pytest.raises(CrashError, match=r"^the worker was not ready within 0\.1 seconds$"):
+        with pytest.raises(CrashError, match=r"^the worker was not ready within 2 seconds$"):
             session.reload("mlp")
         released.set()
-        told = "the last reload was refused: the worker was not ready within 0.1 seconds"
+        told = "the last reload was refused: the worker was not ready within 2 seconds"
         assert session.model("mlp").reason == told
 
 
@@ -202,8 +202,8 @@ def test_a_session_lives_in_the_process_that_opened_it(session: Session) -> None
 def test_a_worker_outlives_the_terminal_of_its_session(bundle: Path) -> None:
     settings = Settings(isolation="process")
     with Session(bundle, runtime="interpreter", settings=settings) as session:
-        worker = session._models["mlp"]._lane._worker
-        assert isinstance(worker, ProcessWorker)
-        os.kill(worker.pid, signal.SIGHUP)
+        process = session.model("mlp").process
+        assert process is not None
+        os.kill(process, signal.SIGHUP)
         assert session.infer("mlp", {"x": X})["scores"].shape == (2, 3)
         assert session.counters("mlp").restarts == 0

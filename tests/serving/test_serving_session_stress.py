@@ -14,7 +14,6 @@ import pytest
 from tests.serving.serving_bundles import FEATURES, exported_mlp, truth
 from tests.serving.serving_gate import eventually
 from topos.serving import Session, Settings
-from topos.serving.process_worker import ProcessWorker
 
 CLIENTS = 64
 KILLS = 2
@@ -56,13 +55,12 @@ class Load:
 
     async def kill(self) -> None:
         """Kills the worker while calls run, as soon as it has answered some."""
-        model = self._session._models["mlp"]
         answered = self.answered
         await eventually(lambda: self.answered > answered + CLIENTS)
-        worker = model._lane._worker
-        assert isinstance(worker, ProcessWorker)
-        os.kill(worker.pid, signal.SIGKILL)
-        await asyncio.wait_for(asyncio.shield(worker.ended), 20.0)
+        process = self._session.model("mlp").process
+        assert process is not None
+        os.kill(process, signal.SIGKILL)
+        await eventually(lambda: self._session.model("mlp").process != process)
 
 
 def test_killed_workers_and_reloads_lose_and_spoil_nothing(tmp_path: Path) -> None:

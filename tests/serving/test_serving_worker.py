@@ -77,9 +77,9 @@ async def all_answered(session: Session, *rows: int) -> None:
 
 
 def pid_of(session: Session) -> int:
-    worker = session._models["mlp"]._lane._worker
-    assert isinstance(worker, process_worker.ProcessWorker)
-    return worker.pid
+    pid = session.model("mlp").process
+    assert pid is not None
+    return pid
 
 
 def is_alive(pid: int) -> bool:

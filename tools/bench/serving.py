@@ -51,6 +51,7 @@ def main() -> None:
     sections: dict[str, Callable[[argparse.Namespace, Path], None]] = {
         "batching": batching,
         "rival": rival,
+        "rates": rates,
         "parts": in_parts,
         "memory": weights,
     }
@@ -215,6 +216,48 @@ def tell_rival(rows: int, best: Mapping[str, float]) -> None:
             )
             report(title, figures, best[name] / bare, "at most 1.15")
             figures = {}
+
+
+def rates(chosen: argparse.Namespace, folder: Path) -> None:
+    """Compares the requests a second of one client and of 64 with those of the bare handler."""
+    bundle = folder / "digits"
+    bundles.digits(bundle)
+    commands = {
+        "bare": [sys.executable, str(RIVAL), str(bundle)],
+        "topos in a thread": topos_serve(str(bundle), *QUIET, "--isolation", "thread"),
+        "topos": topos_serve(str(bundle), *QUIET),
+    }
+    with ExitStack() as stack:
+        started = {
+            name: stack.enter_context(serving(command, folder))
+            for name, command in commands.items()
+        }
+        clients = stack.enter_context(Clients(bundle))
+        for count in (1, CLIENTS):
+            tell_rates(count, fastest(chosen, clients, started, count))
+
+
+def fastest(
+    chosen: argparse.Namespace, clients: Clients, started: Mapping[str, ServerProcess], count: int
+) -> dict[str, float]:
+    """Returns the most requests a second of each server in any round."""
+    best = dict.fromkeys(started, 0.0)
+    for _ in range(chosen.rounds):
+        for name, server in started.items():
+            path = "/infer" if name == "bare" else INFER.format("digits")
+            load = Load(port=server.port, clients=count, seconds=chosen.seconds, path=path)
+            best[name] = max(best[name], clients.run(load).rate)
+    return best
+
+
+def tell_rates(count: int, best: Mapping[str, float]) -> None:
+    """Prints the rate of each, and how they compare."""
+    figures = {name: f"{rate:,.0f} a second" for name, rate in best.items()}
+    for name in ("topos in a thread", "topos"):
+        title = f"requests a second, {count} client{'s' * (count > 1)}: {name}, over bare"
+        due = "at least 2" if count > 1 else "at least 0.8" if name.endswith("thread") else ""
+        report(title, figures, best[name] / best["bare"], due)
+        figures = {}
 
 
 def in_parts(chosen: argparse.Namespace, folder: Path) -> None:

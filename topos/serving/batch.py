@@ -1,4 +1,4 @@
-"""Batches: the pieces of requests that one call serves, on their way in and out of the arena."""
+"""Batches: the slices of requests that one call serves, on their way in and out of the arena."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from topos.serving.arena import Arena
 from topos.serving.description import Description
-from topos.serving.request import Piece
+from topos.serving.request import BatchSlice
 
 __all__ = ["Batch"]
 
@@ -26,46 +26,46 @@ class Batch(NamedTuple):
 
     program: int
     rows: int
-    pieces: list[Piece]
+    slices: list[BatchSlice]
 
     def fill(self, description: Description, arena: Arena) -> None:
-        """Puts the inputs of all pieces into `arena`, one after the other, and zeros behind.
+        """Puts the inputs of all slices into `arena`, one after the other, and zeros behind.
 
         Raises `ValueError` or `TypeError` where an array is not what was admitted any more.
         """
         for place, target in enumerate(arena.inputs[self.program]):
             own = target[: self.rows] if description.batched else target
-            if len(self.pieces) == 1:
-                _copy(self.pieces[0].input(place), own)
+            if len(self.slices) == 1:
+                _copy(self.slices[0].input(place), own)
             else:
-                self._gather([piece.input(place) for piece in self.pieces], own)
+                self._gather([batch_slice.input(place) for batch_slice in self.slices], own)
             if own.size < target.size:
                 target[self.rows :] = 0
 
     def fulfil(self, description: Description, arena: Arena) -> None:
-        """Gives each piece the rows of the results in `arena` that are its own, as copies."""
+        """Gives each slice the rows of the results in `arena` that are its own, as copies."""
         results = arena.results[self.program]
-        pieces = self.pieces
+        slices = self.slices
         if not description.batched:
-            pieces[0].request.fulfil(pieces[0], [each.copy() for each in results], description)
+            slices[0].request.fulfil(slices[0], [each.copy() for each in results], description)
             return
-        if len(pieces) == 1:
+        if len(slices) == 1:
             own = [each[: self.rows].copy() for each in results]
-            pieces[0].request.fulfil(pieces[0], own, description)
+            slices[0].request.fulfil(slices[0], own, description)
             return
         columns = [self._parted(each[: self.rows]) for each in results]
-        for piece, *parts in zip(pieces, *columns, strict=True):
-            piece.request.fulfil(piece, parts, description)
+        for batch_slice, *parts in zip(slices, *columns, strict=True):
+            batch_slice.request.fulfil(batch_slice, parts, description)
 
     def _gather(self, parts: list[Array], target: Array) -> None:
         # An array that lost rows must not move those of others.
-        if [len(part) for part in parts] != [piece.rows for piece in self.pieces]:
+        if [len(part) for part in parts] != [batch_slice.rows for batch_slice in self.slices]:
             raise ValueError("an input has other rows than it had when it was admitted")
         np.concatenate(parts, out=target, casting="no")
 
     def _parted(self, result: Array) -> list[Array]:
-        """Returns the rows of each piece."""
-        stops = list(accumulate(piece.rows for piece in self.pieces))
+        """Returns the rows of each slice."""
+        stops = list(accumulate(batch_slice.rows for batch_slice in self.slices))
         bounds = zip([0, *stops], stops, strict=False)
         if result.nbytes > SHARED_BYTES:
             return [result[start:stop].copy() for start, stop in bounds]

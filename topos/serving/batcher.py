@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import OrderedDict, deque
 from collections.abc import Iterable
 
-from topos.serving.request import Piece, Request
+from topos.serving.request import BatchSlice, Request
 from topos.serving.settings import Settings
 
 __all__ = ["Batcher"]
@@ -14,7 +14,7 @@ __all__ = ["Batcher"]
 class Batcher:
     """A queue bounded in requests and in bytes, first in, first out.
 
-    A request larger than the largest program waits in pieces. One that is answered, cancelled or
+    A request larger than the largest program waits in slices. One that is answered, cancelled or
     out of time takes no place in a call.
     """
 
@@ -22,7 +22,7 @@ class Batcher:
         self._settings = settings
         # Those with rows that no call has taken yet.
         self._queue: OrderedDict[Request, bool] = OrderedDict()
-        self._again: deque[Piece] = deque()
+        self._again: deque[BatchSlice] = deque()
         # In the order they came; a dict keeps it, and forgets one of them at once.
         self._requests: dict[Request, None] = {}
         self._bytes = 0
@@ -62,9 +62,9 @@ class Batcher:
             self.rows -= request.rows - request.taken
         request.inputs = ()
 
-    def again(self, pieces: Iterable[Piece]) -> None:
-        """Puts pieces whose call failed before everything else, in their order."""
-        self._again.extend(pieces)
+    def again(self, slices: Iterable[BatchSlice]) -> None:
+        """Puts slices whose call failed before everything else, in their order."""
+        self._again.extend(slices)
 
     def begin_again(self) -> None:
         """Puts every request back whole, whatever part of it was answered."""
@@ -82,16 +82,16 @@ class Batcher:
             return 0.0
         return max(0.0, next(iter(self._queue)).came + delay - now)
 
-    def take(self, largest: int) -> list[Piece]:
-        """Returns the pieces of the next call: `largest` rows at most, in the order they came.
+    def take(self, largest: int) -> list[BatchSlice]:
+        """Returns the slices of the next call: `largest` rows at most, in the order they came.
 
         What failed before goes by itself, and so does everything where batching is off.
         """
         while self._again:
-            piece = self._again.popleft()
-            if not piece.request.future.done():
-                return [piece]
-        taken: list[Piece] = []
+            batch_slice = self._again.popleft()
+            if not batch_slice.request.future.done():
+                return [batch_slice]
+        taken: list[BatchSlice] = []
         queue, room = self._queue, largest
         while queue:
             request = next(iter(queue))

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Final, Protocol
 
 from topos.errors import ArgumentError
-from topos.serving.afterwards import Afterwards
+from topos.serving.deferred import DeferredCallbacks
 from topos.serving.seconds import shown
 
 __all__ = ["Counters", "Ledger", "Observer", "observers_of"]
@@ -35,21 +35,28 @@ class Counters:
 
 
 class Observer(Protocol):
-    """What is told of every event of a session, on its loop: each method must return at once."""
+    """What is told of every event of a session, on its loop: each method must return at once.
+
+    A subclass may leave out what it has no use for.
+    """
 
     def request_finished(self, model: str, outcome: str, rows: int, seconds: float) -> None:
         """Takes a request with its outcome, as `Counters.outcomes` names it."""
+        return
 
     def call_finished(
         self, model: str, requests: int, rows: int, capacity: int, seconds: float
     ) -> None:
         """Takes a call of the worker: `rows` of `capacity` were requested, the others padding."""
+        return
 
     def worker_restarted(self, model: str, reason: str) -> None:
         """Takes the reason why a worker was ended and is started again."""
+        return
 
     def reload_finished(self, model: str, version: str, reason: str) -> None:
         """Takes a reload: the version that serves now, and why another was refused or nothing."""
+        return
 
 
 HOOKS: Final = ("request_finished", "call_finished", "worker_restarted", "reload_finished")
@@ -76,7 +83,7 @@ class Ledger:
 
     def __init__(self, model: str, observers: Sequence[Observer]) -> None:
         self.model, self.counters, self._observers = model, Counters(), observers
-        self._afterwards = Afterwards()
+        self._deferred = DeferredCallbacks()
 
     def request(self, outcome: str, rows: int, seconds: float) -> None:
         """Counts a request that is finished."""
@@ -86,7 +93,7 @@ class Ledger:
         if outcome == "ok":
             counters.rows += rows
         for each in self._observers:
-            self._afterwards.add(_tell, each.request_finished, self.model, outcome, rows, seconds)
+            self._deferred.add(_tell, each.request_finished, self.model, outcome, rows, seconds)
 
     def call(self, requests: int, rows: int, capacity: int, seconds: float) -> None:
         """Counts a call that was answered."""
@@ -96,7 +103,7 @@ class Ledger:
         counters.call_seconds += seconds
         for each in self._observers:
             hook = each.call_finished
-            self._afterwards.add(_tell, hook, self.model, requests, rows, capacity, seconds)
+            self._deferred.add(_tell, hook, self.model, requests, rows, capacity, seconds)
 
     def restart(self, reason: str) -> None:
         """Counts a worker that ended."""

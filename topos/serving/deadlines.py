@@ -1,4 +1,4 @@
-"""Deadlines: one timer for all requests of a lane, set to the earliest that may be due."""
+"""Deadlines: one timer for all requests of a model queue, set to the earliest that may be due."""
 
 from __future__ import annotations
 

@@ -55,10 +55,6 @@ class HomeLoop:
         except RuntimeError:
             return False
 
-    def is_loop(self, loop: asyncio.AbstractEventLoop) -> bool:
-        """Returns whether `loop` is the home."""
-        return loop is self._loop
-
     def reached(self, coroutine: Coroutine[Any, Any, Result]) -> Awaitable[Result]:
         """Returns what awaits `coroutine`, run at home, on whatever loop the caller is."""
         if self._loop is asyncio.get_running_loop():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import Collection, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
@@ -21,10 +22,9 @@ from topos.serving.errors import (
     NotReadyError,
     RequestError,
 )
-from topos.serving.lane import Lane
 from topos.serving.messages import Origin
+from topos.serving.model_queue import ModelQueue
 from topos.serving.outcome import Outcome
-from topos.serving.pending import Pending
 from topos.serving.request import Request
 from topos.serving.seconds import MOST_SECONDS, is_time, shown
 from topos.serving.settings import Settings
@@ -36,7 +36,7 @@ Array = npt.NDArray[Any]
 
 
 class Model:
-    """One bundle's path, the lane that serves its present version, and lanes that still finish.
+    """One bundle's path, the queue that serves its present version, and queues that still finish.
 
     All of it belongs to the loop it was made on.
     """
@@ -47,8 +47,8 @@ class Model:
         self.name = Bundle.glance(origin.path).name
         self._ledger = Ledger(self.name, observers)
         self.counters = self._ledger.counters
-        self._lane = Lane(origin, settings, self._ledger)
-        self._retiring: dict[Lane, asyncio.Task[None]] = {}
+        self._queue = ModelQueue(origin, settings, self._ledger)
+        self._retiring: dict[ModelQueue, asyncio.Task[None]] = {}
         self._reloads: set[asyncio.Task[ModelStatus]] = set()
         self._reloading = asyncio.Lock()
         self._refusal = ""
@@ -61,27 +61,42 @@ class Model:
         One whose worker crashes or takes too long is tried again, and not ready until then.
         """
         with suppress(CrashError):
-            await self._lane.start()
-        self._lane.keep()
+            await self._queue.start()
+        self._queue.keep()
 
     async def infer(self, inputs: Mapping[str, Any], deadline: float | None) -> Outcome:
         """Returns the results of one request; raises as `Session.infer` does."""
-        return await self.enter(inputs, deadline).wait()
+        queue = self._queue
+        request, names = self._entered(queue, inputs, deadline)
+        outcome = "cancelled"
+        try:
+            results = await request.future
+            outcome = "ok"
+        except Exception as error:
+            outcome = type(error).__name__
+            raise
+        finally:
+            queue.leave(request)
+            self._ledger.request(outcome, request.rows, time.perf_counter() - request.began)
+        # Whatever version answered has the ports of the one that the request came to.
+        return Outcome(dict(zip(names, results, strict=True)), request.version)
 
-    def enter(self, inputs: Mapping[str, Any], deadline: float | None) -> Pending:
-        """Puts one request into the queue; raises what `Session.infer` refuses it with."""
-        lane, description = self._lane, self._lane.description
+    def _entered(
+        self, queue: ModelQueue, inputs: Mapping[str, Any], deadline: float | None
+    ) -> tuple[Request, tuple[str, ...]]:
+        """Returns a request that is in the queue, and the names of its results."""
+        description = queue.description
         if self._draining:
             raise DrainingError(f"{self.name} takes no more requests: the session is draining")
         if description is None:
-            raise NotReadyError(self.name, lane.reason)
+            raise NotReadyError(self.name, queue.reason)
         admitted, seconds = self._admitted(description, inputs), self._seconds(deadline)
-        request = Request(*admitted, seconds, lane.loop)
-        if not lane.batcher.has_room(request.size):
+        request = Request(*admitted, seconds, queue.loop)
+        if not queue.batcher.has_room(request.size):
             self._ledger.request("BusyError", request.rows, 0.0)
-            raise BusyError(self.name, lane.retry_after())
-        lane.enter(request)
-        return Pending(lane, self._ledger, description.result_names, request)
+            raise BusyError(self.name, queue.retry_after())
+        queue.enter(request)
+        return request, description.result_names
 
     def refused(self, outcome: str) -> None:
         """Counts a request that was refused before it came here."""
@@ -94,22 +109,23 @@ class Model:
 
     def status(self) -> ModelStatus:
         """Returns the model as it stands."""
-        return replace(self.served(), waiting=len(self._lane.batcher))
+        return replace(self.served(), waiting=len(self._queue.batcher))
 
     def served(self) -> ModelStatus:
         """Returns the model as it stands but for its queue, built anew only where it changed."""
-        lane = self._lane
-        key = lane.description, lane.ready, self._draining, self._refusal or lane.reason
+        queue = self._queue
+        reason = self._refusal or queue.reason
+        key = queue.description, queue.ready, queue.process, self._draining, reason
         if self._known is None or self._known[0] != key:
             self._known = key, self._status()
         return self._known[1]
 
     def _status(self) -> ModelStatus:
-        lane, description = self._lane, self._lane.description
+        queue, description = self._queue, self._queue.description
         return ModelStatus(
             name=self.name,
             version=description.version if description else "",
-            ready=lane.ready and not self._draining,
+            ready=queue.ready and not self._draining,
             reason=self._reason(),
             batched=description.batched if description else False,
             rows=description.rows if description else (),
@@ -117,6 +133,7 @@ class Model:
             results=description.results if description else (),
             runtime=self._origin.runtime,
             waiting=0,
+            process=queue.process,
         )
 
     async def reload(self) -> ModelStatus:
@@ -137,7 +154,7 @@ class Model:
     async def drain(self) -> None:
         """Takes no more requests, and returns once all are answered."""
         self._draining = True
-        await self._lane.emptied()
+        await self._queue.emptied()
         await _settled(self._retiring.values())
 
     async def close(self) -> None:
@@ -146,25 +163,25 @@ class Model:
         for task in self._reloads:
             task.cancel()
         await _settled(self._reloads)
-        for lane in self._retiring:
-            lane.refuse_all()
-        await _settled([*self._retiring.values(), asyncio.create_task(self._lane.close())])
+        for queue in self._retiring:
+            queue.refuse_all()
+        await _settled([*self._retiring.values(), asyncio.create_task(self._queue.close())])
 
     async def _reload(self) -> ModelStatus:
         async with self._reloading:
-            lane = Lane(self._origin, self._settings, self._ledger)
+            queue = ModelQueue(self._origin, self._settings, self._ledger)
             try:
-                await lane.start()
-                self._require_name(lane)
+                await queue.start()
+                self._require_name(queue)
             except BaseException as error:
-                await lane.close()
+                await queue.close()
                 if isinstance(error, ToposError):
                     self._refusal = f"the last reload was refused: {error}"
                     self._ledger.reload(self.status().version, self._refusal)
                 raise
-            lane.keep()
+            queue.keep()
             self._refusal = ""
-            old, self._lane = self._lane, lane
+            old, self._queue = self._queue, queue
             task = self._retiring[old] = asyncio.create_task(_retired(old))
             task.add_done_callback(lambda _: self._retiring.pop(old))
             self._ledger.reload(self.status().version, "")
@@ -189,19 +206,19 @@ class Model:
     def _reason(self) -> str:
         if self._draining:
             return "the session is draining"
-        return self._refusal if self._lane.ready else self._lane.reason
+        return self._refusal if self._queue.ready else self._queue.reason
 
-    def _require_name(self, lane: Lane) -> None:
-        assert lane.description is not None
-        if lane.description.name != self.name:
+    def _require_name(self, queue: ModelQueue) -> None:
+        assert queue.description is not None
+        if queue.description.name != self.name:
             raise BundleError(
-                f"a reload of {self.name} needs a bundle of that name, got {lane.description.name}"
+                f"a reload of {self.name} needs a bundle of that name, got {queue.description.name}"
             )
 
 
-async def _retired(lane: Lane) -> None:
-    await lane.emptied()
-    await lane.close()
+async def _retired(queue: ModelQueue) -> None:
+    await queue.emptied()
+    await queue.close()
 
 
 async def _settled(tasks: Collection[asyncio.Task[Any]]) -> None:

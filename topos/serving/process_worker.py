@@ -31,7 +31,7 @@ from topos.serving.messages import (
 )
 from topos.serving.pace import Pace
 from topos.serving.settings import Settings
-from topos.serving.standby import CHUNK, received_soon
+from topos.serving.spin_wait import CHUNK, received_soon
 from topos.serving.worker import Worker
 
 __all__ = ["ProcessWorker"]
@@ -39,9 +39,9 @@ __all__ = ["ProcessWorker"]
 MODULE: Final = "topos.serving.worker_main"
 LAST_LINES: Final = 8
 LAST_BYTES: Final = 8192
-# How long the loop stands by for an answer: it costs a third of this to go back to its other work
+# How long the loop spins for an answer: it costs a third of this to go back to its other work
 # and be woken again. A call that is expected to take longer is not waited for.
-STANDBY_SECONDS: Final = 2e-4
+SPIN_SECONDS: Final = 2e-4
 # A process whose end of the socket closed is nearly always gone by the time it is looked at, and on
 # a busy machine soon after.
 ENDING_SECONDS: Final = 1.0
@@ -63,7 +63,7 @@ class ProcessWorker(Worker):
         self._loop = asyncio.get_running_loop()
         self._frames = Frames()
         # What a busy machine adds now and then tells nothing of the model.
-        self._pace = Pace(len(ready.description.programs), most=2 * STANDBY_SECONDS)
+        self._pace = Pace(len(ready.description.programs), most=2 * SPIN_SECONDS)
         self._program = 0
         self._is_lost = False
         self._gone: asyncio.Future[None] | None = None
@@ -94,8 +94,8 @@ class ProcessWorker(Worker):
         # A frame this short always has room, for only one is under way.
         with suppress(OSError):
             self._child.socket.send(encode(Call(number, program, alone)))
-        if alone and self._pace.seconds(program) < STANDBY_SECONDS:
-            self._stand_by()
+        if alone and self._pace.seconds(program) < SPIN_SECONDS:
+            self._spin()
 
     def stop(self, reason: str) -> None:
         """Kills the process."""
@@ -122,10 +122,10 @@ class ProcessWorker(Worker):
             data = b""
         self._take(data)
 
-    def _stand_by(self) -> None:
+    def _spin(self) -> None:
         """Waits for the answer right here, while it is likely to come at any moment."""
         try:
-            data = received_soon(self._child.socket, STANDBY_SECONDS)
+            data = received_soon(self._child.socket, SPIN_SECONDS)
         except OSError:
             data = b""
         if data is not None:

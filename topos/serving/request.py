@@ -1,4 +1,4 @@
-"""Requests: what one caller wants of a model, and the pieces that calls serve it in."""
+"""Requests: what one caller wants of a model, and the slices that calls serve it in."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import numpy.typing as npt
 from topos.serving.description import Description
 from topos.serving.errors import ServingError
 
-__all__ = ["Piece", "Request"]
+__all__ = ["BatchSlice", "Request"]
 
 Array = npt.NDArray[Any]
 
@@ -53,26 +53,28 @@ class Request:
         self.taken, self._left = 0, self.rows
         self._parts: list[Array] = []
 
-    def take(self, rows: int) -> Piece:
-        """Returns the next so many rows as a piece of their own."""
+    def take(self, rows: int) -> BatchSlice:
+        """Returns the next so many rows as a slice of their own."""
         start = self.taken
         self.taken = start + rows
-        return Piece(self, start, self.taken)
+        return BatchSlice(self, start, self.taken)
 
     def refuse(self, error: ServingError) -> None:
         """Answers with `error`, unless it is answered already."""
         if not self.future.done():
             self.future.set_exception(error)
 
-    def fulfil(self, piece: Piece, results: list[Array], description: Description) -> None:
-        """Takes the results of one piece; the last of them fulfils the request.
+    def fulfil(
+        self, batch_slice: BatchSlice, results: list[Array], description: Description
+    ) -> None:
+        """Takes the results of one slice; the last of them fulfils the request.
 
-        `results` become the caller's where the piece is the whole request.
+        `results` become the caller's where the slice is the whole request.
         """
         if self.future.done():
             return
         self.version = description.version
-        if piece.rows == self.rows:
+        if batch_slice.rows == self.rows:
             self.future.set_result(results)
             return
         if not self._parts:
@@ -80,13 +82,13 @@ class Request:
                 np.empty((self.rows, *port.shape), port.dtype) for port in description.results
             ]
         for part, result in zip(self._parts, results, strict=True):
-            part[piece.start : piece.stop] = result
-        self._left -= piece.rows
+            part[batch_slice.start : batch_slice.stop] = result
+        self._left -= batch_slice.rows
         if not self._left:
             self.future.set_result(self._parts)
 
 
-class Piece:
+class BatchSlice:
     """The rows `start` to `stop` of a request; `runs` counts the calls that failed with it.
 
     One that failed runs again by itself, so that it cannot take others with it.

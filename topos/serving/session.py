@@ -19,7 +19,6 @@ from topos.serving.home import HomeLoop
 from topos.serving.model import Model
 from topos.serving.origins import Folder, origins_of
 from topos.serving.outcome import Outcome
-from topos.serving.pending import Pending
 from topos.serving.seconds import patience, shown
 from topos.serving.settings import Settings
 from topos.serving.status import ModelStatus
@@ -119,23 +118,6 @@ class Session:
         if self._home.is_running():
             return self._model(model).infer(inputs, deadline)
         return self._home.reached(self._asked(model, inputs, deadline))
-
-    def enter(
-        self,
-        loop: asyncio.AbstractEventLoop,
-        model: str,
-        inputs: Mapping[str, npt.ArrayLike],
-        *,
-        deadline: float | None = None,
-    ) -> Pending | None:
-        """Puts a request into the queue at once, for callers in a hurry; raises as `infer` does.
-
-        `loop` is the one that runs the caller: where it is not the session's own, this returns
-        None and does nothing.
-        """
-        if not self._home.is_loop(loop):
-            return None
-        return self._model(model).enter(inputs, deadline)
 
     def models(self) -> tuple[ModelStatus, ...]:
         """Returns the status of every model, in the order of the bundles."""

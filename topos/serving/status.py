@@ -25,7 +25,8 @@ class ModelStatus:
     """A model as it stands: `reason` says why it is not ready, or why its last reload was refused.
 
     `rows` are the declared batch sizes, ascending; it is empty where no program has rows.
-    `waiting` counts the requests in the queue.
+    `waiting` counts the requests in the queue. `process` is the number of the worker's own process,
+    None where it has none.
     """
 
     name: str
@@ -38,3 +39,4 @@ class ModelStatus:
     results: tuple[ModelPort, ...]
     runtime: str
     waiting: int
+    process: int | None = None

@@ -30,6 +30,11 @@ class Worker(ABC):
         self.ended: asyncio.Future[str] = asyncio.get_running_loop().create_future()
         self.answered: Callable[[Answer | Failed], None] = ignore
 
+    @property
+    def pid(self) -> int | None:
+        """The number of the worker's own process, None where it has none."""
+        return None
+
     @abstractmethod
     def submit(self, number: int, program: int, alone: bool = False) -> None:
         """Starts a call of the program at that position, whose inputs stand in the arena.

@@ -29,7 +29,7 @@ from topos.serving.messages import (
     from_session,
     origin_of,
 )
-from topos.serving.standby import Patience
+from topos.serving.spin_wait import Patience
 
 # How long after the session's own limit the system ends a process whose session is gone.
 GRACE_SECONDS: Final = 5.0

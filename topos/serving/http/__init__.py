@@ -1,4 +1,4 @@
-"""The HTTP side of serving: the Open Inference Protocol on starlette and uvicorn."""
+"""The HTTP side of serving: the Open Inference Protocol on uvicorn."""
 
 from topos.serving.http.application import Application, Observers
 from topos.serving.http.limits import Limits

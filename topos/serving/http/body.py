@@ -7,9 +7,8 @@ import zlib
 from collections.abc import Mapping
 from typing import Final
 
-from starlette.types import Receive
-
 from topos.serving.errors import RequestError, TooLargeError
+from topos.serving.http.exchange import Receive
 from topos.serving.http.limits import Limits
 from topos.serving.http.refusals import (
     BodyTimeoutError,

@@ -3,20 +3,31 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from functools import cache
+from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
 from topos.serving.counters import Counters
 from topos.serving.http.datatypes import datatype
 from topos.serving.status import ModelPort, ModelStatus
 
-__all__ = ["configuration", "index", "metadata", "server_metadata", "statistics"]
+__all__ = ["configuration", "index", "metadata", "package_version", "server_metadata", "statistics"]
 
 _EXTENSIONS = ("binary_tensor_data", "model_configuration", "model_repository", "statistics")
 
 
-def server_metadata(version: str) -> dict[str, Any]:
+@cache
+def package_version() -> str:
+    """Returns the version of the package; a folder that was never installed has none."""
+    try:
+        return version("topos-compiler")
+    except PackageNotFoundError:
+        return "unknown"
+
+
+def server_metadata() -> dict[str, Any]:
     """Returns the server's metadata."""
-    return {"name": "topos", "version": version, "extensions": _EXTENSIONS}
+    return {"name": "topos", "version": package_version(), "extensions": _EXTENSIONS}
 
 
 def metadata(model: ModelStatus) -> dict[str, Any]:

@@ -1,23 +1,40 @@
-"""Exchanges: one request, with its headers and what the log and the metrics tell of it."""
+"""Exchanges: one request, with what a handler reads of it and what the log tells of it."""
 
 from __future__ import annotations
 
 import itertools
 import os
 import re
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Final
+from collections.abc import Awaitable, Callable, Iterator, Mapping, MutableMapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Final
 
 from topos.serving.errors import RequestError
 from topos.serving.http.refusals import TransferError
 
-__all__ = ["Exchange", "demand_message", "identifiers", "joined", "sane"]
+__all__ = [
+    "Exchange",
+    "Receive",
+    "Scope",
+    "Send",
+    "demand_message",
+    "identifiers",
+    "joined",
+    "sane",
+]
+
+Scope = MutableMapping[str, Any]
+Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
+Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
 
 # What may stand in a log and in a header as it is; anything else is replaced, not escaped.
 _SANE: Final = re.compile(rb"[A-Za-z0-9._:-]{1,64}")
 # RFC 9110, section 7.2, but for the comma: a field that came twice has one.
 _HOST: Final = re.compile(rb"(\[[0-9A-Fa-f:.]+\]|[\w.~!$&'()*+;=%-]*)(:[0-9]*)?")
+
+
+async def _nothing() -> MutableMapping[str, Any]:
+    return {"type": "http.disconnect"}
 
 
 @dataclass(slots=True)
@@ -31,7 +48,10 @@ class Exchange:
     method: str
     identifier: bytes
     headers: Mapping[bytes, bytes]
+    receive: Receive = _nothing
+    query: bytes = b""
     whole: bool = False
+    names: Mapping[str, str] = field(default_factory=dict)
     path: str = "unknown"
     model: str = ""
     rows: int = 0
@@ -53,13 +73,13 @@ def joined(fields: Sequence[tuple[bytes, bytes]]) -> dict[bytes, bytes]:
 
     That is what they mean (RFC 9110, section 5.3), and what a header of one value refuses.
     """
-    headers = dict(fields)
+    headers = {name: value.rstrip(b" \t") for name, value in fields}
     if len(headers) == len(fields):
         return headers
     values: dict[bytes, list[bytes]] = {}
     for name, value in fields:
         values.setdefault(name, []).append(value)
-    return {name: b", ".join(those) for name, those in values.items()}
+    return {name: b", ".join(those).rstrip(b" \t") for name, those in values.items()}
 
 
 def demand_message(version: str, headers: Mapping[bytes, bytes]) -> None:

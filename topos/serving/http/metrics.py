@@ -11,6 +11,7 @@ from prometheus_client.metrics_core import GaugeMetricFamily, Metric
 from prometheus_client.registry import Collector
 from prometheus_client.samples import Sample
 
+from topos.serving.counters import Observer
 from topos.serving.http.exchange import Exchange
 from topos.serving.status import ModelStatus
 
@@ -67,8 +68,11 @@ class _Present(Collector):
             yield metric
 
 
-class Metrics:
-    """Counts requests, and observes a session for what its workers do."""
+class Metrics(Observer):
+    """Counts requests, and observes a session for what its workers do.
+
+    A request is counted where it is answered.
+    """
 
     def __init__(self) -> None:
         self.registry = CollectorRegistry()
@@ -114,9 +118,6 @@ class Metrics:
     def text(self) -> bytes:
         """Returns everything in Prometheus' text format."""
         return generate_latest(_Present(self.registry))
-
-    def request_finished(self, model: str, outcome: str, rows: int, seconds: float) -> None:
-        """Counts nothing: the request is counted where it is answered."""
 
     def call_finished(
         self, model: str, requests: int, rows: int, capacity: int, seconds: float

@@ -9,19 +9,18 @@ import time
 from collections.abc import Mapping
 from dataclasses import asdict
 from functools import cache
-from importlib.metadata import PackageNotFoundError, version
 from importlib.resources import files
 from string import Template
 from typing import Any, Final, NamedTuple
-
-import msgspec
-from starlette.requests import Request
-from starlette.responses import Response
-from starlette.routing import Route
+from urllib.parse import parse_qs
 
 from topos.serving.errors import RequestError
+from topos.serving.http.answer import Answer, json_answer
 from topos.serving.http.datatypes import datatype
+from topos.serving.http.documents import package_version
 from topos.serving.http.examples import Examples
+from topos.serving.http.exchange import Exchange
+from topos.serving.http.table import GET, Route
 from topos.serving.http.timeline import Timeline
 from topos.serving.session import Session
 from topos.serving.status import ModelPort, ModelStatus
@@ -31,6 +30,7 @@ __all__ = ["OPEN_PATHS", "Page", "page", "page_routes"]
 OPEN_PATHS: Final = frozenset({"/"})
 """What needs no token: the document is the same for everyone and names no model."""
 
+_HTML: Final = (b"content-type", b"text/html; charset=utf-8")
 SCRIPTS: Final = ("elements.js", "plot.js", "drawing.js", "answer.js", "form.js", "page.js")
 
 
@@ -76,18 +76,19 @@ def page_routes(session: Session, timeline: Timeline, examples: Examples) -> lis
     """
     start = time.monotonic()
 
-    async def document(request: Request) -> Response:
+    async def document(exchange: Exchange) -> Answer:
         found = page()
-        if request.headers.get("if-none-match") == found.headers["ETag"]:
-            return Response(status_code=304, headers=dict(found.headers))
-        return Response(found.content, media_type="text/html", headers=dict(found.headers))
+        headers = [(name.lower().encode(), text.encode()) for name, text in found.headers.items()]
+        if exchange.headers.get(b"if-none-match") == found.headers["ETag"].encode():
+            return Answer(304, b"", headers)
+        return Answer(200, found.content, [_HTML, *headers])
 
-    async def status(request: Request) -> Response:
+    async def status(exchange: Exchange) -> Answer:
         models = session.models()
         weights = await asyncio.to_thread(lambda: [examples.weights(each) for each in models])
         recent = await asyncio.to_thread(timeline.record)
         content = {
-            "version": _version(),
+            "version": package_version(),
             "uptime": round(time.monotonic() - start, 1),
             "models": [
                 {**_model(each), "weights": size, "counters": asdict(session.counters(each.name))}
@@ -97,15 +98,16 @@ def page_routes(session: Session, timeline: Timeline, examples: Examples) -> lis
         }
         return _json(content)
 
-    async def example(request: Request) -> Response:
-        model = session.model(request.query_params.get("model", ""))
-        number = _number(request.query_params.get("number", "0"))
+    async def example(exchange: Exchange) -> Answer:
+        asked = {name: texts[-1] for name, texts in parse_qs(exchange.query.decode()).items()}
+        model = session.model(asked.get("model", ""))
+        number = _number(asked.get("number", "0"))
         return _json(await asyncio.to_thread(examples.example, model, number))
 
     return [
-        Route("/", document, methods=["GET"]),
-        Route("/status.json", status, methods=["GET"]),
-        Route("/example.json", example, methods=["GET"]),
+        Route("/", GET, document),
+        Route("/status.json", GET, status),
+        Route("/example.json", GET, example),
     ]
 
 
@@ -135,18 +137,10 @@ def _number(text: str) -> int:
     return int(text)
 
 
-def _json(content: Mapping[str, Any]) -> Response:
-    headers = {"Cache-Control": "no-store", "X-Content-Type-Options": "nosniff"}
-    return Response(msgspec.json.encode(content), media_type="application/json", headers=headers)
-
-
-@cache
-def _version() -> str:
-    try:
-        return version("topos-compiler")
-    except PackageNotFoundError:
-        # The package may be imported from a folder that was never installed.
-        return ""
+def _json(content: Mapping[str, Any]) -> Answer:
+    answer = json_answer(content)
+    answer.headers += [(b"cache-control", b"no-store"), (b"x-content-type-options", b"nosniff")]
+    return answer
 
 
 def _asset(name: str) -> str:

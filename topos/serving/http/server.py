@@ -16,10 +16,10 @@ import uvicorn
 from topos.bundle import Bundle
 from topos.errors import BundleError, UnavailableError
 from topos.serving.http.application import Application, Observers
+from topos.serving.http.connection import Connection
 from topos.serving.http.limits import Limits
 from topos.serving.http.lines import Lines
 from topos.serving.http.names import require_servable
-from topos.serving.http.protocol import LimitedProtocol
 from topos.serving.http.running import Running
 from topos.serving.http.telling import Telling
 from topos.serving.http.token import Token
@@ -91,9 +91,7 @@ def configuration(application: Application) -> uvicorn.Config:
     return uvicorn.Config(
         application,
         # uvicorn calls this as it would a class, and has no other way to hand our limits over.
-        http=partial(  # type: ignore[arg-type]
-            LimitedProtocol, application.bodies, application.refused, application.take
-        ),
+        http=partial(Connection, application.bodies, application.refused),  # type: ignore[arg-type]
         ws="none",
         lifespan="off",
         log_config=None,

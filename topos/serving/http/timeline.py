@@ -15,6 +15,8 @@ from typing import Any, Final
 import numpy as np
 import numpy.typing as npt
 
+from topos.serving.counters import Observer
+
 __all__ = ["BINS", "EDGES", "SLOTS", "SLOT_SECONDS", "Timeline"]
 
 SLOTS: Final = 60
@@ -30,7 +32,7 @@ PERCENTS: Final = (50, 95, 99)
 Counts = npt.NDArray[np.int64]
 
 
-class Timeline:
+class Timeline(Observer):
     """An observer of a session: the latencies of answered requests and the others' number.
 
     Each model has `SLOTS` slots of `SLOT_SECONDS`; a slot counts its requests by bin.
@@ -51,17 +53,6 @@ class Timeline:
         if ring is None:
             ring = self._models[model] = _Ring()
         ring.count(self._slot(), seconds if outcome == "ok" else None)
-
-    def call_finished(
-        self, model: str, requests: int, rows: int, capacity: int, seconds: float
-    ) -> None:
-        """Counts nothing: a call of the worker is no request."""
-
-    def worker_restarted(self, model: str, reason: str) -> None:
-        """Counts nothing."""
-
-    def reload_finished(self, model: str, version: str, reason: str) -> None:
-        """Counts nothing."""
 
     def record(self) -> dict[str, Any]:
         """Returns the last minutes for JSON: of all models together, and of each.

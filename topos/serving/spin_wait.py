@@ -1,4 +1,4 @@
-"""Standing by: a message taken the moment it comes, where that is likely to be at once.
+"""Spin waits: a message taken the moment it comes, where that is likely to be at once.
 
 To sleep until a socket wakes the process up costs tens of microseconds, as much as a small call.
 """
@@ -20,7 +20,7 @@ LONGEST_SECONDS: Final = 5e-4
 def received_soon(connection: socket.socket, seconds: float) -> bytes | None:
     """Returns what comes within so many seconds, empty at the end of the stream, None for nothing.
 
-    It keeps the processor busy but for those who wait for it.
+    It busy-waits, yielding to runnable threads.
     """
     end = time.perf_counter() + seconds
     while True:
@@ -36,7 +36,7 @@ def received_soon(connection: socket.socket, seconds: float) -> bytes | None:
 
 
 class Patience:
-    """Whether to stand by for the next message: only where the one before came soon enough.
+    """Whether to spin for the next message: only where the one before came soon enough.
 
     So a stream of calls is answered without a sleep in between, and an idle one costs nothing.
     """
@@ -46,7 +46,7 @@ class Patience:
         self._gap = 0.0
 
     def received(self, soon: bool) -> bytes:
-        """Returns what comes next, empty at the end of the stream; `soon` lets it stand by."""
+        """Returns what comes next, empty at the end of the stream; `soon` lets it spin."""
         began = time.perf_counter()
         data = None
         if soon and self._gap <= LONGEST_SECONDS:

@@ -9,21 +9,21 @@ from typing import Any
 from tests.serving.serving_bundles import exported_mlp
 from tests.serving.serving_gate import answered, asked
 from topos.serving import Session
-from topos.serving.afterwards import Afterwards
+from topos.serving.deferred import DeferredCallbacks
 
 
 def test_work_is_put_off_by_two_turns_and_done_in_order() -> None:
     done = list[str]()
 
     async def work() -> None:
-        afterwards = Afterwards()
-        afterwards.add(done.append, "first")
+        deferred = DeferredCallbacks()
+        deferred.add(done.append, "first")
         await asyncio.sleep(0)
-        afterwards.add(done.append, "second")
+        deferred.add(done.append, "second")
         done.append("answer")
         await asyncio.sleep(0)
         assert done == ["answer", "first", "second"]
-        afterwards.add(done.append, "third")
+        deferred.add(done.append, "third")
         for _ in range(3):
             await asyncio.sleep(0)
 

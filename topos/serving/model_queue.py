@@ -1,4 +1,4 @@
-"""Lanes: one loaded version of a model, its queue, and the worker that is kept running for it."""
+"""Model queues: one loaded version of a model, its requests, and the worker kept for them."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ from topos.serving.errors import DeadlineError, DrainingError, ServingError, Wor
 from topos.serving.loaded import refusal
 from topos.serving.messages import Answer, Failed, Origin
 from topos.serving.process_worker import ProcessWorker
-from topos.serving.request import Piece, Request
+from topos.serving.request import BatchSlice, Request
 from topos.serving.settings import Settings
 from topos.serving.thread_worker import ThreadWorker
 from topos.serving.worker import Worker
 
-__all__ = ["Lane"]
+__all__ = ["ModelQueue"]
 
 WORKERS: Final[dict[str, type[ProcessWorker] | type[ThreadWorker]]] = {
     "process": ProcessWorker,
@@ -33,7 +33,7 @@ WORKERS: Final[dict[str, type[ProcessWorker] | type[ThreadWorker]]] = {
 DOUBLINGS: Final = 32
 
 
-class Lane:
+class ModelQueue:
     """Requests of one version, served in the order they came, a call at a time.
 
     What waits while the worker is busy goes together in the next call. Where the worker ends, the
@@ -66,6 +66,11 @@ class Lane:
     def ready(self) -> bool:
         """Whether a worker takes calls."""
         return self._worker is not None and not self._worker.ended.done()
+
+    @property
+    def process(self) -> int | None:
+        """The number of the worker's own process, None where there is none."""
+        return self._worker.pid if self._worker is not None else None
 
     @property
     def reason(self) -> str:
@@ -173,7 +178,7 @@ class Lane:
         self._reason = reason
         self._ledger.restart(reason)
         if batch is not None:
-            self._run_again(batch.pieces, reason)
+            self._run_again(batch.slices, reason)
 
     def _dispatch_soon(self) -> None:
         # Requests that come in the same turn of the loop share a call.
@@ -192,20 +197,20 @@ class Lane:
         if due > 0.0:
             self._delay = self.loop.call_later(due, self._dispatch)
             return
-        pieces = self.batcher.take(description.largest)
-        if pieces:
-            self._submit(worker, description, pieces, now)
+        slices = self.batcher.take(description.largest)
+        if slices:
+            self._submit(worker, description, slices, now)
 
     def _submit(
-        self, worker: Worker, description: Description, pieces: list[Piece], now: float
+        self, worker: Worker, description: Description, slices: list[BatchSlice], now: float
     ) -> None:
-        rows = sum(piece.rows for piece in pieces)
-        batch = Batch(description.smallest(rows), rows, pieces)
+        rows = sum(batch_slice.rows for batch_slice in slices)
+        batch = Batch(description.smallest(rows), rows, slices)
         try:
             batch.fill(description, worker.arena)
         # An array whose owner changed its shape meanwhile must not take others with it.
         except (TypeError, ValueError) as error:
-            self._run_again(pieces, _told(error), alone=len(pieces) == 1)
+            self._run_again(slices, _told(error), alone=len(slices) == 1)
             self._dispatch_soon()
             return
         self._batch, self._submitted, self._began = batch, now, time.perf_counter()
@@ -213,7 +218,7 @@ class Lane:
         # A timer for every call would cost more than one that looks at the clock when it rings.
         if self._limit is None:
             self._watch(self._settings.call_seconds)
-        alone = len(self.batcher) == 1 and pieces[0].whole
+        alone = len(self.batcher) == 1 and slices[0].whole
         worker.submit(self._number, batch.program, alone)
 
     def _answered(self, answer: Answer | Failed) -> None:
@@ -233,7 +238,7 @@ class Lane:
             batch.fulfil(description, worker.arena)
             self._count(batch, description, seconds)
         else:
-            self._run_again(batch.pieces, answer.reason, alone=len(batch.pieces) == 1)
+            self._run_again(batch.slices, answer.reason, alone=len(batch.slices) == 1)
         self._dispatch()
 
     def _watch(self, seconds: float) -> None:
@@ -251,22 +256,24 @@ class Lane:
         else:
             self._worker.stop(f"the worker was stopped after {seconds:g} seconds in one call")
 
-    def _run_again(self, pieces: Iterable[Piece], reason: str, alone: bool = False) -> None:
-        """Queues pieces whose call failed, but for those that used up their attempts.
+    def _run_again(self, slices: Iterable[BatchSlice], reason: str, alone: bool = False) -> None:
+        """Queues slices whose call failed, but for those that used up their attempts.
 
         What failed `alone`, while its worker goes on, fails again.
         """
-        waiting = [piece for piece in pieces if not piece.request.future.done()]
-        for piece in waiting:
-            piece.runs += 1
-            if alone or piece.runs >= self._settings.attempts:
-                piece.request.refuse(WorkerError(f"{self._ledger.model} failed: {reason}"))
-        self.batcher.again(piece for piece in waiting if not piece.request.future.done())
+        waiting = [batch_slice for batch_slice in slices if not batch_slice.request.future.done()]
+        for batch_slice in waiting:
+            batch_slice.runs += 1
+            if alone or batch_slice.runs >= self._settings.attempts:
+                batch_slice.request.refuse(WorkerError(f"{self._ledger.model} failed: {reason}"))
+        self.batcher.again(
+            batch_slice for batch_slice in waiting if not batch_slice.request.future.done()
+        )
 
     def _count(self, batch: Batch, description: Description, seconds: float) -> None:
         self._pace = 0.9 * self._pace + 0.1 * seconds if self._pace else seconds
         capacity = description.programs[batch.program].rows or 1
-        self._ledger.call(len(batch.pieces), batch.rows, capacity, seconds)
+        self._ledger.call(len(batch.slices), batch.rows, capacity, seconds)
 
     def _fail(self, error: ServingError) -> None:
         for request in self.batcher.requests():

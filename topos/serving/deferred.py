@@ -1,15 +1,15 @@
-"""Afterwards: work that nobody waits for, done once the answers of this moment are on their way."""
+"""Deferred callbacks: work that nobody waits for, done once the present answers have been sent."""
 
 from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
 
-__all__ = ["Afterwards"]
+__all__ = ["DeferredCallbacks"]
 
 
-class Afterwards:
-    """Work on one loop, put off to the turn after the next and done in its order.
+class DeferredCallbacks:
+    """Work on one loop, deferred to the turn after the next and done in its order.
 
     A request that is fulfilled in one turn is answered in the next, and what that turn writes
     leaves at its end.
@@ -19,7 +19,7 @@ class Afterwards:
         self._work: list[tuple[Callable[..., object], tuple[object, ...]]] = []
 
     def add(self, work: Callable[..., object], *arguments: object) -> None:
-        """Puts off `work(*arguments)`, which must not raise."""
+        """Defers `work(*arguments)`, which must not raise."""
         if not self._work:
             asyncio.get_running_loop().call_soon(self._wait)
         self._work.append((work, arguments))
@@ -28,6 +28,6 @@ class Afterwards:
         asyncio.get_running_loop().call_soon(self._finish)
 
     def _finish(self) -> None:
-        put_off, self._work = self._work, []
-        for work, arguments in put_off:
+        deferred, self._work = self._work, []
+        for work, arguments in deferred:
             work(*arguments)
