@@ -25,7 +25,8 @@ Array = npt.NDArray[Any]
 _Special = Literal["NaN", "Infinity", "-Infinity"]
 _FLOATS: Final = ("f", "V")
 _NESTED: Final = re.compile(rb"\[[ \t\r\n]*\[")
-_WHOLE_ZERO: Final = re.compile(rb"(?<![eE])-0(?![.eE\d])")
+# Starts with its letters, so that `re` looks for those first.
+_WHOLE_ZERO: Final = re.compile(rb"-0(?<![eE]-0)(?=[\],\s])")
 
 
 def read_numbers(
