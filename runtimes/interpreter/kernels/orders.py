@@ -185,7 +185,9 @@ def unranked(ranks: Array, dtype: np.dtype[Any]) -> Array:
 
 def _mirrored(bits: Array) -> Array:
     # The magnitudes of negative numbers ascend downward: flipping them makes one order.
-    return np.where(bits < 0, bits ^ np.iinfo(bits.dtype).max, bits)
+    # Shifted, the sign is a mask, several times as fast as a choice.
+    sign = bits >> (8 * bits.itemsize - 1)
+    return np.asarray(bits ^ (sign & np.iinfo(bits.dtype).max))
 
 
 def stable_order(ranks: Sequence[Array], axis: int) -> Array:

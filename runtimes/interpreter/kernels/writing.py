@@ -126,7 +126,9 @@ def _turns(targets: Array) -> Iterator[tuple[Array, Array]]:
         return
     # A stable sort keeps the order of the updates of one target, and they lie side by side.
     order = np.argsort(targets, kind="stable")
-    places, first, counts = np.unique(targets[order], return_index=True, return_counts=True)
+    ascending = targets[order]
+    first = np.flatnonzero(np.concatenate([[True], ascending[1:] != ascending[:-1]]))
+    places, counts = ascending[first], np.diff(first, append=len(ascending))
     # With the targets of most updates in front, those of each turn are the leading ones.
     most = np.argsort(-counts, kind="stable")
     places, first, counts = places[most], first[most], counts[most]
