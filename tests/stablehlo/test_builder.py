@@ -214,6 +214,7 @@ def test_help_tells_what_may_be_left_out() -> None:
     signature = "(operands, /, *, permutation, result=None, attributes=None, builder=None)"
     assert str(inspect.signature(dialect.transpose)) == signature.replace("operands", "operand")
     assert "Result: pass its type as result=, which nothing else tells." in dialect.reshape.__doc__
+    assert "Result: of the first operand's element, unless" in dialect.dot_general.__doc__
     for definition in dialect.definitions().values():
         assert help_of(definition)
         assert signature_of(definition)

@@ -74,7 +74,16 @@ class OperandOfAnyRank(_Value[TensorType]):
 
 
 class Result(_Value[Tensor]):
-    """A result whose type the text must state, for nothing else says it."""
+    """A result whose type the text states, for nothing else says all of it.
+
+    Where `is_inferred`, a builder needs no type: the element is then that of the first operand.
+    """
+
+    def __init__(
+        self, what: str = "", elements: frozenset[str] = ANY, *, is_inferred: bool = False
+    ) -> None:
+        super().__init__(what, elements)
+        self.is_inferred = is_inferred
 
     def read(self, view: Definition) -> Tensor:
         if self.index >= len(view.results):

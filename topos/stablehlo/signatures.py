@@ -91,7 +91,10 @@ def help_of(definition: type[Definition]) -> str:
     if definition.has_regions:
         lines.append("Regions: functions of values, after the operands.")
     members = [each for base in definition.__mro__ for each in vars(base).values()]
-    if any(isinstance(each, Result) for each in members):
+    results = [each for each in members if isinstance(each, Result)]
+    if any(each.is_inferred for each in results):
+        lines.append("Result: of the first operand's element, unless result= states its type.")
+    elif results:
         lines.append("Result: pass its type as result=, which nothing else tells.")
     lines += ["Attributes:" if definition.declared_attributes else "Attributes: none of its own."]
     for each in definition.declared_attributes:

@@ -27,10 +27,10 @@ def function_of(name: str) -> Callable[..., Any]:
         return called(name, *parts, **given)
 
     written.__name__ = name
-    written.__doc__ = (
-        f"Adds `{name}`: {definition.__doc__}\n\n{help_of(definition)}\n\n"
-        f"{inspect.cleandoc(called.__doc__ or '')}"
-    )
+    # What all of them take comes last; the line above it tells of `called` alone.
+    _, _, shared = inspect.cleandoc(called.__doc__ or "").partition("\n\n")
+    told = (f"Adds `{name}`: {definition.__doc__}", help_of(definition), shared)
+    written.__doc__ = "\n\n".join(told)
     # What `help` and editors show.
     setattr(written, "__signature__", signature_of(definition))  # noqa: B010, mypy knows no such
     return written

@@ -44,7 +44,7 @@ class _Product(Definition):
 
     left = Operand("operand")
     right = Operand("operand")
-    result = Result()
+    result = Result(is_inferred=True)
 
     def terms(self) -> int:
         """Returns how many products an element of the result sums."""
@@ -190,7 +190,7 @@ class _Einsum(Definition):
     """Sums of products along axes that letters name; the result's element is the text's choice."""
 
     einsum_config = String()
-    result = Result()
+    result = Result(is_inferred=True)
     assembly = "$operands, config = $einsum_config : functional-type"
     traits = Trait.MHLO
 

@@ -36,7 +36,7 @@ class _Convolution(Definition):
 
     input = Operand()
     kernel = Operand()
-    result = Result()
+    result = Result(is_inferred=True)
     dimension_numbers = Layout()
     window_strides = Axes(strict=True, default=())
     lhs_dilation = Axes(strict=True, default=())

@@ -17,7 +17,7 @@ class RaggedDot(Definition):
     left = Operand("left operand")
     right = Operand("right operand")
     group_sizes = Operand(elements=INTEGERS)
-    result = Result()
+    result = Result(is_inferred=True)
     ragged_dot_dimension_numbers = Numbers(RAGGED_DOT, RaggedDotNumbers)
     precision_config = Precisions()
 
