@@ -9,6 +9,7 @@ from typing import Any, Final
 
 import numpy as np
 
+from topos.payload.kernels import fast
 from topos.payload.kernels.rounding import FORMATS
 from topos.runtimes.interpreter.context import BuildContext, Builders, unchanged
 from topos.runtimes.interpreter.program import Array, Kernel, Kernels
@@ -44,10 +45,6 @@ def _fast_logistic(array: Array) -> Array:
     return np.where(array.real < -40, np.exp(array), result)
 
 
-def _fast_rsqrt(array: Array) -> Array:
-    return np.asarray(np.reciprocal(np.sqrt(array)))
-
-
 # Each with its exact kernel, and numpy's own where it has the operation with the same meaning. The
 # order is that of the real parts, then of the imaginary ones; a NaN goes before any number.
 _KERNELS: Final[Mapping[type[Definition], tuple[Kernel, Kernel | None]]] = {
@@ -68,7 +65,7 @@ _KERNELS: Final[Mapping[type[Definition], tuple[Kernel, Kernel | None]]] = {
     elementwise.Multiply: (partial(binary, complex_arithmetic.multiply), np.multiply),
     elementwise.Negate: (partial(unary, complex_arithmetic.negate), np.negative),
     elementwise.Power: (partial(binary, maps.power), np.power),
-    functions.Rsqrt: (partial(unary, complex_arithmetic.rsqrt), _fast_rsqrt),
+    functions.Rsqrt: (partial(unary, complex_arithmetic.rsqrt), fast.rsqrt),
     elementwise.Sign: (partial(unary, complex_arithmetic.sign), np.sign),
     functions.Sine: (partial(unary, maps.sin), np.sin),
     functions.Sqrt: (partial(unary, complex_arithmetic.sqrt), np.sqrt),
@@ -77,7 +74,7 @@ _KERNELS: Final[Mapping[type[Definition], tuple[Kernel, Kernel | None]]] = {
     functions.Tanh: (partial(unary, maps.tanh), np.tanh),
 }
 EXACT: Final[Kernels] = {name: exact for name, (exact, _) in _KERNELS.items()}
-FAST: Final[Kernels] = {name: fast or exact for name, (exact, fast) in _KERNELS.items()}
+FAST: Final[Kernels] = {name: quick or exact for name, (exact, quick) in _KERNELS.items()}
 
 
 def _real(context: BuildContext[Any]) -> Kernel:

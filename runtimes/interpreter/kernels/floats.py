@@ -11,7 +11,7 @@ from typing import Final
 
 import numpy as np
 
-from topos.payload.kernels import arithmetic, maps
+from topos.payload.kernels import arithmetic, fast, maps
 from topos.payload.kernels.conversion import promoted, rounded
 from topos.payload.kernels.mapping import mapped
 from topos.payload.kernels.maps_approximate import approximate_erf
@@ -53,16 +53,6 @@ def _square(array: Array) -> Array:
     return arithmetic.multiply(array, array)
 
 
-def _fast_logistic(array: Array) -> Array:
-    growth = np.exp(-array)
-    growth += array.dtype.type(1)
-    return np.asarray(np.reciprocal(growth))
-
-
-def _fast_rsqrt(array: Array) -> Array:
-    return np.asarray(np.reciprocal(np.sqrt(array)))
-
-
 def _fast_erf(array: Array) -> Array:
     if array.dtype == np.float64:
         return maps.erf(array)
@@ -85,7 +75,7 @@ _KERNELS: Final[Mapping[type[Definition], tuple[Kernel, Kernel]]] = {
     elementwise.Floor: (partial(_rounding, np.floor), np.floor),
     functions.Log: (maps.ln, np.log),
     functions.LogPlusOne: (maps.log1p, np.log1p),
-    functions.Logistic: (maps.logistic, _fast_logistic),
+    functions.Logistic: (maps.logistic, fast.logistic),
     elementwise.Maximum: (arithmetic.maximum, np.maximum),
     elementwise.Minimum: (arithmetic.minimum, np.minimum),
     elementwise.Multiply: (arithmetic.multiply, np.multiply),
@@ -94,7 +84,7 @@ _KERNELS: Final[Mapping[type[Definition], tuple[Kernel, Kernel]]] = {
     elementwise.Remainder: (_remainder, np.fmod),
     elementwise.RoundNearestAfz: (_round_away, _round_away),
     elementwise.RoundNearestEven: (partial(_rounding, np.rint), np.rint),
-    functions.Rsqrt: (maps.rsqrt, _fast_rsqrt),
+    functions.Rsqrt: (maps.rsqrt, fast.rsqrt),
     elementwise.Sign: (_sign, np.sign),
     functions.Sine: (maps.sin, np.sin),
     functions.Sqrt: (maps.sqrt, np.sqrt),
@@ -103,7 +93,7 @@ _KERNELS: Final[Mapping[type[Definition], tuple[Kernel, Kernel]]] = {
     functions.Tanh: (maps.tanh, np.tanh),
 }
 EXACT: Final[Kernels] = {name: exact for name, (exact, _) in _KERNELS.items()}
-FAST: Final[Kernels] = {name: fast for name, (_, fast) in _KERNELS.items()}
+FAST: Final[Kernels] = {name: quick for name, (_, quick) in _KERNELS.items()}
 # Of 16 bits the oracle's maps are tables. No computation in bf16 is faster; in f16 some may be.
 _TABLES: Final = (chlo_functions.Erf, functions.Cosine, functions.Logistic, functions.Rsqrt)
 _MORE_TABLES: Final = (
