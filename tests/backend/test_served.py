@@ -173,7 +173,7 @@ def test_a_device_that_fails_its_trial_declines_with_the_reason(device: Device) 
     assert serve(Formula.GEMM, product(f32), False).backend is Backend.SIMD
 
 
-def test_a_device_that_fails_at_work_is_poisoned_and_the_next_one_serves(device: Device) -> None:
+def test_a_device_that_fails_at_work_is_disabled_and_the_next_one_serves(device: Device) -> None:
     left, right = drawn((9, 20), f32), drawn((20, 7), f32, 1)
     kernel, backend, _ = serve(Formula.GEMM, product(f32), False)
     device.fails_after = 0
@@ -187,7 +187,7 @@ def test_a_device_that_fails_at_work_is_poisoned_and_the_next_one_serves(device:
         calls = device.calls
         device.fails_after = float("inf")
         assert kernel(left, right).tobytes() == (left @ right).tobytes()
-    assert device.calls == calls, "a poisoned device is not asked again"
+    assert device.calls == calls, "a disabled device is not asked again"
     assert tally.rows() == (Service(Formula.GEMM, Precision.F32, Backend.SIMD, 2),)
     reason = "it failed and declines since: RuntimeError: an illegal address"
     assert Backend.CUDA.status() == (False, reason)

@@ -7,7 +7,7 @@ from functools import cache, partial
 from typing import Any, Final, NamedTuple
 
 from topos.backend.backend import Backend, used
-from topos.backend.device import failure_of, poison
+from topos.backend.device import disable, failure_of
 from topos.backend.formula import MAPS, Formula, Precision
 from topos.backend.kernel import Declined, Function, Kernel
 from topos.backend.oracle import reference
@@ -69,7 +69,7 @@ def serve(
     """Returns the kernel that computes `task`: the element's own, a backend's, or the oracle's.
 
     An exact run takes only kernels with the oracle's bits. `backends` may be asked, by default
-    those that the process uses. A kernel of a device that fails while it runs poisons its backend,
+    those that the process uses. A kernel of a device that fails while it runs disables its backend,
     hands the task to the next in the chain, and moves the count of that run's tally there.
     """
     demand_task(formula, task)
@@ -142,7 +142,7 @@ def _guarded(
         try:
             return kernel(*operands, out=out)
         except Exception as error:  # A foreign driver may raise anything.
-            poison(backend.value, f"{type(error).__name__}: {error}")
+            disable(backend.value, f"{type(error).__name__}: {error}")
     following = serve(formula, task, exact, usable)
     moved = Service(formula, precision_of(task), backend, -1)
     count((moved, moved._replace(backend=following.backend, times=1)))

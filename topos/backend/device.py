@@ -14,7 +14,7 @@ from topos.backend.kernel import Declined, Kernel
 from topos.backend.task import GemmTask, MapTask
 from topos.backend.terms import Coverage, Dispatch, Fidelity, Row
 
-__all__ = ["device_table", "failure_of", "poison", "too_small", "trial"]
+__all__ = ["device_table", "disable", "failure_of", "too_small", "trial"]
 
 Array = npt.NDArray[Any]
 
@@ -22,7 +22,7 @@ Array = npt.NDArray[Any]
 _FAILED: Final[dict[str, str]] = {}
 
 
-def poison(backend: str, failure: str) -> None:
+def disable(backend: str, failure: str) -> None:
     """Makes the backend of that name decline every further task, for the first failure."""
     _FAILED.setdefault(backend, failure)
 

@@ -73,7 +73,7 @@ class _Lowering:
     names: Names = field(default_factory=Names)
     instructions: list[Instruction] = field(default_factory=list)
     sources: dict[str, int] = field(default_factory=dict)
-    rooms: list[tuple[Shape, np.dtype[Any]]] = field(default_factory=list)
+    allocated: list[tuple[Shape, np.dtype[Any]]] = field(default_factory=list)
     reused: dict[int, int] = field(default_factory=dict)
     live: list[int] = field(default_factory=list)
     beside: list[int] = field(default_factory=list)
@@ -104,7 +104,7 @@ class _Lowering:
             self.allocator.size,
             self.sources,
             {node: self.values[node].slot for node in wanted},
-            self.rooms,
+            self.allocated,
             self.reused,
             self.live,
             self.beside,
@@ -228,7 +228,7 @@ class _Lowering:
             name = self.names.numbered("r")
             storage = Storage(name, 0, length, death)
             arguments = (self.names.literal(type.shape), self.names.dtype(type.element.dtype))
-            self.rooms.append((type.shape, type.element.dtype))
+            self.allocated.append((type.shape, type.element.dtype))
             call = Instruction(self.names.plain(np.empty), arguments, None, (name,), (), ())
             self._append(call)
         self.dying.setdefault(death, []).append(storage)

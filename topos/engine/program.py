@@ -45,7 +45,7 @@ class Program(NamedTuple):
     """The instructions of a plan and what their names stand for.
 
     `sources` are the nodes that a run brings, `results` the slots it answers,
-    `rooms` the arrays that `empty` makes for them. `reused` holds, for a
+    `allocated` the arrays that `empty` makes for them. `reused` holds, for a
     node that is written over an operand, that operand. `live` is what the
     program holds while each instruction runs, in bytes: its arena's part, its results so far and
     what kernels allocate, but neither sources nor constants. `beside` is that without the arena's
@@ -60,7 +60,7 @@ class Program(NamedTuple):
     arena: int
     sources: dict[str, int]
     results: dict[int, str]
-    rooms: list[tuple[Shape, np.dtype[Any]]]
+    allocated: list[tuple[Shape, np.dtype[Any]]]
     reused: dict[int, int]
     live: list[int]
     beside: list[int]

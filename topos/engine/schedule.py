@@ -14,7 +14,7 @@ from topos.engine.liveness import releases
 from topos.engine.lowering import lowered
 from topos.engine.memory import Memory
 from topos.engine.program import Program
-from topos.engine.rooms import Rooms
+from topos.engine.result_buffers import ResultBuffers
 from topos.engine.source_text import Function, function_of, text_of
 from topos.engine.steps import Step, steps_of
 from topos.errors import ExecutionError
@@ -58,8 +58,8 @@ class Schedule:
         self._exact = choices.exact
         self.steps = steps_of(columns, order, kept, choices, fused)
         self.program: Program = lowered(columns, self.steps, kept)
-        rooms = Rooms(self.program.rooms)
-        self._function: Function = function_of(self.program, {"empty": rooms.empty})
+        buffers = ResultBuffers(self.program.allocated)
+        self._function: Function = function_of(self.program, {"empty": buffers.empty})
         self._services = summed(step.service for step in self.steps if step.service is not None)
         self._arenas: list[list[Array]] = []
 

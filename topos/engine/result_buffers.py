@@ -1,4 +1,4 @@
-"""Rooms: memory for results, taken again once nothing refers to the result that had it."""
+"""Result buffers: memory for results, taken again once nothing refers to the result that had it."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import numpy as np
 from topos.op import Array
 from topos.payload import Shape, size
 
-__all__ = ["Rooms"]
+__all__ = ["ResultBuffers"]
 
 Kind = tuple[Shape, np.dtype[Any]]
 
@@ -23,7 +23,7 @@ _LARGE: Final = 1 << 16
 _UNSHARED: Final = 2
 
 
-class Rooms:
+class ResultBuffers:
     """A source of uninitialized arrays: a new one, or one of its own that nobody else holds.
 
     Every view of an array holds it, so that one with a single reference has no view, no reader and
