@@ -50,7 +50,7 @@ docs: $(VENV)/.installed-docs ## Build the pages of docs/ into build/site.
 
 clean: ## Remove what builds and checks left behind; the environment stays.
 	rm -rf build dist demo .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis
-	find topos emit runtimes tests tools examples -type d -name __pycache__ -exec rm -rf {} +
+	find topos tests tools examples -type d -name __pycache__ -exec rm -rf {} +
 
 $(VENV)/.made:
 	@command -v $(PYTHON) >/dev/null || { echo "topos needs Python 3.11 or newer; there is no command $(PYTHON)" >&2; exit 1; }

@@ -10,14 +10,14 @@ from pathlib import Path
 
 import pytest
 
-from tests.project.paths import OTHERS, PACKAGES, ROOT, package_modules, python_files, relative
+from tests.project.paths import OTHERS, ROOT, package_modules, python_files, relative
 
-FILES = list(python_files(*PACKAGES.values(), *OTHERS))
+FILES = list(python_files("topos", *OTHERS))
 TEXTS = [
     *FILES,
     *sorted((ROOT / "docs").rglob("*.md")),
     *sorted(ROOT.glob("*.md")),
-    *sorted((ROOT / "runtimes").rglob("*.lark")),
+    *sorted((ROOT / "topos").rglob("*.lark")),
     *(ROOT / name for name in ("Makefile", "pyproject.toml", "mkdocs.yml", ".ci/run")),
 ]
 VAGUE = re.compile(r"utils?|helpers?|common|misc|managers?|impl|tools?|stuff|base", re.IGNORECASE)

@@ -8,7 +8,7 @@ from textwrap import dedent
 from tests.project.paths import ROOT
 
 SHOWN = re.compile(r"^   ```python\n(.*?)^   ```", re.MULTILINE | re.DOTALL)
-FILES = ("topos/stablehlo/dialect/layout.py", "runtimes/interpreter/kernels/layout.py")
+FILES = ("topos/stablehlo/dialect/layout.py", "topos/runtimes/interpreter/kernels/layout.py")
 
 
 def test_an_operation_is_shown_as_it_stands_in_its_two_files() -> None:

@@ -7,7 +7,7 @@ from typing import Final
 
 from topos.emit import lowering as _lowering
 from topos.emit.donation import donated
-from topos.emit.raises import raised, raising, results_of
+from topos.emit.patterns import raised, raising, results_of
 from topos.emit.text import quoted, tensor_type
 from topos.emit.writer import stamp
 from topos.engine import Numerics, Plan

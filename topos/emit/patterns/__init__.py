@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from typing import Any, Final, NamedTuple
 
-from topos.emit.raises import batch_norm, reduce_window, window_product
+from topos.emit.patterns import batch_norm, reduce_window, window_product
 from topos.emit.writer import Site, Ssa, stamped
 from topos.engine.catalog import Match, PatternKind, discover, elect
 from topos.graph import Columns, Form
