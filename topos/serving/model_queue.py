@@ -204,7 +204,7 @@ class ModelQueue:
     def _submit(
         self, worker: Worker, description: Description, slices: list[BatchSlice], now: float
     ) -> None:
-        rows = sum(batch_slice.rows for batch_slice in slices)
+        rows = sum(each.rows for each in slices)
         batch = Batch(description.smallest(rows), rows, slices)
         try:
             batch.fill(description, worker.arena)
@@ -261,14 +261,12 @@ class ModelQueue:
 
         What failed `alone`, while its worker goes on, fails again.
         """
-        waiting = [batch_slice for batch_slice in slices if not batch_slice.request.future.done()]
-        for batch_slice in waiting:
-            batch_slice.runs += 1
-            if alone or batch_slice.runs >= self._settings.attempts:
-                batch_slice.request.refuse(WorkerError(f"{self._ledger.model} failed: {reason}"))
-        self.batcher.again(
-            batch_slice for batch_slice in waiting if not batch_slice.request.future.done()
-        )
+        waiting = [each for each in slices if not each.request.future.done()]
+        for each in waiting:
+            each.runs += 1
+            if alone or each.runs >= self._settings.attempts:
+                each.request.refuse(WorkerError(f"{self._ledger.model} failed: {reason}"))
+        self.batcher.again(each for each in waiting if not each.request.future.done())
 
     def _count(self, batch: Batch, description: Description, seconds: float) -> None:
         self._pace = 0.9 * self._pace + 0.1 * seconds if self._pace else seconds
