@@ -187,9 +187,12 @@ class Stuck(asyncio.Transport):
     def __init__(self) -> None:
         super().__init__()
         self.closed = self.paused = False
-        self.aborted, self.resumed = asyncio.Event(), asyncio.Event()
+        self.aborted, self.resumed, self.sent = asyncio.Event(), asyncio.Event(), asyncio.Event()
+        self.written: list[bytes] = []
 
-    def write(self, data: bytes | bytearray | memoryview) -> None: ...
+    def write(self, data: bytes | bytearray | memoryview) -> None:
+        self.written.append(bytes(data))
+        self.sent.set()
 
     def close(self) -> None:
         self.closed = True
@@ -235,6 +238,18 @@ def test_a_connection_that_closes_gives_up_who_reads_nothing(server: Server) -> 
         connection.data_received(sent)
         await asyncio.wait_for(transport.aborted.wait(), SECONDS)
         assert transport.closed
+
+    on_a_connection(server, ask)
+
+
+@pytest.mark.parametrize("ends", [{}, {"connection": "close"}])
+def test_head_and_body_of_a_response_are_one_write(server: Server, ends: dict[str, str]) -> None:
+    async def ask(connection: Any, transport: Stuck) -> None:
+        connection.data_received(request("GET", "/v2/health/live", headers=ends))
+        await asyncio.wait_for(transport.sent.wait(), SECONDS)
+        (written,) = transport.written
+        assert written.startswith(b"HTTP/1.1 200 ")
+        assert written.endswith(b'{"live":true}')
 
     on_a_connection(server, ask)
 

@@ -42,6 +42,8 @@ __all__ = ["Application", "Observers"]
 
 _LOGGER = logging.getLogger("topos.serving")
 _OPEN = OPEN_PATHS | page.OPEN_PATHS
+# A copy of a larger body would take longer than the kernel's second call.
+_JOINED: Final = 2**16
 _NOTHING: Final[dict[str, Any]] = {}
 
 
@@ -167,6 +169,8 @@ class Application:
         headers = [*answer.headers, (b"x-request-id", identifier)]
         if answer.status != 304:
             headers.append((b"content-length", b"%d" % len(answer.body)))
+        if connection is not None and len(answer.body) <= _JOINED:
+            connection.cork()
         try:
             await send({"type": "http.response.start", "status": answer.status, "headers": headers})
             await send({"type": "http.response.body", "body": answer.body})

@@ -13,6 +13,7 @@ from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 from uvicorn.server import ServerState
 
 from topos.serving.http.body import Bodies
+from topos.serving.http.corked import CorkedTransport
 from topos.serving.http.framing import Framing, UnreadableError
 
 __all__ = ["Connection", "Refused"]
@@ -68,8 +69,13 @@ class Connection(asyncio.Protocol):
         """Whether the connection is closed, or about to be."""
         return self._transport.is_closing()
 
+    def cork(self) -> None:
+        """Holds the response back until it is `answered` whole."""
+        self._transport.corked = True
+
     def answered(self) -> None:
         """Takes up the next request: the application is done with the present one."""
+        self._transport.uncork()
         self._due = False
         self._answers += 1
         self._watch_reader()
@@ -83,7 +89,7 @@ class Connection(asyncio.Protocol):
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         """Refuses a connection beyond the limit, and expects a head from any other."""
-        self._transport: asyncio.Transport = transport  # type: ignore[assignment]  # Of a stream.
+        self._transport = CorkedTransport(transport)  # type: ignore[arg-type]  # Of a stream.
         self._server.connection_made(self._transport)
         if len(self._connections) > self._limits.connections:
             self._refuse(503, "connection: the server has as many as it takes")
