@@ -1,4 +1,4 @@
-"""Prints the files that one operation passes through on the interpreter, from its text to a result.
+"""Prints our files that one operation passes through on the interpreter, from its text to a result.
 
 A file counts where one of its functions runs: what is only loaded with it does not.
 """
@@ -45,7 +45,7 @@ def main() -> int:
     executable(np.ones((2, 3), np.float32))
     sys.setprofile(None)
     own = [Path(name).resolve() for name in entered if name.endswith(".py")]
-    files = [path.relative_to(ROOT) for path in own if path.is_relative_to(ROOT)]
+    files = [path.relative_to(ROOT) for path in own if path.is_relative_to(ROOT / "topos")]
     packages = ("topos.stablehlo", "topos.runtimes.interpreter")
     loaded = sum(name.startswith(packages) for name in sys.modules)
     if not chosen.quiet:
