@@ -12,9 +12,11 @@ __all__ = ["EPILOG", "HELP", "add_arguments", "run"]
 HELP = "count the operations of a StableHLO file"
 EPILOG = f"""\
 An operation of a function counts once for each call, one of a loop's body once in all: how often
-it turns is not in the text. Flops: 2 for each term of a product or convolution, 1 for each
-element of a floating-point operation, one application of its body for each element that a
-reduction takes in.
+it turns is not in the text. Of the branches of an `if` or a `case` only the one with the most
+flops counts. Flops: 2 for each term of a product or convolution, 1 for each element of a
+floating-point operation. A reduction applies its body once for each element that it combines:
+`reduce` the elements of its operand, `reduce_window` those of every window, `scatter` those of the
+updates. A sort along an axis of n compares ceil(log2(n)) times for each element.
 
 {EXIT}"""
 

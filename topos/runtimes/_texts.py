@@ -40,7 +40,8 @@ def printed(module: ModuleLike, *, generic: bool = False) -> str:
 def cost_analysis(module: ModuleLike) -> CostAnalysis:
     """Returns the operations that a run of `@main` executes, with their elements and flops.
 
-    A loop's body counts once. Raises as `verify` does, also where there is no `@main`.
+    A loop's body counts once, and of several branches the one with the most flops. Raises as
+    `verify` does, also where there is no `@main`.
     """
     from topos.stablehlo import cost as counting
     from topos.stablehlo.read import read, told_of

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from topos.errors import VerifyError
 from topos.stablehlo.calls import called_first
-from topos.stablehlo.definition import Definition, elements_of, extents_of
+from topos.stablehlo.definition import Definition, extents_of
 from topos.stablehlo.dialect import find
 from topos.stablehlo.ir import (
     Dense,
@@ -44,7 +44,8 @@ class CostAnalysis(NamedTuple):
 
     `constant_bytes` is what the constants of the text would take as plain arrays. `open_runs` is
     how many of the runs have a tensor of an open extent, which counts as no element: where there
-    are any, `specialize` the module for the flops.
+    are any, `specialize` the module for the flops. Of an `if` or a `case` the branch with the most
+    flops is counted, and no other.
     """
 
     arguments: tuple[str, ...]
@@ -57,6 +58,12 @@ class CostAnalysis(NamedTuple):
 
 def cost_analysis(module: Module) -> CostAnalysis:
     """Returns what a run of `@main` in a verified module executes, a loop's body counted once.
+
+    A reduction, whether of an axis, of windows or of scattered updates, runs its body once for each
+    element that it combines, and a sort its comparator ceil(log2(n)) times for each element of an
+    axis of n. Of the branches of an `if` or a `case` the one with the most flops counts, as in
+    XLA's analysis: but for loops, no run takes more flops. Where two have as many, the one that
+    runs more operations counts.
 
     Raises `VerifyError` where there is no `@main`.
     """
@@ -93,11 +100,16 @@ class _Tally:
         self.elements: defaultdict[str, set[str]] = defaultdict(set)
         self.open_runs = 0
 
-    def count(self, operation: Operation, operands: tuple[Type, ...], times: int) -> None:
-        name, types = operation.name, (*operands, *operation.result_types)
+    @property
+    def weight(self) -> tuple[int, int]:
+        """The flops and the runs in all, by which branches are compared."""
+        return self.flops.total(), self.counts.total()
+
+    def count(self, view: Definition, times: int) -> None:
+        name, types = view.name, (*view.operands, *view.results)
         self.counts[name] += times
         self.open_runs += times if any(map(_is_open, types)) else 0
-        self.flops[name] += times * _flops(operation, operands)
+        self.flops[name] += times * view.flops()
         self.elements[name].update(type.element for type in types if isinstance(type, Tensor))
 
     def add(self, other: _Tally, times: int) -> None:
@@ -106,11 +118,6 @@ class _Tally:
             self.counts[name] += times * count
             self.flops[name] += times * other.flops[name]
             self.elements[name] |= other.elements[name]
-
-
-def _flops(operation: Operation, operands: tuple[Type, ...]) -> int:
-    definition, known = find(operation.name) or Definition, (None,) * len(operands)
-    return definition(operation, operands, operation.result_types, known).flops()
 
 
 def _is_open(type: Type) -> bool:
@@ -165,8 +172,16 @@ class _Taker:
             return
         if isinstance(operation.attributes.get("value"), Dense):
             self.constant_bytes += _bytes(results)
-        tally.count(operation, operands, times)
-        each = Trait.PER_ELEMENT in definition.traits
-        inner = times * elements_of(operands[:1]) if each else times
-        for region in operation.regions:
-            self._region(region, types, tally, inner)
+        view = definition(operation, operands, results, (None,) * len(operands))
+        tally.count(view, times)
+        if Trait.CHOOSES in definition.traits:
+            tally.add(self._costliest(operation.regions, types), times)
+            return
+        for index, region in enumerate(operation.regions):
+            self._region(region, types, tally, times * view.region_runs(index))
+
+    def _costliest(self, branches: Sequence[Region], types: Types) -> _Tally:
+        tallies = [_Tally() for _ in branches]
+        for branch, tally in zip(branches, tallies, strict=True):
+            self._region(branch, types, tally, 1)
+        return max(tallies, key=lambda tally: tally.weight, default=_Tally())

@@ -169,6 +169,14 @@ class Definition(OpView):
             return 0
         return elements_of(self.results[:1]) if _is_floating(self.results[:1]) else 0
 
+    def region_runs(self, region: int) -> int:
+        """Returns how often one run executes its region number `region`, an open extent being 0.
+
+        A reduction runs its body once for each element that it combines, and the first with the
+        initial value. A loop's region counts once, for nothing tells how often it turns.
+        """
+        return 1
+
     @classmethod
     def read(cls, parsed: ParsedOperation) -> ParsedOperation:
         """Returns what was parsed with its words and clauses as attributes of the generic form."""

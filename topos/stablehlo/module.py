@@ -58,7 +58,8 @@ class Module(Tree):
     def cost(self) -> CostAnalysis:
         """Returns what a run of `@main` executes: operations, flops, elements, a loop counted once.
 
-        An open extent counts as no element; `open_runs` tells whether there are any. Raises
+        Of the branches of an `if` or a `case` only the one with the most flops counts. An open
+        extent counts as no element; `open_runs` tells whether there are any. Raises
         `VerifyError` where there is no `@main`.
         """
         self._demand_depth()

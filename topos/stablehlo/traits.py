@@ -21,8 +21,8 @@ class Trait(Flag):
     CARRIES = auto()
     # Gives the same bits whichever operand comes first; a reduction may apply it by its name.
     COMMUTATIVE = auto()
-    # The region runs once for each element that the operation takes in.
-    PER_ELEMENT = auto()
+    # A run executes one of the regions alone.
+    CHOOSES = auto()
     # The value is written in the text.
     CONSTANT = auto()
     # Ends a block.

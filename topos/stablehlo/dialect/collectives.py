@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from topos.stablehlo.definition import Definition, Operand, Result, define
+from topos.stablehlo.definition import Definition, Operand, Result, define, elements_of
 from topos.stablehlo.dialect._demands import below, holding
 from topos.stablehlo.dialect._reducers import bodies, demand_reducer
 from topos.stablehlo.dialect._replicas import Groups, Mark, demand_channel, demand_groups
@@ -45,6 +45,10 @@ class _Reduction(_Collective):
     def block_types(self, count: int) -> tuple[tuple[Type, ...], ...]:
         element = Tensor((), holding(self, self.operands[0], "operand").element)
         return ((element, element),)
+
+    def region_runs(self, region: int) -> int:
+        """Returns one run of the body for each element that this device takes in."""
+        return sum(elements_of((operand,)) for operand in _without_root(self, self.tensors()))
 
 
 @define("stablehlo.all_gather")

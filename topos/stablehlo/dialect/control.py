@@ -53,7 +53,7 @@ class Return(End):
 class _Branches(Definition):
     """What one of several regions returns; the operand chooses it."""
 
-    traits = Trait.CARRIES | Trait.MHLO
+    traits = Trait.CARRIES | Trait.CHOOSES | Trait.MHLO
     has_regions = True
     # The element of the operand, and how many branches there are where it is not the text's choice.
     choice: ClassVar[str] = ""

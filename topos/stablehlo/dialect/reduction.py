@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from lark import Token
 
 from topos.stablehlo.attribute_text import dictionary, function_type, listed, parameters, results_of
-from topos.stablehlo.definition import Definition, Operand, define
+from topos.stablehlo.definition import Definition, Operand, define, elements_of
 from topos.stablehlo.dialect import has, with_trait
 from topos.stablehlo.dialect._demands import axes_below, distinct, holding
 from topos.stablehlo.dialect._reducers import (
@@ -36,7 +36,7 @@ class Reduce(Definition):
     dimensions = Axes(strict=True)
     # Only `dimensions` is read from here; `write` says the rest.
     assembly = "$operands, dimensions = $dimensions : functional-type"
-    traits = Trait.PER_ELEMENT | Trait.MHLO
+    traits = Trait.MHLO
     is_variadic = True
     has_regions = True
 
@@ -57,6 +57,10 @@ class Reduce(Definition):
     def block_types(self, count: int) -> tuple[tuple[Type, ...], ...]:
         inputs, initials = reduced(self)
         return ((*initials, *reducer_types(inputs)),)
+
+    def region_runs(self, region: int) -> int:
+        """Returns one run of the body for each element that is combined."""
+        return elements_of(self.operands[:1])
 
     @classmethod
     def read(cls, parsed: ParsedOperation) -> ParsedOperation:
@@ -148,7 +152,7 @@ class Map(Definition):
 
     first = Operand("an operand")
     dimensions = Axes(strict=True)
-    traits = Trait.PER_ELEMENT | Trait.MHLO
+    traits = Trait.MHLO
     is_variadic = True
     has_regions = True
 
@@ -165,3 +169,7 @@ class Map(Definition):
 
     def block_types(self, count: int) -> tuple[tuple[Type, ...], ...]:
         return (reducer_types([holding(self, type, "an operand") for type in self.operands]),)
+
+    def region_runs(self, region: int) -> int:
+        """Returns one run of the body for each element of an operand."""
+        return elements_of(self.operands[:1])

@@ -67,6 +67,11 @@ class Scan(Definition):
         inputs, _ = self._segments()
         return (tuple(self._taken(self._tensors(), inputs)),)
 
+    def region_runs(self, region: int) -> int:
+        """Returns one run of the body for each place along `dimension`."""
+        inputs, _ = self._segments()
+        return self._length(self._tensors()[:inputs]) or 0
+
     def _segments(self) -> tuple[int, int]:
         """Returns how many operands are inputs and how many results outputs."""
         taken, made = self.operand_segment_sizes, self.result_segment_sizes

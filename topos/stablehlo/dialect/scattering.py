@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from topos.stablehlo.definition import Definition, define
+from topos.stablehlo.definition import Definition, define, elements_of
 from topos.stablehlo.dialect._demands import (
     ascending,
     axes_below,
@@ -26,7 +26,7 @@ class Scatter(Definition):
     scatter_dimension_numbers = Numbers(SCATTER, ScatterNumbers)
     indices_are_sorted = Truth()
     unique_indices = Truth()
-    traits = Trait.PER_ELEMENT | Trait.MHLO
+    traits = Trait.MHLO
     is_variadic = True
     has_regions = True
 
@@ -47,6 +47,11 @@ class Scatter(Definition):
     def block_types(self, count: int) -> tuple[tuple[Type, ...], ...]:
         inputs, _, updates = self._parts()
         return (reducer_types((*inputs, *updates)),)
+
+    def region_runs(self, region: int) -> int:
+        """Returns one run of the body for each element of an update."""
+        _, _, updates = self._parts()
+        return elements_of((updates[0],))
 
     def _parts(self) -> tuple[list[Tensor], Tensor, list[Tensor]]:
         count, odd = divmod(len(self.operands), 2)

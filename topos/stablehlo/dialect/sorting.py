@@ -2,7 +2,14 @@
 
 from __future__ import annotations
 
-from topos.stablehlo.definition import Definition, Operand, OperandOfAnyRank, define
+from topos.stablehlo.definition import (
+    Definition,
+    Operand,
+    OperandOfAnyRank,
+    define,
+    elements_of,
+    extents_of,
+)
 from topos.stablehlo.dialect._demands import holding
 from topos.stablehlo.dialect._reducers import bodies, returned_scalar
 from topos.stablehlo.ir import Tensor, Type, Unranked
@@ -27,9 +34,7 @@ class Sort(Definition):
         inputs = self._inputs()
         (comparator,) = bodies(self)
         known = merged(self, inputs, "inputs")
-        rank, axis = len(inputs[0].shape), self.dimension
-        if not -rank <= axis < rank:
-            self.refuse(f"needs a dimension from {-rank} to below {rank}, got {axis}")
+        self._axis()
         (needed,) = self.block_types(1)
         returned_scalar(self, comparator, needed, "comparator", PREDICATE)
         return tuple([known._replace(element=taken.element) for taken in inputs])
@@ -37,6 +42,17 @@ class Sort(Definition):
     def block_types(self, count: int) -> tuple[tuple[Type, ...], ...]:
         scalars = [Tensor((), taken.element) for taken in self._inputs()]
         return (tuple([scalar for scalar in scalars for _ in range(2)]),)
+
+    def region_runs(self, region: int) -> int:
+        """Returns the comparisons of a merge sort along the axis: ceil(log2(n)) an element."""
+        extent = extents_of(self.first)[self._axis()]
+        return elements_of((self.first,)) * (max(extent, 1) - 1).bit_length()
+
+    def _axis(self) -> int:
+        rank, axis = len(self.first.shape), self.dimension
+        if not -rank <= axis < rank:
+            self.refuse(f"needs a dimension from {-rank} to below {rank}, got {axis}")
+        return axis
 
     def _inputs(self) -> tuple[Tensor, ...]:
         return tuple([holding(self, type, "an input") for type in self.operands])

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from topos.stablehlo.definition import Definition, Operand, define
+from math import prod
+
+from topos.stablehlo.definition import Definition, Operand, define, elements_of
 from topos.stablehlo.dialect._demands import counted, holding
 from topos.stablehlo.dialect._reducers import (
     bodies,
@@ -54,6 +56,10 @@ class ReduceWindow(Definition):
         inputs, initials = reduced(self)
         return ((*initials, *reducer_types(inputs)),)
 
+    def region_runs(self, region: int) -> int:
+        """Returns one run of the body for each element of each window, padding included."""
+        return prod(self.window_dimensions) * elements_of(self.results[:1])
+
 
 def _slid_type(taken: Tensor, windows: tuple[Window, ...], accumulator: Tensor) -> Tensor:
     bounds = slid(bounds_of(taken), windows)
@@ -98,6 +104,11 @@ class SelectAndScatter(Definition):
     def block_types(self, count: int) -> tuple[tuple[Type, ...], ...]:
         selected, scattered = reducer_types((self.operand, self.source))
         return ((selected, selected), (scattered, scattered))
+
+    def region_runs(self, region: int) -> int:
+        """Returns one selection for each element of a window, one combination for each window."""
+        windows = elements_of((self.source,))
+        return windows if region else prod(self.window_dimensions) * windows
 
 
 def _demand_selector(view: Definition, body: FunctionType, operand: Tensor) -> None:
