@@ -129,6 +129,40 @@ def test_print_writes_a_module_that_says_the_same(module: str, capsys: Captured)
     assert runtimes.printed(generic) == printed
 
 
+def test_modules_of_one_file_are_taken_one_by_one(
+    module: str, tmp_path: Path, capsys: Captured
+) -> None:
+    assert main(["print", module, module]) == 0
+    printed = capsys.readouterr().out
+    both = tmp_path / "both.mlir"
+    both.write_text(f"// A comment.\n// -----\n{printed}// -----\n{WRONG}", encoding="utf-8")
+    line = both.read_text().splitlines().index(WRONG.splitlines()[1]) + 1
+    assert main(["validate", str(both)]) == 1
+    captured = capsys.readouterr()
+    assert captured.out == ""
+    assert captured.err.startswith(f"{both}:{line}:8: stablehlo.add needs 2 operands, got 1\n")
+    assert captured.err.endswith(f"\n{' ' * 7}^\n")
+    both.write_text(printed, encoding="utf-8")
+    assert main(["validate", str(both)]) == 0
+    assert capsys.readouterr().out == f"{both}: valid\n"
+    assert main(["print", str(both)]) == 0
+    assert capsys.readouterr().out == printed
+    assert main(["ops", str(both)]) == 0
+    first, second = capsys.readouterr().out.split("// -----\n")
+    assert first == second
+
+
+def test_an_extent_that_nothing_takes_is_a_wrong_usage(module: str, capsys: Captured) -> None:
+    takes = "@main takes arg0: float32[2, 3], arg1: float32[3, 4]"
+    for words, told in (
+        (["--random", "1"], f"--extent needs an open extent, and {takes}"),
+        (["--args", "absent.npz"], "--extent needs --random, whose arguments it is for"),
+    ):
+        for command in ("run", "check"):
+            assert main([command, module, "--extent", "4", *words]) == 2
+            assert capsys.readouterr().err == f"{module}: {told}\n"
+
+
 def test_ops_counts_calls_and_flops(module: str, capsys: Captured) -> None:
     assert main(["ops", module]) == 0
     lines = capsys.readouterr().out.splitlines()

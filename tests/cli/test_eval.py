@@ -92,7 +92,7 @@ def test_it_goes_on_after_what_fails(
     words = [module, damaged, results[3], module, wrong, results[3]]
     assert evaluated(*words, module, arguments, results[4]) == 2
     first, second = capsys.readouterr().err.splitlines()
-    assert first.startswith(f"{damaged} holds arg0")
+    assert first.startswith(f"{module}: {damaged} holds arg0")
     assert second == f"{module}: argument 1 must be float64[], got float32[]"
     assert not results[3].exists()
     check(results[4])

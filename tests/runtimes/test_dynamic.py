@@ -11,7 +11,13 @@ import pytest
 from tests.project.paths import ROOT
 from topos import runtimes
 from topos.cli import main
-from topos.errors import ArgumentError, ExecutionError, ToposError, UnsupportedError
+from topos.errors import (
+    ArgumentError,
+    ExecutionError,
+    PostureError,
+    ToposError,
+    UnsupportedError,
+)
 from topos.runtimes import ArrayType, Runtime, _dynamic_executable, _dynamic_source
 from topos.runtimes.interpreter import run_text
 
@@ -35,6 +41,7 @@ func.func @main(%x: tensor<?x2xf32>, %w: tensor<2xf32>) -> tensor<?x2xf32> {
 }
 """
 WEIGHTS = np.array([2, 3], np.float32)
+EXTENT = "number for all open extents with --extent"
 
 
 def rows(count: int) -> Any:
@@ -62,6 +69,8 @@ def test_a_module_runs_at_every_shape(name: str) -> None:
     runtime = runtimes.load(name)
     if not runtime.status().ready:
         pytest.skip(runtime.status().detail)
+    with pytest.raises(PostureError, match=r"^numerics are 'exact' or 'fast', got 'exactt'$"):
+        runtime.compile(SCALED, numerics="exactt")
     executable = runtime.compile(SCALED)
     assert str(executable.signature) == "(float32[?, 2], float32[2]) -> (float32[?, 2])"
     for count in (1, 3):
@@ -278,10 +287,20 @@ def test_the_command_draws_what_is_open(tmp_path: Any, capsys: pytest.CaptureFix
     path.write_text(SCALED)
     assert main(["run", str(path), "--random", "1"]) == 0
     assert capsys.readouterr().out.startswith("result0: float32[2, 2]\n")
-    assert main(["run", str(path), "--random", "1", "--extent", "5"]) == 2
-    assert capsys.readouterr().err == "at most 4 rows, got 5\n"
+    for command in ("run", "check"):
+        assert main([command, str(path), "--random", "1", "--extent", "5"]) == 1
+        told = f"{path}: the module refuses the drawn arguments; give some with --args, or another "
+        assert capsys.readouterr().err == f"{told}{EXTENT}: at most 4 rows, got 5\n"
     assert main(["run", str(path)]) == 2
-    assert capsys.readouterr().err.startswith("@main takes arg0: float32[?, 2], arg1: float32[2]; ")
-    np.savez(tmp_path / "a.npz", arg0=rows(3), arg1=WEIGHTS)
-    assert main(["run", str(path), "--args", str(tmp_path / "a.npz")]) == 0
+    told = f"{path}: @main takes arg0: float32[?, 2], arg1: float32[2]; "
+    assert capsys.readouterr().err.startswith(told)
+    given, refused = (str(tmp_path / name) for name in ("a.npz", "b.npz"))
+    np.savez(given, arg0=rows(3), arg1=WEIGHTS)
+    np.savez(refused, arg0=rows(5), arg1=WEIGHTS)
+    assert main(["run", str(path), "--args", given]) == 0
     assert capsys.readouterr().out.startswith("result0: float32[3, 2]\n")
+    check = ["check", str(path), "--runtime", "interpreter", "--args"]
+    assert main([*check, given]) == 0
+    assert "bits equal" in capsys.readouterr().out
+    assert main([*check, refused]) == 2
+    assert capsys.readouterr().err == f"{path}: at most 4 rows, got 5\n"

@@ -99,6 +99,7 @@ MISTAKES = {
     "artifact cut off": (EXPORTED[:1000], "a serialized jax.export.Exported that is cut off: "),
     "empty": (b"", "nothing: the text is empty"),
     "blank": (b" \n\n", "nothing: the text is empty"),
+    "comments": (b"// only\n#loc = loc(unknown)\n", "nothing: the text is empty"),
     "lfs": (b"version https://git-lfs.github.com/spec/v1\noid", "a pointer of Git LFS: git lfs"),
     "html": (b"<!doctype html>\n<html>", "an HTML page: download the file itself"),
     "json": (b'{\n  "programs": []\n}', "JSON: give the module that it describes"),

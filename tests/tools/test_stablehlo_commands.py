@@ -109,6 +109,6 @@ def test_output_that_nobody_takes_is_a_failure(module: Path, name: str, full: bo
         )
     finally:
         os.close(writer)
-    reason = "No space left on device" if full else "Broken pipe"
-    assert done.returncode == 1
-    assert done.stderr == f"standard output takes nothing more: {reason}\n"
+    # A pipe whose reader has gone, as `head` does, is no fault that anyone has to hear of.
+    told = "standard output takes nothing more: No space left on device\n" if full else ""
+    assert (done.returncode, done.stderr) == (1, told)

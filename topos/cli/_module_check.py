@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from topos import runtimes
-from topos.cli._drawn import drawn
+from topos.cli._drawn import arguments_of, called
 from topos.cli._reporting import DONE, FAILED
 from topos.cli._shared import of_file, table
 from topos.engine import Numerics
@@ -57,9 +57,8 @@ def _verdicts(chosen: Namespace, text: str) -> Iterator[Verdict]:
     named = chosen.runtime is not None
     judges = _judges(chosen.runtime)
     exact = runtimes.load("interpreter").compile(text, numerics=Numerics.EXACT)
-    generator = np.random.default_rng(chosen.random)
-    arguments = [drawn(generator, type) for type in exact.signature.arguments]
-    expected = exact(*arguments)
+    arguments = arguments_of(chosen, exact.signature.arguments)
+    expected = called(chosen, exact, arguments)
     for runtime in judges:
         if runtime.name == "reference" and not named and _is_slow(text):
             yield Verdict(runtime.name, "", None, "skipped: name it with --runtime to run it")

@@ -47,6 +47,10 @@ def told(report: Callable[[], int]) -> int:
     except KeyboardInterrupt:
         complain("interrupted")
         return INTERRUPTED
+    except BrokenPipeError:
+        # The reader has what it wanted, as `head` has: there is nobody to tell.
+        _discard_output()
+        return FAILED
     except OSError as error:
         if not closed:
             _discard_output()

@@ -5,11 +5,14 @@ from __future__ import annotations
 import errno
 import json
 import os
+import re
 import sys
 from argparse import ArgumentParser, ArgumentTypeError
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
+from typing import Final
 
 from topos import runtimes
 from topos.cli._reporting import DONE, FAILED, UNUSABLE, complain, describe
@@ -20,14 +23,19 @@ from topos.stablehlo.forms.mistakes import folder_mistake
 
 __all__ = [
     "EXIT",
+    "Parted",
     "add_bundle_arguments",
     "add_runtime_arguments",
     "naming",
     "of_file",
+    "of_parts",
     "table",
     "whole",
 ]
 
+# What parts the modules of one file, as in MLIR's own tests.
+PARTING: Final = "// -----"
+_BLANK: Final = re.compile(r"(?:\s|//[^\n]*)*+")
 EXIT = """\
 exit status: 0 done; 1 the module is refused or its run failed; 2 wrong usage, an unreadable file,
 or something that this installation lacks; 130 interrupted.
@@ -40,9 +48,39 @@ def of_file(path: str, action: Callable[[str], None]) -> int:
     The file may hold any form of a module; `-` is standard input. A fault is told on standard error
     as `FILE:LINE:COLUMN: reason`, followed by the line and a caret.
     """
+    return _status(path, lambda: action(_text(path)))
+
+
+def of_parts(path: str, action: Callable[[str], None]) -> int:
+    """Runs `action` on the text of each module of a file and returns the highest exit status.
+
+    Several modules are parted by lines of `PARTING`. A fault in one does not stop the ones after
+    it, and is told as `of_file` does, at its line of the file.
+    """
+    texts: list[str] = []
+    status = of_file(path, lambda text: texts.extend(parts(text)))
+    return max([status, *[_status(path, partial(action, text)) for text in texts]])
+
+
+def parts(text: str) -> list[str]:
+    """Returns the modules of a text that lines of `PARTING` split, each at its own lines.
+
+    A part of blanks and comments alone is left out, unless there is no other.
+    """
+    found, lines = [], 0
+    for part in re.split(rf"^{PARTING}$\n?", text, flags=re.MULTILINE):
+        if not _BLANK.fullmatch(part):
+            found.append("\n" * lines + part)
+        lines += part.count("\n") + 1
+    return found or [text]
+
+
+def _status(path: str, action: Callable[[], None]) -> int:
     try:
-        action(_text(path))
-    except (ArgumentError, UnavailableError) as error:
+        action()
+    except ArgumentError as error:
+        return _fail(f"{path}: {error}", UNUSABLE)
+    except UnavailableError as error:
         return _fail(str(error), UNUSABLE)
     except ToposError as error:
         return _fail(describe(path, error), FAILED)
@@ -136,6 +174,18 @@ def add_runtime_arguments(parser: ArgumentParser) -> None:
         help="exact: round every operation for itself; fast: what the runtime does by itself "
         "(default: %(default)s)",
     )
+
+
+class Parted:
+    """What prints texts with a line of `PARTING` between them."""
+
+    def __init__(self) -> None:
+        self._line = ""
+
+    def print(self, text: str) -> None:
+        """Prints one text."""
+        print(f"{self._line}{text}", end="")
+        self._line = f"{PARTING}\n"
 
 
 def whole(text: str) -> int:

@@ -7,9 +7,10 @@ import os
 from argparse import ArgumentParser, Namespace
 
 from topos import bundle
+from topos.cli._drawn import add_argument_sources
 from topos.cli._module_check import check_module
 from topos.cli._reporting import DONE, FAILED, UNUSABLE, complain
-from topos.cli._shared import add_bundle_arguments, naming, whole
+from topos.cli._shared import add_bundle_arguments, naming
 from topos.errors import ArgumentError, ToposError, UnavailableError
 
 __all__ = ["EPILOG", "HELP", "add_arguments", "run"]
@@ -23,9 +24,9 @@ that a module ends has FAILED. In anyone's CI:
 
     topos check BUNDLE --runtime xla
 
-A file, or - for stdin, is a module: it is verified, and run on every runtime with arguments drawn
-from a seed. A deviation is then a share of the largest magnitude of the interpreter's exact result,
-and --within bounds it; without a bound, any deviation passes.
+A file, or - for stdin, is a module: it is verified, and run on every runtime with the arguments of
+--args, or with some drawn from a seed. A deviation is then a share of the largest magnitude of the
+interpreter's exact result, and --within bounds it; without a bound, any deviation passes.
 
 exit status: 0 all holds; 1 the bundle or module is refused, a result is outside its envelope, or a
 runtime failed; 2 wrong usage, no such file or folder, or a runtime that is named and not ready
@@ -36,13 +37,7 @@ here; 130 interrupted.
 def add_arguments(parser: ArgumentParser) -> None:
     """Adds what the command line takes."""
     add_bundle_arguments(parser, "the folder of an exported model, or a module in a file or stdin")
-    parser.add_argument(
-        "--random",
-        metavar="SEED",
-        type=whole,
-        default=0,
-        help="of a module: draw its arguments from this seed (default: %(default)s)",
-    )
+    add_argument_sources(parser, seed=0, of="of a module: ")
     parser.add_argument(
         "--within",
         metavar="SHARE",
@@ -59,6 +54,9 @@ def run(chosen: Namespace) -> int:
     try:
         with naming(chosen.bundle):
             os.stat(chosen.bundle)
+        if chosen.args is not None or chosen.extent is not None:
+            needs = "--args and --extent need a module in a file"
+            raise ArgumentError(f"{chosen.bundle}: {needs}, got the folder of a bundle")
         found = bundle.check(chosen.bundle, chosen.runtime, numerics=chosen.numerics, isolated=True)
     except (ArgumentError, UnavailableError) as error:
         return _fail(str(error), UNUSABLE)

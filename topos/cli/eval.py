@@ -9,7 +9,6 @@ from typing import Any, Final
 from topos import runtimes
 from topos.cli._reporting import UNUSABLE, complain, terminable
 from topos.cli._shared import EXIT, add_runtime_arguments, naming, of_file
-from topos.errors import ArgumentError
 from topos.runtimes._archive import load, save
 from topos.runtimes._runtime import Runtime, isolating
 
@@ -54,11 +53,7 @@ def _evaluate(
         executable = runtime.compile(text, **options)
         with naming(arguments):
             arrays = load(arguments, executable.signature.arguments, "arg")
-        try:
-            computed = executable(*arrays)
-        except ArgumentError as error:
-            # It tells a place in @main, which is one of many modules.
-            raise ArgumentError(f"{module}: {error}") from error
+        computed = executable(*arrays)
         with naming(results):
             save(results, computed, "result")
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from argparse import ArgumentParser, Namespace
 
 from topos import runtimes
-from topos.cli._shared import EXIT, of_file, table
+from topos.cli._shared import EXIT, Parted, of_parts, table
 
 __all__ = ["EPILOG", "HELP", "add_arguments", "run"]
 
@@ -17,6 +17,7 @@ flops counts. Flops: 2 for each term of a product or convolution, 1 for each ele
 floating-point operation. A reduction applies its body once for each element that it combines:
 `reduce` the elements of its operand, `reduce_window` those of every window, `scatter` those of the
 updates. A sort along an axis of n compares ceil(log2(n)) times for each element.
+Of a file whose modules are parted by lines of // -----, each is counted.
 
 {EXIT}"""
 
@@ -28,19 +29,24 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 def run(chosen: Namespace) -> int:
     """Runs the command and returns the exit status."""
-    return of_file(chosen.file, _print)
+    output = Parted()
+    return of_parts(chosen.file, lambda text: output.print(_counted(text)))
 
 
-def _print(text: str) -> None:
+def _counted(text: str) -> str:
     found = runtimes.cost_analysis(text)
-    print(f"arguments  {', '.join(found.arguments) or 'none'}")
-    print(f"results    {', '.join(found.results) or 'none'}")
-    print(f"constants  {found.constant_bytes:,} bytes")
+    lines = [
+        f"arguments  {', '.join(found.arguments) or 'none'}",
+        f"results    {', '.join(found.results) or 'none'}",
+        f"constants  {found.constant_bytes:,} bytes",
+    ]
     if found.open_runs:
-        print(f"open       {found.open_runs:,} of the runs, with an extent that counts as none")
-    print()
+        lines.append(
+            f"open       {found.open_runs:,} of the runs, with an extent that counts as none"
+        )
     rows = [
         (each.name, f"{each.runs:,}", f"{each.flops:,}", " ".join(each.elements))
         for each in (*found.operations, found.total)
     ]
-    print(table([("operation", "runs", "flops", "elements"), *rows], frozenset({1, 2})))
+    counts = table([("operation", "runs", "flops", "elements"), *rows], frozenset({1, 2}))
+    return "\n".join([*lines, "", counts, ""])

@@ -5,15 +5,15 @@ from __future__ import annotations
 from argparse import ArgumentParser, Namespace
 
 from topos import runtimes
-from topos.cli._shared import EXIT, of_file
+from topos.cli._shared import EXIT, Parted, of_parts
 
 __all__ = ["EPILOG", "HELP", "add_arguments", "run"]
 
 HELP = "print StableHLO files in pretty form"
 EPILOG = f"""\
 Reads the pretty and the generic form, with or without locations, and prints the pretty one, or with
---generic the other. Several modules are parted by a line of // -----. They need not pass
-verification.
+--generic the other. Several modules, of one file or of many, are parted by a line of // -----, and
+read again as such. They need not pass verification.
 
 {EXIT}"""
 
@@ -28,18 +28,9 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 def run(chosen: Namespace) -> int:
     """Runs the command and returns the exit status."""
-    printer = _Printer(chosen.generic)
-    return max([of_file(path, printer.take) for path in chosen.files])
+    output = Parted()
 
+    def take(text: str) -> None:
+        output.print(runtimes.printed(text, generic=chosen.generic))
 
-class _Printer:
-    """What prints one module after the other."""
-
-    def __init__(self, generic: bool) -> None:
-        self._generic = generic
-        self._separator = ""
-
-    def take(self, text: str) -> None:
-        printed = runtimes.printed(text, generic=self._generic)
-        print(f"{self._separator}{printed}", end="")
-        self._separator = "// -----\n"
+    return max([of_parts(path, take) for path in chosen.files])

@@ -5,20 +5,14 @@ from __future__ import annotations
 from argparse import ArgumentParser, Namespace
 from typing import Any
 
-import numpy as np
-import numpy.typing as npt
-
 from topos import runtimes
-from topos.cli._drawn import EXTENT, drawn
+from topos.cli._drawn import add_argument_sources, arguments_of, called
 from topos.cli._reporting import UNUSABLE, complain
 from topos.cli._shared import EXIT, add_runtime_arguments, naming, of_file, whole
-from topos.errors import ArgumentError
-from topos.runtimes._archive import load, save
-from topos.runtimes._runtime import ArrayType, Executable, Runtime, isolating
+from topos.runtimes._archive import save
+from topos.runtimes._runtime import ArrayType, Runtime, isolating
 
 __all__ = ["EPILOG", "HELP", "add_arguments", "run"]
-
-Array = npt.NDArray[Any]
 
 HELP = "run a StableHLO file"
 EPILOG = f"""\
@@ -33,18 +27,7 @@ worker process: a module that ends it is told with the signal.
 def add_arguments(parser: ArgumentParser) -> None:
     """Adds what the command line takes."""
     parser.add_argument("file", metavar="FILE", help="a module with @main, - for stdin")
-    source = parser.add_mutually_exclusive_group()
-    source.add_argument("--args", metavar="A.npz", help="the arguments")
-    source.add_argument(
-        "--random", metavar="SEED", type=whole, help="arguments drawn from this seed instead"
-    )
-    parser.add_argument(
-        "--extent",
-        metavar="N",
-        type=whole,
-        default=EXTENT,
-        help="what --random makes each extent that @main leaves open (default: %(default)s)",
-    )
+    add_argument_sources(parser, seed=None)
     parser.add_argument("--out", metavar="R.npz", help="where the results go")
     add_runtime_arguments(parser)
     parser.add_argument(
@@ -70,24 +53,11 @@ def run(chosen: Namespace) -> int:
 
 def _execute(chosen: Namespace, runtime: Runtime, options: dict[str, Any], text: str) -> None:
     executable = runtime.compile(text, numerics=chosen.numerics, options=options)
-    results = executable(*_arguments(chosen, executable))
+    arguments = arguments_of(chosen, executable.signature.arguments)
+    results = called(chosen, executable, arguments)
     if chosen.out is not None:
         with naming(chosen.out):
             save(chosen.out, results, "result")
         return
     for position, result in enumerate(results):
         print(f"result{position}: {ArrayType(result.shape, result.dtype)}\n{result}")
-
-
-def _arguments(chosen: Namespace, executable: Executable) -> list[Array]:
-    types = executable.signature.arguments
-    if chosen.args is not None:
-        with naming(chosen.args):
-            return load(chosen.args, types, "arg")
-    if chosen.random is not None:
-        generator = np.random.default_rng(chosen.random)
-        return [drawn(generator, type, chosen.extent) for type in types]
-    if types:
-        wanted = ", ".join(f"arg{position}: {type}" for position, type in enumerate(types))
-        raise ArgumentError(f"@main takes {wanted}; give them with --args or --random")
-    return []

@@ -6,14 +6,15 @@ from argparse import ArgumentParser, Namespace
 
 from topos import runtimes
 from topos.cli._reporting import DONE
-from topos.cli._shared import EXIT, of_file
+from topos.cli._shared import EXIT, of_parts
 
 __all__ = ["EPILOG", "HELP", "add_arguments", "run"]
 
 HELP = "parse and verify StableHLO files"
 EPILOG = f"""\
 A valid file is one line on standard output. A fault is told on standard error as
-FILE:LINE:COLUMN: REASON, followed by the line and a caret. Only the base installation is needed.
+FILE:LINE:COLUMN: REASON, followed by the line and a caret. A file may hold several modules, parted
+by lines of // -----. Only the base installation is needed.
 
 {EXIT}"""
 
@@ -29,7 +30,7 @@ def run(chosen: Namespace) -> int:
 
 
 def _check(path: str) -> int:
-    status = of_file(path, runtimes.verify)
+    status = of_parts(path, runtimes.verify)
     if status == DONE:
         print(f"{path}: valid")
     return status

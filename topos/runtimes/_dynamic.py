@@ -33,6 +33,8 @@ def specializing(
     """
     if "?" not in text or not _OPEN.search(text) or not _OPEN.search(_UNREAD.sub(" ", text)):
         return None
+    # Nothing is compiled before the first call, which would be late to refuse a posture.
+    numerics = Numerics.of(numerics)
     status = runtime.status()
     if not status.ready:
         raise UnavailableError(status.detail)

@@ -8,7 +8,7 @@ from typing import Final, NamedTuple
 
 from topos.errors import ParseError
 
-__all__ = ["SAVED_MODEL", "Mistake", "demand_no_mistake", "folder_mistake"]
+__all__ = ["EMPTY", "SAVED_MODEL", "Mistake", "demand_no_mistake", "folder_mistake"]
 
 SHOWN: Final = 4
 # Every mark of a text stands in its first lines.

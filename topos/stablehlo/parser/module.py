@@ -10,6 +10,7 @@ from topos.errors import UnsupportedError
 from topos.stablehlo.dialect import find
 from topos.stablehlo.dialect.calling import Func
 from topos.stablehlo.dialect.calling import Module as Wrapped
+from topos.stablehlo.forms.mistakes import EMPTY
 from topos.stablehlo.ir import (
     Attributes,
     Function,
@@ -56,8 +57,13 @@ Part = Inner | Section | Function | Operation | Alias
 
 
 def whole(parts: Iterable[Part]) -> Module:
-    """Returns the module of a whole text, its aliases and resources resolved."""
+    """Returns the module of a whole text, its aliases and resources resolved.
+
+    Raises `ParseError` where the text has nothing else, be it blanks, comments or locations.
+    """
     parts = list(parts)
+    if all(isinstance(part, Alias | Section) for part in parts):
+        raise EMPTY.error()
     module = assemble([part for part in parts if not isinstance(part, Alias | Section)])
     resources = Resources({})
     for part in parts:
