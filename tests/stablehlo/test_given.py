@@ -102,6 +102,25 @@ def test_a_rewrite_gives_operations_of_the_tree(part: str, value: Any) -> None:
         changed(name=None)
 
 
+MISNAMED: list[Callable[[Builder, Any], object]] = [
+    lambda b, type: b.argument(type),
+    lambda b, type: dialect.convert(b.argument(F), result=type),
+    lambda b, type: dialect.iota(iota_dimension=0, result=[type], builder=b),
+    lambda b, type: b.add("stablehlo.iota", attributes={"iota_dimension": 0}, results=[type]),
+    lambda b, type: b.constant(1, type),
+]
+
+
+@pytest.mark.parametrize("type", ["tensor<3xf33>", Tensor((3,), "f33"), Unranked("f33")])
+@pytest.mark.parametrize("call", MISNAMED)
+def test_an_element_that_does_not_exist_is_told_at_the_call(
+    call: Callable[[Builder, Any], object], type: Any
+) -> None:
+    with pytest.raises(ToposError, match=r"(?s)f33.*the elements are f64, f32") as caught:
+        call(Builder(), type)
+    assert "f33" in str(caught.value)
+
+
 WRONG: list[tuple[Callable[[Builder, Module], object], str]] = [
     (lambda b, m: Builder(ONE), "a module's name is a string"),
     (lambda b, m: Builder("a::@b"), "a module's name is a string of UTF-8 without ::@"),
@@ -183,7 +202,7 @@ STRANGE: list[tuple[Callable[[Builder], object], str]] = [
     (lambda b: b.argument(F, attributes={ONE: 1}), "the names of attributes as text, got 1"),
     (lambda b: b.argument(TupleType(nested(400))), "is no type"),
     (lambda b: b.argument(OtherType("vector<2xbogus>")), "type vector<2xbogus> is not supported"),
-    (lambda b: b.argument("tensor<3xi99999999>"), "has no element called i99999999"),
+    (lambda b: b.argument("tensor<3xi99999999>"), "no element is called 'i99999999'"),
 ]
 
 

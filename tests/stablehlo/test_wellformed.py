@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.stablehlo.claims import reason
-from topos.errors import UnsupportedError
+from topos.errors import ParseError, UnsupportedError
 from topos.runtimes import verify
 
 TAKEN = (
@@ -17,7 +17,6 @@ TAKEN = (
     "f32",
 )
 REFUSED = (
-    ("tensor<2xf7>", "tensor<2xf7> has no element called f7"),
     ("!stablehlo.box", "no type is called !stablehlo.box"),
     (
         "tensor<?x2xf32, #stablehlo.bounds<3>>",
@@ -44,3 +43,10 @@ def test_a_type_that_means_nothing(type: str, message: str) -> None:
 def test_a_type_that_is_not_known_here(type: str) -> None:
     with pytest.raises(UnsupportedError, match="is not supported"):
         verify(f"func.func @main(%a: {type}) {{\nreturn\n}}")
+
+
+@pytest.mark.parametrize("element", ["f7", "f33", "complex<f33>", "i99999999", "none"])
+def test_an_element_that_does_not_exist_is_told_where_its_type_stands(element: str) -> None:
+    with pytest.raises(ParseError, match=f"no element is called '{element}'; the elem.* f32") as e:
+        verify(f"func.func @main(%a: tensor<2x{element}>) {{\nreturn\n}}")
+    assert (e.value.line, e.value.column) == (1, 21)

@@ -11,7 +11,8 @@ from topos.errors import ArgumentError, ElementError
 from topos.stablehlo.ir import OtherType, Tensor, TupleType, Type, Unranked
 from topos.stablehlo.parser.typetext import tensor_of
 from topos.stablehlo.readable import demand_readable_type
-from topos.stablehlo.types import ELEMENTS, TOKEN, element_of
+from topos.stablehlo.types import ELEMENTS, EXISTING, TOKEN, element_of
+from topos.stablehlo.wellformed import demand_wellformed
 
 __all__ = ["TYPES", "element_name", "type_of"]
 
@@ -19,7 +20,16 @@ TYPES: Final = (Tensor, Unranked, TupleType, OtherType)
 
 
 def type_of(type: Any, element: str = "") -> Type:
-    """Returns the type that `type` is, spells, or has as an array; a shape needs its `element`."""
+    """Returns the type that `type` is, spells, or has as an array; a shape needs its `element`.
+
+    Raises what the verifier would where no value has such a type.
+    """
+    made = _read(type, element)
+    demand_wellformed(made, 0, 0)
+    return made
+
+
+def _read(type: Any, element: str) -> Type:
     match type:
         case Tensor(tuple() as shape, str(name), encoding):
             return Tensor(tuple(map(_extent, shape)), name, encoding)
@@ -35,7 +45,7 @@ def type_of(type: Any, element: str = "") -> Type:
         case tuple() | list() if not isinstance(element, str) or element:
             return Tensor(tuple(map(_extent, type)), element_name(element))
         case ((tuple() | list()) as shape, str(name)):
-            return type_of(shape, name)
+            return _read(shape, name)
         case _ if hasattr(type, "shape") and hasattr(type, "dtype"):
             return Tensor(tuple(map(int, type.shape)), element_name(element or type.dtype))
     raise ArgumentError(
@@ -52,7 +62,7 @@ def element_name(element: Any) -> str:
         return element_of(np.dtype(element))
     # numpy looks for a name among those of its own and reads it as a list of fields.
     except (SyntaxError, TypeError, ValueError):
-        raise ElementError(f"no tensor has elements of {element!r}") from None
+        raise ElementError(f"no tensor has elements of {element!r}; {EXISTING}") from None
 
 
 def _extent(value: Any) -> int | None:

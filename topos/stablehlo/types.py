@@ -17,6 +17,7 @@ __all__ = [
     "ANY",
     "COMPLEX",
     "ELEMENTS",
+    "EXISTING",
     "FLOATS",
     "INTEGERS",
     "MAXIMUM_SIZE",
@@ -33,6 +34,7 @@ __all__ = [
     "extents",
     "held",
     "is_complex",
+    "is_element",
     "is_float",
     "number_of",
     "width",
@@ -81,6 +83,14 @@ INTEGERS: Final = SIGNED | UNSIGNED
 FLOATS: Final = ANY - INTEGERS - COMPLEX - PREDICATE
 # What an operand may hold that states a shape, a padding or indices.
 SIZES: Final = INTEGERS | {"index"}
+# What a refusal of any other element tells.
+EXISTING: Final = f"the elements are {', '.join(ELEMENTS)}"
+# What MLIR itself has as an element beside those of the specification.
+# An integer of MLIR has less than 2**24 bits.
+_NUMBER: Final = r"tf32|f80|f128|[su]?i[1-9][0-9]{0,6}"
+_BUILTIN: Final = re.compile(
+    rf"index|{_NUMBER}|complex<\s*(?:{_NUMBER}|(b?f[0-9]\w*))\s*>", re.ASCII
+)
 # The digits after the letters count the bits.
 _LETTERS: Final = re.compile(r"[a-z]+(\d+)")
 TOKEN: Final = OtherType("!stablehlo.token")
@@ -88,6 +98,14 @@ _FUTURE: Final = "!stablehlo.future<"
 # numpy holds no more axes, and no index reaches further.
 _MAXIMUM_RANK: Final = 64
 MAXIMUM_SIZE: Final = 2**46
+
+
+def is_element(name: str) -> bool:
+    """Returns whether MLIR has an element of that name, which is perhaps none of `ELEMENTS`."""
+    if name in ELEMENTS:
+        return True
+    builtin = _BUILTIN.fullmatch(name)
+    return builtin is not None and (not builtin[1] or builtin[1] in ELEMENTS)
 
 
 def dtype_of(type: Tensor) -> np.dtype[Any]:
@@ -100,7 +118,7 @@ def element_of(dtype: np.dtype[Any]) -> str:
     try:
         return _NAMES[dtype]
     except KeyError:
-        raise ElementError(f"no tensor has elements of {dtype}") from None
+        raise ElementError(f"no tensor has elements of {dtype}; {EXISTING}") from None
 
 
 def extents(type: Tensor) -> tuple[int, ...]:

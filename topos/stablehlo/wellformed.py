@@ -8,7 +8,7 @@ from typing import Final
 from topos.errors import UnsupportedError, VerifyError
 from topos.stablehlo.ir import Attributes, OtherType, Tensor, TupleType, Type
 from topos.stablehlo.shapes import read_bounds
-from topos.stablehlo.types import ELEMENTS
+from topos.stablehlo.types import EXISTING, is_element
 
 __all__ = ["demand_wellformed", "parameter_fault"]
 
@@ -18,10 +18,6 @@ _OTHERS: Final = re.compile(
     re.DOTALL,
 )
 _VECTOR: Final = re.compile(r"vector<(?:(?:[1-9][0-9]*|\[[1-9][0-9]*\])x)*(\w+)>")
-# What MLIR itself has as an element beside those of the specification.
-# An integer of MLIR has less than 2**24 bits.
-_NUMBER: Final = r"tf32|f80|f128|[su]?i[1-9][0-9]{0,6}"
-_BUILTIN: Final = re.compile(rf"index|{_NUMBER}|complex<(?:{_NUMBER}|b?f[0-9]+\w*)>")
 
 
 def demand_wellformed(type: Type, line: int, column: int) -> None:
@@ -53,10 +49,10 @@ def parameter_fault(attributes: Attributes) -> str:
 
 
 def _demand_other(type: OtherType, line: int, column: int) -> None:
-    if _OTHERS.fullmatch(type.text) or _known(type.text):
+    if _OTHERS.fullmatch(type.text) or is_element(type.text):
         return
     vector = _VECTOR.fullmatch(type.text)
-    if vector and _known(vector[1]):
+    if vector and is_element(vector[1]):
         return
     if type.text.startswith("!stablehlo."):
         raise VerifyError(f"no type is called {type}", line, column)
@@ -64,15 +60,11 @@ def _demand_other(type: OtherType, line: int, column: int) -> None:
 
 
 def _demand_element(type: Type, element: str, line: int, column: int) -> None:
-    if _known(element):
+    if is_element(element):
         return
     if "!" in element or element.startswith(("tuple<", "vector<")):
         raise UnsupportedError(f"type {type} is not supported", line, column)
-    raise VerifyError(f"{type} has no element called {element}", line, column)
-
-
-def _known(element: str) -> bool:
-    return element in ELEMENTS or _BUILTIN.fullmatch(element) is not None
+    raise VerifyError(f"{type} has no element called {element}; {EXISTING}", line, column)
 
 
 def _demand_encoding(type: Tensor, line: int, column: int) -> None:

@@ -6,6 +6,7 @@ import pytest
 
 from topos.errors import ParseError
 from topos.runtimes.interpreter import RUNTIME
+from topos.stablehlo.types import EXISTING
 
 T = "tensor<2xf32>"
 
@@ -161,7 +162,12 @@ UNREADABLE = (
         32,
         "array<i64: ...> holds something else",
     ),
-    (function("%0 = stablehlo.add %a, %b : tensor<2xoops>"), 2, 31, "no element is called 'oops'"),
+    (
+        function("%0 = stablehlo.add %a, %b : tensor<2xoops>"),
+        2,
+        31,
+        f"no element is called 'oops'; {EXISTING}",
+    ),
     (function("%0 = stablehlo.add %a, %b : oops"), 2, 31, "no type is called oops"),
     (
         function(f"%0 = stablehlo.add %a, %b, k = 1 : {T}"),

@@ -12,6 +12,7 @@ from lark import Token
 from topos.stablehlo.ir import FunctionType, OtherType, Tensor, TupleType, Type, Unranked
 from topos.stablehlo.parser.tokens import sequence
 from topos.stablehlo.token_error import TokenError, placed
+from topos.stablehlo.types import EXISTING, is_element
 
 __all__ = ["RULES", "stands_alone", "tensor_of"]
 
@@ -21,9 +22,8 @@ _NUMBER: Final = re.compile(r"([0-9]+)\s*x")
 _BEYOND: Final = 1 << 63
 _UNRANKED: Final = re.compile(r"\*\s*x\s*")
 _SCALAR: Final = re.compile(r"[su]?i\d+|f\d+(?:E\d+M\d+[A-Z0-9]*)?|bf16|tf32|index|none")
-_ELEMENT: Final = re.compile(
-    rf"{_SCALAR.pattern}|complex<\s*(?:{_SCALAR.pattern})\s*>|(?:vector|!\w[\w$.]*)<.*>|!\w.*", re.S
-)
+# An element of a dialect, of which the verifier tells that it is not supported.
+_FURTHER: Final = re.compile(r"(?:vector|!\w[\w$.]*)<.*>|!\w.*", re.S)
 # Types of one spelling are read once, as long as no text brings more of them than this.
 _KEPT: Final = 4096
 
@@ -35,7 +35,7 @@ def stands_alone(word: str) -> bool:
 
 def _tensor_type(token: Token) -> Type:
     type = _tensor(token.value)
-    if not _ELEMENT.fullmatch(type.element):
+    if not is_element(type.element) and not _FURTHER.fullmatch(type.element):
         raise _misnamed(type.element, token)
     return type
 
@@ -54,7 +54,7 @@ def tensor_of(text: str) -> Type:
 def _misnamed(element: str, token: Token) -> TokenError:
     extent = _NUMBER.match(element)
     if extent is None:
-        return TokenError(f"no element is called {element[:40]!r}", token)
+        return TokenError(f"no element is called {element[:40]!r}; {EXISTING}", token)
     before = token.value[: token.value.index(element)]
     lines, last = before.count("\n"), len(before) - before.rfind("\n") - 1
     column = last + 1 if lines else (token.column or 1) + last
