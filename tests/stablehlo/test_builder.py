@@ -162,7 +162,11 @@ REFUSED: list[tuple[Callable[[Builder, Value, Value], object], type[Exception], 
     (lambda b, x, y: dialect.no_such(x), AttributeError, "no operation is called stablehlo"),
     (lambda b, x, y: dialect.negte(x), AttributeError, "did you mean negate?"),
     (lambda b, x, y: dialect.return_(x), ArgumentError, "is not written by a call"),
-    (lambda b, x, y: dialect.transpose(x, permutation=(1.5, 0)), ArgumentError, "cannot take (1.5"),
+    (
+        lambda b, x, y: dialect.transpose(x, permutation=(1.5, 0)),
+        ArgumentError,
+        "(0, 1), got (1.5",
+    ),
     (lambda b, x, y: dialect.add(x, x, result="tensor<3xf32>"), VerifyError, "got tensor<3xf32>"),
     (lambda b, x, y: b.argument((-1,), "f32"), ArgumentError, "an extent is an integer of 0"),
     (lambda b, x, y: b.argument((1,), "f32", name="arg0"), ArgumentError, "called arg0 already"),
@@ -208,8 +212,9 @@ def test_a_mistake_is_refused_at_the_call(
 def test_help_tells_what_may_be_left_out() -> None:
     told = inspect.getdoc(dialect.convolution) or ""
     assert "Operands: input, kernel." in told
-    assert "feature_group_count: must be given, such as 1." in told
-    assert "window_strides: may be left out, and is then ()." in told
+    assert "feature_group_count: an integer of i64, such as 1; must be given." in told
+    assert "(0, 1); may be left out, and is then ()." in told
+    assert "one of EQ, NE, LT, LE, GT, GE, such as 'EQ'; must" in str(dialect.compare.__doc__)
     assert "Regions: functions of values, after the operands." in str(dialect.while_.__doc__)
     signature = "(operands, /, *, permutation, result=None, attributes=None, builder=None)"
     assert str(inspect.signature(dialect.transpose)) == signature.replace("operands", "operand")

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import ast
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -11,6 +12,7 @@ import pytest
 from tests.stablehlo.rule_texts import mlir_accepts
 from topos.errors import ArgumentError, ParseError, ToposError, UnsupportedError
 from topos.stablehlo import Block, Builder, Dense, Module, Operation, Region, Tensor, dialect, parse
+from topos.stablehlo.given_attributes import of_python
 from topos.stablehlo.ir import UNIT, Opaque, OtherType, Packed, TupleType, Typed, Unranked, Word
 
 F = "tensor<3xf32>"
@@ -152,6 +154,71 @@ def test_what_is_no_name_type_or_function_is_told(
     assert told in str(caught.value)
 
 
+NUMBERS = "[b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f]"
+# An operation, its keyword, the values that are wrong for it, and what it takes.
+WANTED: list[tuple[str, str, Sequence[Any], str]] = [
+    (
+        "compare",
+        "comparison_direction",
+        ("<", ">=", "lt", 1),
+        "one of EQ, NE, LT, LE, GT, GE as comparison_direction, such as 'EQ'",
+    ),
+    (
+        "convolution",
+        "dimension_numbers",
+        ("NHWC", ("NHWC", "HWIO", "NHWC"), "[b, f]x[i, o]", 1),
+        f"the axes of input, kernel and output as dimension_numbers, such as '{NUMBERS}'",
+    ),
+    (
+        "convolution",
+        "padding",
+        ("SAME", (1, 1), ((1.5, 0),)),
+        "a pair of low and high for each axis as padding, such as ((1, 1), (0, 2))",
+    ),
+    ("transpose", "permutation", (1, "01"), "a list of integers as permutation, such as (0, 1)"),
+    ("sort", "is_stable", ("no", 2), "True or False as is_stable, such as True"),
+    (
+        "dot",
+        "precision_config",
+        ("HIGH", ("high", "high")),
+        "up to two of DEFAULT, HIGH, HIGHEST as precision_config, such as ('HIGHEST', 'HIGHEST')",
+    ),
+]
+
+
+@pytest.mark.parametrize(("name", "keyword", "values", "takes"), WANTED)
+def test_an_attribute_of_a_wrong_form_is_told_with_an_example(
+    name: str, keyword: str, values: Sequence[Any], takes: str
+) -> None:
+    x = Builder().argument((2, 3), "f32")
+    for value in values:
+        with pytest.raises(ArgumentError) as caught:
+            getattr(dialect, name)(x, x, **{keyword: value})
+        assert str(caught.value) == f"stablehlo.{name} needs {takes}, got {value!r}"
+
+
+def refusal(definition: Any, attribute: Any, value: Any) -> str:
+    """Returns how an attribute refuses a value, or `""`; any other error is raised."""
+    try:
+        of_python(definition, attribute, value)
+    except ArgumentError as error:
+        return str(error)
+    return ""
+
+
+def test_every_attribute_tells_what_it_takes() -> None:
+    never: list[Any] = [object(), {"x": object()}, nested(4000)]
+    perhaps = ["<", 1.5, 1j, -1, 2**70, b"a", (("a",),), {}, {"mode": "<"}, np.array(["a"]), set()]
+    for definition in dialect.definitions().values():
+        for each in definition.declared_attributes:
+            needs = f"needs {each.takes} as {each.name}, such as {each.example}, got "
+            assert all(needs in refusal(definition, each, value) for value in never)
+            faults = [refusal(definition, each, value) for value in perhaps]
+            assert all(needs in fault for fault in faults if fault)
+            if "..." not in each.example:
+                assert of_python(definition, each, ast.literal_eval(each.example)) is not None
+
+
 def accuracy(**fields: Any) -> Callable[[Builder], object]:
     return lambda b: dialect.tanh(b.argument(F), result_accuracy=fields)
 
@@ -192,7 +259,10 @@ STRANGE: list[tuple[Callable[[Builder], object], str]] = [
     (accuracy(mode="TOLERANCE", atol=np.inf), "needs tolerances of 0 or more"),
     (accuracy(mode="TOLERANCE", ulps=2**63), "needs tolerances of 0 or more"),
     (precise(2**31), "needs mantissa_bits below 2**31"),
-    (precise(2**70), "1180591620717411303424 is no i32"),
+    (
+        precise(2**70),
+        "an integer of i32 as mantissa_bits, such as 1, got 1180",
+    ),
     (tupled(Unranked("f32")), "needs a ranked tensor as part, got tensor<*xf32>"),
     (tupled("tensor<3xi3>"), "takes no elements of i3"),
     (broadcast, "needs 1 operand, got 2"),

@@ -7,12 +7,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from operator import index
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar
 
 from topos.stablehlo.ir import Crossed, Record, Word
 from topos.stablehlo.opview import OpView
 from topos.stablehlo.token_error import TokenError
-from topos.stablehlo.typed_attributes import Attribute, demand_fields
+from topos.stablehlo.typed_attributes import Attribute, demand_fields, integers_given
 
 if TYPE_CHECKING:
     from lark import Token
@@ -147,6 +148,8 @@ class Numbers(Attribute[N]):
         self.opening = opening
         # The stubs of a named tuple have no fields.
         self.kind: Any = kind
+        self.takes = f"a dictionary of {', '.join(self.kind._fields)}"
+        self.example = f"{{{self.kind._fields[0]!r}: (0,)}}"
 
     def read(self, view: OpView) -> N:
         """Returns the numbers; a field that is not written is zero or empty."""
@@ -159,20 +162,14 @@ class Numbers(Attribute[N]):
 
     def made(self, value: Any) -> Record:
         """Returns all the fields, of a `kind` or of a mapping that has some of them."""
-        if not isinstance(value, Mapping | self.kind):
-            raise TypeError(f"needs named fields such as {self.kind._fields[0]}")
-        fields = value if isinstance(value, Mapping) else value._asdict()
-        strange = [name for name in fields if name not in self.kind._fields]
-        if strange:
-            raise TypeError(f"has no {strange[0]}, but {', '.join(self.kind._fields)}")
-        numbers = self.kind(**fields)
+        numbers = value if isinstance(value, self.kind) else self.kind(**value)
         return Record(
-            {
-                name: part if isinstance(part, int) else tuple(map(int, part))
-                for name, part in numbers._asdict().items()
-            },
-            self.opening,
+            {name: _field_given(part) for name, part in numbers._asdict().items()}, self.opening
         )
+
+
+def _field_given(value: Any) -> int | Axes:
+    return index(value) if hasattr(value, "__index__") else integers_given(value)
 
 
 def _field(view: OpView, name: str, value: Any, default: Any) -> Any:
@@ -201,6 +198,9 @@ _LETTER: Final = re.compile(r"[a-z?]|\d+")
 class Layout(Attribute[ConvolutionNumbers]):
     """The dimension numbers of a convolution: `[b, 0, f]x[0, i, o]->[b, 0, f]`, or fields."""
 
+    takes = "the axes of input, kernel and output"
+    example = "'[b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f]'"
+
     def read(self, view: OpView) -> ConvolutionNumbers:
         value = view.attribute(self.key)
         if isinstance(value, Mapping):
@@ -221,7 +221,13 @@ class Layout(Attribute[ConvolutionNumbers]):
         if isinstance(value, ConvolutionNumbers):
             sides = (value.input, value.kernel, value.output)
             value = [_row(axes, *named) for axes, (_, named) in zip(sides, _VALUES, strict=True)]
-        return Crossed(tuple(map(_part, row)) for row in value)
+        sides = Crossed(tuple(map(_part, row)) for row in value)
+        if len(sides) != len(_VALUES):
+            raise ValueError(f"a layout has {len(_VALUES)} sides")
+        for side, (_, letters) in zip(sides, _VALUES, strict=True):
+            if not _is_side([axis for axis in side if axis != "?"], letters):
+                raise ValueError(f"{side} is no side of a layout")
+        return sides
 
 
 def _lettered(
@@ -259,10 +265,15 @@ def layout(name: Token, lists: Crossed) -> Crossed:
     if len(lists) != len(_VALUES):
         raise TokenError("a layout is written as [..]x[..]->[..]", name)
     for side, (_, letters) in zip(lists, _VALUES, strict=True):
-        spatial = [axis for axis in side if type(axis) is int]
-        others = [axis for axis in side if type(axis) is not int]
-        named = all(isinstance(axis, Word) for axis in others) and sorted(others) == list(letters)
-        if not named or sorted(spatial) != list(range(len(spatial))):
+        if not _is_side(side, letters):
             axes = f"{' and '.join(letters)} and axes from 0 on"
             raise TokenError(f"a side of a layout needs {axes}, each once", name)
     return lists
+
+
+def _is_side(side: Sequence[Any], letters: Mapping[str, str]) -> bool:
+    """Returns whether a side has its two letters and the axes from 0 on, each once."""
+    spatial = [axis for axis in side if type(axis) is int]
+    others = [axis for axis in side if type(axis) is not int]
+    named = all(isinstance(axis, Word) for axis in others) and sorted(others) == list(letters)
+    return named and sorted(spatial) == list(range(len(spatial)))

@@ -9,12 +9,10 @@ from typing import Any, Final
 from topos.errors import ToposError
 from topos.stablehlo.definition import Definition, Result
 from topos.stablehlo.dialect import find
-from topos.stablehlo.dialect._replicas import Groups
-from topos.stablehlo.dimension_numbers import Layout, Numbers
 from topos.stablehlo.ir import Operation
-from topos.stablehlo.typed_attributes import Attribute, Axes, Choice, Integer, String, Truth
+from topos.stablehlo.typed_attributes import Attribute
 
-__all__ = ["default_of", "example_of", "help_of", "required_of", "signature_of"]
+__all__ = ["default_of", "help_of", "required_of", "signature_of"]
 
 # What an attribute has in place of a default that must be given.
 _EMPTY: Final = inspect.Parameter.empty
@@ -40,29 +38,6 @@ def required_of(name: str) -> tuple[Attribute[Any], ...]:
     definition = find(name) or Definition
     declared = definition.declared_attributes
     return tuple([each for each in declared if default_of(definition, each) is _EMPTY])
-
-
-def example_of(attribute: Attribute[Any]) -> str:
-    """Returns a value that an attribute may have, as Python spells it."""
-    match attribute:
-        case Choice():
-            return repr(next(iter(attribute.words)))
-        case Integer():
-            return "1"
-        case Axes():
-            return "(0, 1)"
-        case Truth():
-            return "True"
-        case String():
-            return "'name'"
-        case Layout():
-            return "'[b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f]'"
-        case Groups():
-            return "[[0, 1]]"
-        case Numbers():
-            return f"{{{attribute.kind._fields[0]!r}: (0,)}}"
-        case _:
-            return "..."
 
 
 def signature_of(definition: type[Definition]) -> inspect.Signature:
@@ -99,8 +74,6 @@ def help_of(definition: type[Definition]) -> str:
     lines += ["Attributes:" if definition.declared_attributes else "Attributes: none of its own."]
     for each in definition.declared_attributes:
         default = default_of(definition, each)
-        if default is _EMPTY:
-            lines.append(f"    {each.name}: must be given, such as {example_of(each)}.")
-        else:
-            lines.append(f"    {each.name}: may be left out, and is then {default!r}.")
+        may = "must be given" if default is _EMPTY else f"may be left out, and is then {default!r}"
+        lines.append(f"    {each.name}: {each.takes}, such as {each.example}; {may}.")
     return "\n".join(lines)

@@ -7,6 +7,7 @@ it is the decoded value, checked on first use; its key is the name that it is as
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
+from collections.abc import Set as AbstractSet
 from operator import index
 from typing import Any, ClassVar, TypeVar
 
@@ -27,6 +28,9 @@ __all__ = [
     "Truth",
     "Truths",
     "demand_fields",
+    "integers_given",
+    "text_given",
+    "truth_given",
 ]
 
 T = TypeVar("T")
@@ -38,6 +42,9 @@ class Attribute(Declared[T]):
     `key` is the attribute's name where that is no name of Python's or another one reads better.
     """
 
+    # What Python gives for it, in words and as Python spells one; an instance may have its own.
+    takes = "a value"
+    example = "..."
     # The class of the values that a custom assembly can state, if it can state any.
     stated: ClassVar[type | None] = None
     # Whether it may be left out though nothing stands for it then.
@@ -74,7 +81,11 @@ class Attribute(Declared[T]):
         return spelled(plain)
 
     def made(self, value: Any) -> Any:
-        """Returns the attribute that a Python value stands for, in the tree's own classes."""
+        """Returns the attribute that a Python value stands for, in the tree's own classes.
+
+        Raises any error that Python has for a value of a wrong form: whoever gave it is told what
+        the attribute `takes`, with an `example`.
+        """
         return value
 
 
@@ -83,6 +94,9 @@ class Axes(Attribute[tuple[int, ...]]):
 
     `strict` takes the array alone. Without a `default` the attribute must be there.
     """
+
+    takes = "a list of integers"
+    example = "(0, 1)"
 
     def __init__(
         self, key: str = "", *, default: tuple[int, ...] | None = None, strict: bool = False
@@ -106,11 +120,14 @@ class Axes(Attribute[tuple[int, ...]]):
         return None
 
     def made(self, value: Any) -> Any:
-        return Packed(index(part) for part in value)
+        return Packed(integers_given(value))
 
 
 class Truths(Attribute[tuple[bool, ...] | None]):
     """A list of truth values, `array<i1: ...>`; `None` where it is absent."""
+
+    takes = "a list of truth values"
+    example = "(True, False)"
 
     def read(self, view: OpView) -> tuple[bool, ...] | None:
         value = view.optional(self.key)
@@ -119,13 +136,14 @@ class Truths(Attribute[tuple[bool, ...] | None]):
         return None if value is None else tuple(value)
 
     def made(self, value: Any) -> Any:
-        return Packed((bool(part) for part in value), "i1")
+        return Packed(map(truth_given, value), "i1")
 
 
 class Integer(Attribute[int]):
     """An integer of the type `width`, of at least `least` where that is given."""
 
     stated = int
+    example = "1"
 
     def __init__(
         self,
@@ -139,6 +157,7 @@ class Integer(Attribute[int]):
         super().__init__(key)
         self.optional = optional
         self._width, self._least, self._default = width, least, default
+        self.takes = f"an integer of {width}"
 
     def read(self, view: OpView) -> int:
         stated = view.operation.attributes.get(self.key)
@@ -164,6 +183,8 @@ class Truth(Attribute[bool]):
     """A truth value; `default` where it is absent, which must be there if that is `None`."""
 
     stated = bool
+    takes = "True or False"
+    example = "True"
 
     def __init__(self, key: str = "", *, default: bool | None = False) -> None:
         super().__init__(key)
@@ -175,13 +196,15 @@ class Truth(Attribute[bool]):
         return view.truth(self.key, bool(self._default))
 
     def made(self, value: Any) -> Any:
-        return bool(value)
+        return truth_given(value)
 
 
 class String(Attribute[str]):
     """A string in quotes, which must be there unless it has a `default`."""
 
     stated = str
+    takes = "a string"
+    example = "'name'"
 
     def __init__(self, key: str = "", *, default: str | None = None) -> None:
         super().__init__(key)
@@ -194,13 +217,15 @@ class String(Attribute[str]):
         return value
 
     def made(self, value: Any) -> Any:
-        return str(value)
+        return text_given(value)
 
 
 class Name(Attribute[Symbol]):
     """The name of a function, `@name`."""
 
     stated = Symbol
+    takes = "the name of a function"
+    example = "'name'"
 
     def read(self, view: OpView) -> Symbol:
         """Returns the name; `OpView.functions` may have no such function."""
@@ -210,7 +235,7 @@ class Name(Attribute[Symbol]):
         return value
 
     def made(self, value: Any) -> Any:
-        return Symbol(str(value))
+        return Symbol(text_given(value))
 
 
 class Choice(Attribute[str]):
@@ -232,6 +257,8 @@ class Choice(Attribute[str]):
         super().__init__()
         self.opening, self.words, self._default = opening, words, default
         self._may_be_bare = may_be_bare
+        self.takes = f"one of {', '.join(words)}"
+        self.example = repr(next(iter(words)))
 
     def read(self, view: OpView) -> str:
         if self._default is not None and self.key not in view.operation.attributes:
@@ -239,10 +266,18 @@ class Choice(Attribute[str]):
         value = view.attribute(self.key)
         opened = isinstance(value, Word) and value.opening.strip() == self.opening
         if value not in self.words or not (opened or self._may_be_bare):
-            view.refuse(f"needs one of {', '.join(self.words)} as {self.key}, got {value}")
+            view.refuse(f"needs {self.takes} as {self.key}, got {value}")
         return str(value)
 
+    def spelled(self, value: Any) -> Any:
+        return self._worded(value) if type(value) is self.stated else None
+
     def made(self, value: Any) -> Any:
+        if value not in self.words:
+            raise ValueError(f"{value} is no choice")
+        return self._worded(value)
+
+    def _worded(self, value: str) -> Word:
         return Word(str(value), f"{self.opening} ")
 
 
@@ -257,6 +292,9 @@ class Fields(Attribute[Mapping[str, Any]]):
     ) -> None:
         super().__init__(key)
         self.opening, self._names, self.optional = opening, names, optional
+        # All but one are the channels of a transfer or a collective.
+        self.takes = f"a dictionary of {', '.join(names or ('handle', 'type'))}"
+        self.example = f"{{{next(iter(names))!r}: 1, ...}}" if names else "{'handle': 1, 'type': 1}"
 
     def read(self, view: OpView) -> Mapping[str, Any]:
         if self.optional and self.key not in view.operation.attributes:
@@ -270,7 +308,7 @@ class Fields(Attribute[Mapping[str, Any]]):
     def made(self, value: Any) -> Any:
         """Returns the fields of a mapping; lists and arrays become tuples of integers."""
         fields = {
-            key: tuple(map(int, part)) if isinstance(part, (list, tuple)) else part
+            key: integers_given(part) if isinstance(part, (list, tuple)) else part
             for key, part in dict(value).items()
         }
         return Record(fields, self.opening)
@@ -284,3 +322,25 @@ def demand_fields(view: OpView, key: str, opening: str, names: Collection[str]) 
     strange = [name for name in value if name not in names]
     if names and strange:
         view.refuse(f"knows no {strange[0]} in {key}")
+
+
+def integers_given(value: Any) -> tuple[int, ...]:
+    """Returns a list or an array of integers; raises `TypeError` for anything else."""
+    if isinstance(value, (str, bytes, Mapping, AbstractSet)):
+        raise TypeError(f"{value!r} is no list")
+    return tuple(map(index, value))
+
+
+def truth_given(value: Any) -> bool:
+    """Returns a truth value of Python's or numpy's, or 0 or 1; raises `ValueError` for others."""
+    plain = getattr(value, "item", lambda: value)()
+    if not isinstance(plain, int) or plain not in (0, 1):
+        raise ValueError(f"{value!r} is no truth value")
+    return bool(plain)
+
+
+def text_given(value: Any) -> str:
+    """Returns a string; raises `TypeError` for anything else."""
+    if not isinstance(value, str):
+        raise TypeError(f"{value!r} is no string")
+    return str(value)

@@ -12,7 +12,7 @@ from topos.stablehlo.definition import Definition
 from topos.stablehlo.dialect import find
 from topos.stablehlo.given_attributes import of_python
 from topos.stablehlo.ir import Attributes
-from topos.stablehlo.signatures import example_of, help_of, required_of, signature_of
+from topos.stablehlo.signatures import help_of, required_of, signature_of
 from topos.stablehlo.values import Body, Value, alone
 
 __all__ = ["called", "function_of"]
@@ -74,7 +74,7 @@ def _demand_given(definition: type[Definition], stated: Mapping[str, Any]) -> No
     if missing:
         names = " and ".join([each.name for each in missing])
         noun = "attribute" if len(missing) == 1 else "attributes"
-        examples = ", ".join([f"{each.name}={example_of(each)}" for each in missing])
+        examples = ", ".join([f"{each.name}={each.example}" for each in missing])
         raise ArgumentError(f"{name} needs the {noun} {names}: pass {examples}")
 
 

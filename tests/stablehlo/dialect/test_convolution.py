@@ -64,7 +64,11 @@ BROKEN = [
         ("tensor<3x2x3x10xf32>", "tensor<3x2x3x10xf64>", "needs an input and a kernel of one ele"),
         ("tensor<3x2x3x10xf32>", "tensor<3x3x10xf32>", "needs an input and a kernel of one rank"),
         ("-> tensor<4x4x14x10xf32>", "-> tensor<4x4x13x10xf32>", "results in tensor<4x4x14x10x"),
-        ("HIGH>,", "HIGH>, #stablehlo<precision HIGH>,", "needs up to two of DEFAULT HIGH HIGHEST"),
+        (
+            "HIGH>,",
+            "HIGH>, #stablehlo<precision HIGH>,",
+            "needs up to two of DEFAULT, HIGH, HIGH",
+        ),
     ),
     *broken(
         RAW,

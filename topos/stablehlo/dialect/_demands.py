@@ -26,6 +26,8 @@ class Precisions(Attribute[tuple[str, ...]]):
     """The precision of each operand of a product: up to two of DEFAULT, HIGH and HIGHEST."""
 
     words: Final = ("DEFAULT", "HIGH", "HIGHEST")
+    takes = f"up to two of {', '.join(words)}"
+    example = "('HIGHEST', 'HIGHEST')"
 
     def read(self, view: OpView) -> tuple[str, ...]:
         """Returns the precisions, `()` where there are none."""
@@ -34,15 +36,21 @@ class Precisions(Attribute[tuple[str, ...]]):
             return ()
         known = isinstance(value, tuple) and all(part in self.words for part in value)
         if not known or len(value) > 2:
-            view.refuse(f"needs up to two of {' '.join(self.words)}, got {value}")
+            view.refuse(f"needs {self.takes} as {self.key}, got {value}")
         return tuple(map(str, value))
 
     def spelled(self, value: Any) -> Any:
         if type(value) is tuple and all(isinstance(part, Word) for part in value):
-            return self.made(value)
+            return self._worded(value)
         return None
 
     def made(self, value: Any) -> Any:
+        known = all(each in self.words for each in value)
+        if isinstance(value, str) or len(value) > 2 or not known:
+            raise ValueError(f"{value} are no precisions")
+        return self._worded(value)
+
+    def _worded(self, value: Any) -> Any:
         return tuple([Word(str(part), "#stablehlo<precision ") for part in value])
 
 

@@ -8,7 +8,7 @@ from typing import Any, Final
 from topos.stablehlo.dense import dense_of
 from topos.stablehlo.ir import UNIT, Opaque
 from topos.stablehlo.opview import OpView, Table
-from topos.stablehlo.typed_attributes import Attribute, Fields
+from topos.stablehlo.typed_attributes import Attribute, Fields, truth_given
 
 _KEY: Final = "replica_groups"
 # A mesh and its axes are kept as they are spelled.
@@ -22,6 +22,9 @@ _USED: Final = re.compile(r'axis_ref<\s*name\s*=\s*"([^"]*)"')
 class Groups(Attribute[Table | None]):
     """Lists of devices, as a dense constant of rank 2, or the axes of a mesh in their place."""
 
+    takes = "lists of devices, all of one length"
+    example = "[[0, 1]]"
+
     def read(self, view: OpView) -> Table | None:
         """Returns the devices, or `None` where axes of a mesh tell them."""
         value = view.attribute(self.key)
@@ -34,6 +37,9 @@ class Groups(Attribute[Table | None]):
 class Mark(Attribute[bool]):
     """An attribute that is true by being there."""
 
+    takes = "True or False"
+    example = "True"
+
     def read(self, view: OpView) -> bool:
         value = view.operation.attributes.get(self.key)
         if value not in (None, UNIT):
@@ -41,7 +47,7 @@ class Mark(Attribute[bool]):
         return value is not None
 
     def made(self, value: Any) -> Any:
-        return UNIT if value else None
+        return UNIT if truth_given(value) else None
 
 
 _GLOBAL: Final = Mark("use_global_device_ids")

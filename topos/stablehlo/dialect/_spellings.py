@@ -11,7 +11,18 @@ from topos.stablehlo.opview import OpView
 from topos.stablehlo.parsed import ParsedOperation, Said
 from topos.stablehlo.token_error import TokenError
 from topos.stablehlo.traits import Trait
-from topos.stablehlo.typed_attributes import Attribute, String
+from topos.stablehlo.typed_attributes import Attribute, String, text_given
+
+# How the kinds of attributes are spelled in short.
+_EXAMPLES: Final = {
+    "all_to_all_param_list": '[{"a"}: 0->1]',
+    "axis_ref_list": '{"a"}',
+    "list_of_axis_ref_lists": '[{"a"}]',
+    "manual_axes": '{"a"}',
+    "mesh": '<["a"=2]>',
+    "sharding": '<@mesh, [{"a"}]>',
+    "sharding_per_value": '[<@mesh, [{"a"}]>]',
+}
 
 
 class Spelling(Attribute[Any]):
@@ -25,6 +36,7 @@ class Spelling(Attribute[Any]):
     ) -> None:
         super().__init__(key)
         self.optional, self.place = optional, place
+        self.takes, self.example = f"the text of a {kind} of Shardy", repr(_EXAMPLES[kind])
         match kind:
             case "mesh" | "sharding":
                 self._around = (f"#sdy.{kind}", "")
@@ -59,7 +71,8 @@ class Spelling(Attribute[Any]):
 
     def made(self, value: Any) -> Any:
         """Returns the attribute of a short spelling or a full one."""
-        return Opaque(value) if str(value).startswith("#") else self.spelled(str(value))
+        text = text_given(value)
+        return Opaque(text) if text.startswith("#") else self.spelled(text)
 
 
 class One(Spelling):
@@ -88,11 +101,13 @@ class Direction(Attribute[str]):
     """A direction that shardings are propagated in, kept as its number."""
 
     words: Final = ("NONE", "FORWARD", "BACKWARD")
+    takes = f"one of {', '.join(words)}"
+    example = repr(words[0])
 
     def read(self, view: OpView) -> str:
         number = view.integer(self.key)
         if not 0 <= number < len(self.words):
-            view.refuse(f"needs NONE, FORWARD or BACKWARD as {self.key}")
+            view.refuse(f"needs {self.takes} as {self.key}, got {number}")
         return self.words[number]
 
     def spelled(self, value: Any) -> Any:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from operator import index
 from typing import Any, NamedTuple
 
 from topos.stablehlo.ir import Dense, Tensor
@@ -16,6 +17,9 @@ Pairs = tuple[tuple[int, int], ...]
 class Padding(Attribute[Pairs | None]):
     """Pairs of low and high padding as a dense constant of shape [N, 2]; `None` where absent."""
 
+    takes = "a pair of low and high for each axis"
+    example = "((1, 1), (0, 2))"
+
     def read(self, view: OpView) -> Pairs | None:
         if view.optional(self.key) is None:
             return None
@@ -25,7 +29,7 @@ class Padding(Attribute[Pairs | None]):
         return tuple(zip(numbers[::2], numbers[1::2], strict=True))
 
     def made(self, value: Any) -> Any:
-        pairs = [(int(low), int(high)) for low, high in value]
+        pairs = [(index(low), index(high)) for low, high in value]
         body = ", ".join(f"[{low}, {high}]" for low, high in pairs)
         return Dense(f"[{body}]" if body else "", Tensor((len(pairs), 2), "i64"), 0, 0)
 

@@ -36,6 +36,9 @@ _USUAL: Final[Mapping[type, Type]] = {
 class DenseValue(Attribute[Dense]):
     """A dense constant, whose type is the one of a tensor of known extents."""
 
+    takes = "a number or an array"
+    example = "1.5"
+
     def read(self, view: OpView) -> Dense:
         """Returns the constant, which nothing has decoded yet."""
         value = view.attribute(self.key)
@@ -51,6 +54,9 @@ class DenseValue(Attribute[Dense]):
 
 class Literal(Attribute[Any]):
     """A constant of any kind, with its type where the text states one."""
+
+    takes = "a number, an array or another constant"
+    example = "1.5"
 
     def read(self, view: OpView) -> Any:
         """Returns the constant as it stands in the tree."""

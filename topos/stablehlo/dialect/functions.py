@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from operator import index
 from typing import Any, Final
 
 from topos.stablehlo.definition import define
@@ -21,6 +22,9 @@ _MODES: Final = ("DEFAULT", "HIGHEST", "TOLERANCE")
 
 class Accuracy(Attribute[Mapping[str, Any]]):
     """How near to the exact value a result has to be: a mode, and perhaps tolerances."""
+
+    takes = f"a dictionary of mode ({', '.join(_MODES)}) and perhaps {', '.join(_TOLERANCES)}"
+    example = "{'mode': 'HIGHEST'}"
 
     def read(self, view: OpView) -> Mapping[str, Any]:
         """Returns the fields, `{}` where there are none."""
@@ -46,10 +50,12 @@ class Accuracy(Attribute[Mapping[str, Any]]):
     def made(self, value: Any) -> Any:
         """Returns the fields of a mapping, in which what is left out is zero."""
         asked = dict(value)
+        if asked.get("mode", "DEFAULT") not in _MODES:
+            raise ValueError(f"{asked['mode']} is no mode")
         fields: dict[str, Any] = {
             "atol": float(asked.pop("atol", 0)),
             "rtol": float(asked.pop("rtol", 0)),
-            "ulps": int(asked.pop("ulps", 0)),
+            "ulps": index(asked.pop("ulps", 0)),
             "mode": Word(str(asked.pop("mode", "DEFAULT")), _MODE),
         }
         return Record({**fields, **asked}, "#stablehlo.result_accuracy<")

@@ -19,6 +19,9 @@ _F32: Final = OtherType("f32")
 class _Epsilon(Attribute[float]):
     """A floating-point number of f32, which must be there."""
 
+    takes = "a number"
+    example = "1e-05"
+
     def read(self, view: OpView) -> float:
         value = view.operation.attributes.get(self.key)
         number = value.value if isinstance(value, Typed) and value.type == _F32 else None
@@ -27,6 +30,8 @@ class _Epsilon(Attribute[float]):
         return float(number)
 
     def made(self, value: Any) -> Any:
+        if isinstance(value, str):
+            raise TypeError(f"{value!r} is no number")
         return Typed(float(value), _F32)
 
 
