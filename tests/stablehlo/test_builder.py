@@ -13,6 +13,7 @@ import pytest
 from topos import runtimes
 from topos.errors import ArgumentError, ElementError, VerifyError
 from topos.stablehlo import Builder, Module, Value, dialect, parse
+from topos.stablehlo.definition import Definition
 from topos.stablehlo.signatures import help_of, signature_of
 
 INTERPRETER = runtimes.load("interpreter")
@@ -181,6 +182,64 @@ REFUSED: list[tuple[Callable[[Builder, Value, Value], object], type[Exception], 
         ArgumentError,
         "a region's function takes 2 values",
     ),
+    (
+        lambda b, x, y: dialect.reduce(x, b.constant(0, "i32"), dialect.add, dimensions=(0,)),
+        VerifyError,
+        "reduce needs tensor<f32> as the initial value of its input tensor<2x3xf32>, got tensor<i3",
+    ),
+    (
+        lambda b, x, y: dialect.reduce(x, b.constant([0.0], "f32"), dialect.add, dimensions=(0,)),
+        VerifyError,
+        "reduce needs tensor<f32> as the initial value of its input tensor<2x3xf32>, got tensor<1x",
+    ),
+    (
+        lambda b, x, y: dialect.reduce_window(
+            x, b.constant(0, "i32"), dialect.add, window_dimensions=(1, 1)
+        ),
+        VerifyError,
+        "reduce_window needs tensor<f32> as the initial value of its input tensor<2x3xf32>, got",
+    ),
+    (
+        lambda b, x, y: dialect.reduce(x, b.constant(0.0), dialect.add, dimensions=(0,)),
+        VerifyError,
+        "got tensor<f64>, tensor<f32>; stablehlo.reduce has the initial value tensor<f64> for "
+        "its input tensor<2x3xf32>, and its body takes both",
+    ),
+    (
+        lambda b, x, y: dialect.select_and_scatter(
+            x, x, b.constant(0, "i32"), dialect.compare, dialect.add
+        ),
+        VerifyError,
+        "needs tensor<f32> as the initial value of its source tensor<2x3xf32>, got tensor<i32>",
+    ),
+    (
+        lambda b, x, y: dialect.scatter(
+            x,
+            b.constant([[0]], "i32"),
+            b.constant([[1]], "i8"),
+            dialect.add,
+            scatter_dimension_numbers={},
+        ),
+        VerifyError,
+        "scatter needs updates of f32 for its input tensor<2x3xf32>, got tensor<1x1xi8>",
+    ),
+    (
+        lambda b, x, y: dialect.chlo.scan(
+            x,
+            b.constant(np.zeros(3), "i32"),
+            dialect.add,
+            operand_segment_sizes=(1, 1),
+            result_segment_sizes=(0, 1),
+            dimension=0,
+        ),
+        VerifyError,
+        "chlo.scan has the initial value tensor<3xi32> for its input tensor<2x3xf32>, and its body",
+    ),
+    (
+        lambda b, x, y: dialect.while_(x, dialect.negate),
+        ArgumentError,
+        "while needs 2 functions (condition, then body) as its regions, got 1",
+    ),
     (lambda b, x, y: b.argument("f99"), ArgumentError, "a type is spelled as in 'tensor<2x3xf32>'"),
     (lambda b, x, y: b.constant(np.array("text")), ElementError, "no tensor has elements of"),
     (lambda b, x, y: b.call("missing", x), ArgumentError, "no function called 'missing'"),
@@ -215,7 +274,9 @@ def test_help_tells_what_may_be_left_out() -> None:
     assert "feature_group_count: an integer of i64, such as 1; must be given." in told
     assert "(0, 1); may be left out, and is then ()." in told
     assert "one of EQ, NE, LT, LE, GT, GE, such as 'EQ'; must" in str(dialect.compare.__doc__)
-    assert "Regions: functions of values, after the operands." in str(dialect.while_.__doc__)
+    loop = str(dialect.while_.__doc__)
+    assert loop.index("in this order:\n    condition: takes") < loop.index("\n    body: takes")
+    assert "Operands: inputs, then indices, then updates for" in str(dialect.scatter.__doc__)
     signature = "(operands, /, *, permutation, result=None, attributes=None, builder=None)"
     assert str(inspect.signature(dialect.transpose)) == signature.replace("operands", "operand")
     assert "Result: pass its type as result=, which nothing else tells." in dialect.reshape.__doc__
@@ -223,6 +284,10 @@ def test_help_tells_what_may_be_left_out() -> None:
     for definition in dialect.definitions().values():
         assert help_of(definition)
         assert signature_of(definition)
+        # The facts that help tells are there: what is given in order, and by whom.
+        written = definition.block_types is not Definition.block_types
+        assert bool(definition.region_order) >= written
+        assert definition.operand_order or not definition.is_variadic
 
 
 def test_a_value_of_a_region_that_has_ended_is_refused() -> None:

@@ -9,7 +9,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from topos.errors import ArgumentError, ElementError, ToposError, UnsupportedError
+from topos.errors import ArgumentError, ElementError, ToposError, UnsupportedError, VerifyError
 from topos.stablehlo.definition import Definition
 from topos.stablehlo.dense import dense_of
 from topos.stablehlo.dialect import calling, find
@@ -206,10 +206,7 @@ class Builder:
         uses = tuple([operand.name for operand in operands])
         operation = Operation(name, (), uses, given, (), kinds, stated, 0, 0)
         view = self._view(definition, operation, operands, stated, ())
-        bodies = [
-            self._region(body, types, definition.terminator)
-            for body, types in zip(regions, block_types(view, len(regions)), strict=True)
-        ]
+        bodies = self._bodies(view, regions)
         operation = operation._replace(regions=tuple([region for region, _ in bodies]))
         signatures = tuple([signature for _, signature in bodies])
         made = result_types(self._view(definition, operation, operands, stated, signatures))
@@ -231,6 +228,21 @@ class Builder:
         known = tuple([operand.array for operand in operands])
         kinds = tuple([operand.type for operand in operands])
         return definition(operation, kinds, results, known, bodies, self._written)
+
+    def _bodies(
+        self, view: Definition, regions: Sequence[Body]
+    ) -> list[tuple[Region, FunctionType]]:
+        # A loop, for bodies nest deep and each level costs as few calls as it can.
+        written: list[tuple[Region, FunctionType]] = []
+        for body, types in zip(regions, block_types(view, len(regions)), strict=True):
+            try:
+                written.append(self._region(body, types, view.terminator))
+            except VerifyError as error:
+                note = view.body_note()
+                if not note:
+                    raise
+                raise VerifyError(f"{error.reason}; {note}") from error
+        return written
 
     def _region(
         self, body: Body, types: tuple[Type, ...], terminator: str

@@ -101,14 +101,17 @@ class Definition(OpView):
     operation_name: ClassVar[str] = ""
     assembly: ClassVar[str] = ""
     traits: ClassVar[Trait] = Trait.NONE
-    # Whether more operands may follow those that are declared.
+    # Whether more operands may follow those that are declared, and what all of them are in order.
     is_variadic: ClassVar[bool] = False
+    operand_order: ClassVar[str] = ""
     # Whether the results are of the inferred types exactly, and not only such that agree.
     is_exact: ClassVar[bool] = False
     # Whether the operation holds regions, and what ends their blocks: the return of its dialect
     # unless it says another.
     has_regions: ClassVar[bool] = False
     terminator: ClassVar[str] = ""
+    # The regions in order: what each is called, a colon, what it takes and what it returns.
+    region_order: ClassVar[tuple[str, ...]] = ()
     # The attribute that names the function which the operation runs in its place, if any.
     calls: ClassVar[str] = ""
     # What only its own `read` understands of its custom form: the keys of further clauses.
@@ -156,6 +159,19 @@ class Definition(OpView):
         Only a builder asks: in a module the regions state them.
         """
         return ()
+
+    def body_note(self) -> str:
+        """Returns what may be why a body cannot be built, though another could; else `""`."""
+        return ""
+
+    @classmethod
+    def needed(cls, count: int, noun: str) -> str:
+        """Returns how a refusal asks for `count` regions, which `noun` calls them; with names."""
+        if count == 1:
+            return f"1 {noun}"
+        names = [each.partition(":")[0] for each in cls.region_order]
+        told = f" ({', then '.join(names)})" if len(names) == count else ""
+        return f"{count} {noun}s{told}"
 
     def demand_results(self, inferred: tuple[Type, ...]) -> None:
         """Refuses unless the stated results may be of the types `inferred`."""

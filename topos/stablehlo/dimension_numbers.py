@@ -147,9 +147,11 @@ class Numbers(Attribute[N]):
         super().__init__(key)
         self.opening = opening
         # The stubs of a named tuple have no fields.
-        self.kind: Any = kind
-        self.takes = f"a dictionary of {', '.join(self.kind._fields)}"
-        self.example = f"{{{self.kind._fields[0]!r}: (0,)}}"
+        named: Any = kind
+        self.kind: Any = named
+        fields: tuple[str, ...] = named._fields
+        self.takes = f"a dictionary of {', '.join(fields)}"
+        self.example = f"{{{fields[0]!r}: (0,)}}"
 
     def read(self, view: OpView) -> N:
         """Returns the numbers; a field that is not written is zero or empty."""

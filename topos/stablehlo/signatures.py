@@ -43,7 +43,7 @@ def required_of(name: str) -> tuple[Attribute[Any], ...]:
 def signature_of(definition: type[Definition]) -> inspect.Signature:
     """Returns the operands, the attributes that must be given, and those that may be left out."""
     operands = [inspect.Parameter(name, _POSITIONAL) for name in definition.declared_operands]
-    if not operands or definition.has_regions:
+    if not operands or definition.has_regions or definition.is_variadic:
         name = "operands_and_regions" if definition.has_regions else "operands"
         operands = [inspect.Parameter(name, inspect.Parameter.VAR_POSITIONAL)]
     attributes = [
@@ -61,10 +61,12 @@ def signature_of(definition: type[Definition]) -> inspect.Signature:
 
 def help_of(definition: type[Definition]) -> str:
     """Returns the lines that tell of an operation's operands, regions and attributes."""
-    operands = ", ".join(definition.declared_operands) or "any number of values"
-    lines = [f"Operands: {operands}."]
+    operands = definition.operand_order or ", ".join(definition.declared_operands)
+    lines = [f"Operands: {operands or 'any number of values'}."]
     if definition.has_regions:
-        lines.append("Regions: functions of values, after the operands.")
+        order = ", in this order:" if definition.region_order else "."
+        lines.append(f"Regions: functions of values, after the operands{order}")
+        lines += [f"    {each}." for each in definition.region_order]
     members = [each for base in definition.__mro__ for each in vars(base).values()]
     results = [each for each in members if isinstance(each, Result)]
     if any(each.is_inferred for each in results):

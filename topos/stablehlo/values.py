@@ -126,9 +126,6 @@ def block_types(view: Definition, count: int) -> Sequence[tuple[Type, ...]]:
     """Returns what each of `count` regions takes."""
     types = view.block_types(count)
     if len(types) != count:
-        raise ArgumentError(f"{view.name} needs {_counted(len(types))} as its regions, got {count}")
+        needs = view.needed(len(types), "function")
+        raise ArgumentError(f"{view.name} needs {needs} as its regions, got {count}")
     return types
-
-
-def _counted(count: int) -> str:
-    return "1 function" if count == 1 else f"{count} functions"

@@ -95,7 +95,7 @@ REFUSED = (
 GIVES = "{ stablehlo.return %a : tensor<2xf32> }"
 BRANCHES = (
     (f"{GIVES}, {GIVES}", ""),
-    (GIVES, "needs 2 regions, got 1"),
+    (GIVES, "needs 2 regions (true branch, then false branch), got 1"),
     (
         f"{GIVES}, {{ stablehlo.return %p : tensor<i1> }}",
         "needs branches that return the same types, got (tensor<2xf32>) and (tensor<i1>)",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from topos.stablehlo.definition import Definition
 from topos.stablehlo.dialect._demands import holding
 from topos.stablehlo.ir import FunctionType, Tensor, Type
 from topos.stablehlo.opview import OpView
@@ -11,11 +12,11 @@ from topos.stablehlo.shapes import Shape, extents_agree, shapes_agree
 from topos.stablehlo.types import ANY, COMPLEX, FLOATS, width
 
 
-def bodies(view: OpView, count: int = 1) -> tuple[FunctionType, ...]:
-    """Returns what each region takes and returns, where there are `count` and none is empty."""
+def bodies(view: Definition) -> tuple[FunctionType, ...]:
+    """Returns what each region takes and returns, where all of them are there and not empty."""
+    count = len(view.region_order)
     if len(view.bodies) != count:
-        noun = "region" if count == 1 else "regions"
-        view.refuse(f"needs {count} {noun}, got {len(view.bodies)}")
+        view.refuse(f"needs {view.needed(count, 'region')}, got {len(view.bodies)}")
     if not all(region.blocks for region in view.operation.regions):
         view.refuse("needs a region that is not empty")
     return view.bodies
@@ -29,6 +30,30 @@ def reduced(view: OpView) -> tuple[tuple[Tensor, ...], tuple[Tensor, ...]]:
     inputs = tuple([holding(view, type, "an input") for type in view.operands[:count]])
     initials = tuple([holding(view, type, "an initial value") for type in view.operands[count:]])
     return inputs, initials
+
+
+def reduction_types(view: OpView) -> tuple[tuple[Type, ...], ...]:
+    """Returns what the body of a reduction takes, where its initial values fit its inputs."""
+    inputs, initials = reduced(view)
+    for taken, initial in zip(inputs, initials, strict=True):
+        if initial.shape or not same_element(initial.element, taken.element):
+            needs = f"{Tensor((), taken.element)} as the initial value of its input {taken}"
+            view.refuse(f"needs {needs}, got {initial}")
+    return ((*initials, *reducer_types(inputs)),)
+
+
+def reduction_note(view: OpView) -> str:
+    """Returns which initial value of a reduction is of another element than its input, or `""`."""
+    inputs, initials = reduced(view)
+    return differing(view, "the initial value", initials, inputs)
+
+
+def differing(view: OpView, what: str, ones: Sequence[Tensor], inputs: Sequence[Tensor]) -> str:
+    """Returns which of `ones` is of another element than its input, or `""`."""
+    for one, taken in zip(ones, inputs, strict=False):
+        if one.element != taken.element:
+            return f"{view.name} has {what} {one} for its input {taken}, and its body takes both"
+    return ""
 
 
 def reducer_types(taken: Sequence[Tensor]) -> tuple[Type, ...]:

@@ -17,7 +17,9 @@ class AsyncStart(Definition):
 
     traits = Trait.MHLO
     is_variadic = True
+    operand_order = "those of the operation that is started"
     has_regions = True
+    region_order = ("started operation: takes the operands; returns its results",)
 
     def infer(self) -> tuple[Type, ...]:
         regions = self.operation.regions
@@ -46,6 +48,7 @@ class AsyncDone(Definition):
 
     traits = Trait.MHLO
     is_variadic = True
+    operand_order = "a future of async_start"
 
     def infer(self) -> tuple[Type, ...]:
         if len(self.operands) != 1 or "future<" not in str(self.operands[0]):

@@ -47,6 +47,7 @@ class Call(Definition):
     """The results of the function `callee` of the module, given the operands."""
 
     callee = Name()
+    operand_order = "the arguments of the function"
     calls = "callee"
     assembly = "$callee($operands) : functional-type"
 

@@ -24,6 +24,7 @@ class _Collective(Definition):
     channel_handle = Fields("#stablehlo.channel_handle<", optional=True)
     traits = Trait.ASYNCHRONOUS | Trait.MHLO
     is_variadic = True
+    operand_order = "values of each device, one or more"
 
     def tensors(self) -> list[Tensor]:
         """Returns the operands' types."""
@@ -34,6 +35,7 @@ class _Reduction(_Collective):
     """A collective whose body reduces each operand by itself."""
 
     has_regions = True
+    region_order = ("body: takes an accumulator and an element; returns an accumulator",)
 
     def reduced(self, operands: list[Tensor]) -> tuple[Type, ...]:
         """Returns the operands' types with the elements that the body returns."""

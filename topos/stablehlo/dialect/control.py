@@ -93,6 +93,11 @@ class If(_Branches):
 
     choice = "i1"
     branches = 2
+    operand_order = "the predicate"
+    region_order = (
+        "true branch: takes nothing; returns the results",
+        "false branch: takes nothing; returns the results",
+    )
 
 
 @define("stablehlo.case")
@@ -100,6 +105,8 @@ class Case(_Branches):
     """What the region of the operand's number returns, the last one for any other number."""
 
     choice = "i32"
+    operand_order = "the number of the branch"
+    region_order = ("branch of each number, from 0 on: takes nothing; returns the results",)
 
 
 @define("stablehlo.while")
@@ -108,6 +115,11 @@ class While(Definition):
 
     traits = Trait.CARRIES | Trait.MHLO
     has_regions = True
+    operand_order = "the first values of what the loop carries"
+    region_order = (
+        "condition: takes the carried values; returns whether to run the body",
+        "body: takes the carried values; returns the next ones",
+    )
 
     def verify(self) -> None:
         self.infer()
@@ -164,6 +176,7 @@ class OptimizationBarrier(Definition):
 
     traits = Trait.MOVES | Trait.CARRIES | Trait.PAIRWISE | Trait.MHLO
     is_variadic = True
+    operand_order = "any number of values"
     is_exact = True
 
     def infer(self) -> Types:
@@ -190,7 +203,7 @@ class OptimizationBarrier(Definition):
 def _demand_regions(view: Definition, count: int) -> None:
     got = sum(len(region.blocks) == 1 for region in view.operation.regions)
     if got != count or len(view.bodies) != count:
-        view.refuse(f"needs {count} regions, got {got}")
+        view.refuse(f"needs {view.needed(count, 'region')}, got {got}")
 
 
 def _demand_specified(view: Definition, type: Type) -> None:

@@ -136,6 +136,7 @@ class Concatenate(Definition):
     assembly = "$operands, dim = $dimension : functional-type"
     traits = Trait.MOVES | Trait.MHLO
     is_variadic = True
+    operand_order = "values to join, one or more"
 
     def infer(self) -> tuple[Type, ...]:
         """Returns the extents that any operand knows, summed along the joined axis."""

@@ -86,6 +86,7 @@ class BatchNormInference(_Normalization):
     """The operand normalized by the mean and the variance given, then scaled and offset."""
 
     single = (1, 2, 3, 4)
+    operand_order = "operand, scale, offset, mean, variance"
 
     def infer(self) -> tuple[Type, ...]:
         return (self.normalized(),)
@@ -96,6 +97,7 @@ class BatchNormTraining(_Normalization):
     """The operand normalized by its own mean and variance, then these two."""
 
     single = (1, 2)
+    operand_order = "operand, scale, offset"
 
 
 @define("stablehlo.batch_norm_grad")
@@ -104,3 +106,4 @@ class BatchNormGrad(_Normalization):
 
     whole = (0, 4)
     single = (1, 2, 3)
+    operand_order = "operand, scale, mean, variance, gradient of the output"

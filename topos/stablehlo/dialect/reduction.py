@@ -15,6 +15,8 @@ from topos.stablehlo.dialect._reducers import (
     demand_reducer,
     reduced,
     reducer_types,
+    reduction_note,
+    reduction_types,
     returned_scalar,
 )
 from topos.stablehlo.dialect.control import Return
@@ -38,7 +40,9 @@ class Reduce(Definition):
     assembly = "$operands, dimensions = $dimensions : functional-type"
     traits = Trait.MHLO
     is_variadic = True
+    operand_order = "inputs, then an initial value for each"
     has_regions = True
+    region_order = ("body: takes accumulators, then elements of the inputs; returns accumulators",)
 
     def infer(self) -> tuple[Type, ...]:
         inputs, initials = reduced(self)
@@ -55,8 +59,10 @@ class Reduce(Definition):
         return tuple([of_bounds(shape, each.element, left) for each in returned])
 
     def block_types(self, count: int) -> tuple[tuple[Type, ...], ...]:
-        inputs, initials = reduced(self)
-        return ((*initials, *reducer_types(inputs)),)
+        return reduction_types(self)
+
+    def body_note(self) -> str:
+        return reduction_note(self)
 
     def region_runs(self, region: int) -> int:
         """Returns one run of the body for each element that is combined."""
@@ -154,7 +160,9 @@ class Map(Definition):
     dimensions = Axes(strict=True)
     traits = Trait.MHLO
     is_variadic = True
+    operand_order = "values of one shape, one or more"
     has_regions = True
+    region_order = ("body: takes an element of each operand; returns an element",)
 
     def infer(self) -> tuple[Type, ...]:
         inputs = tuple([holding(self, type, "an operand") for type in self.operands])

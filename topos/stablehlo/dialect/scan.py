@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from topos.stablehlo.attribute_text import dictionary, function_type, results_of
 from topos.stablehlo.definition import Definition, define
 from topos.stablehlo.dialect._demands import holding
-from topos.stablehlo.dialect._reducers import bodies
+from topos.stablehlo.dialect._reducers import bodies, differing
 from topos.stablehlo.dialect.control import Return
 from topos.stablehlo.ir import Operation, Tensor, Type
 from topos.stablehlo.shapes import agree, extents_agree
@@ -34,7 +34,9 @@ class Scan(Definition):
     # Only `dimension` is read from here; `write` says the rest.
     assembly = "$operands, dimension = $dimension : functional-type"
     is_variadic = True
+    operand_order = "inputs, then initial values of the carries"
     has_regions = True
+    region_order = ("body: takes a slice of each input, then carries; returns outputs and carries",)
     terminator = Return.operation_name
 
     def infer(self) -> tuple[Type, ...]:
@@ -71,6 +73,11 @@ class Scan(Definition):
         """Returns one run of the body for each place along `dimension`."""
         inputs, _ = self._segments()
         return self._length(self._tensors()[:inputs]) or 0
+
+    def body_note(self) -> str:
+        inputs, _ = self._segments()
+        tensors = self._tensors()
+        return differing(self, "the initial value", tensors[inputs:], tensors[:inputs])
 
     def _segments(self) -> tuple[int, int]:
         """Returns how many operands are inputs and how many results outputs."""

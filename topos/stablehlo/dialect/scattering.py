@@ -10,7 +10,13 @@ from topos.stablehlo.dialect._demands import (
     distinct,
     holding,
 )
-from topos.stablehlo.dialect._reducers import bodies, demand_reducer, reducer_types
+from topos.stablehlo.dialect._reducers import (
+    bodies,
+    demand_reducer,
+    differing,
+    reducer_types,
+    same_element,
+)
 from topos.stablehlo.dimension_numbers import SCATTER, Numbers, ScatterNumbers
 from topos.stablehlo.ir import Tensor, Type
 from topos.stablehlo.shapes import Shape, extents_agree, merged
@@ -28,7 +34,9 @@ class Scatter(Definition):
     unique_indices = Truth()
     traits = Trait.MHLO
     is_variadic = True
+    operand_order = "inputs, then indices, then updates for each input"
     has_regions = True
+    region_order = ("body: takes an element of each input, then of its updates; returns elements",)
 
     def infer(self) -> tuple[Type, ...]:
         inputs, indices, updates = self._parts()
@@ -46,12 +54,19 @@ class Scatter(Definition):
 
     def block_types(self, count: int) -> tuple[tuple[Type, ...], ...]:
         inputs, _, updates = self._parts()
+        for taken, update in zip(inputs, updates, strict=True):
+            if not same_element(taken.element, update.element):
+                self.refuse(f"needs updates of {taken.element} for its input {taken}, got {update}")
         return (reducer_types((*inputs, *updates)),)
 
     def region_runs(self, region: int) -> int:
         """Returns one run of the body for each element of an update."""
         _, _, updates = self._parts()
         return elements_of((updates[0],))
+
+    def body_note(self) -> str:
+        inputs, _, updates = self._parts()
+        return differing(self, "the updates", updates, inputs)
 
     def _parts(self) -> tuple[list[Tensor], Tensor, list[Tensor]]:
         count, odd = divmod(len(self.operands), 2)

@@ -200,6 +200,8 @@ class _Computation(Stated):
     """What the region makes of the operands."""
 
     has_regions = True
+    operand_order = "any number of values"
+    region_order = ("body: takes the operands, or a device's parts of them; returns the results",)
     traits = Trait.NONE
 
     def body(self) -> FunctionType:

@@ -77,6 +77,7 @@ class DynamicSlice(Definition):
     assembly = "$operands, sizes = $slice_sizes : functional-type"
     traits = Trait.MOVES | Trait.MHLO | Trait.ASYNCHRONOUS
     is_variadic = True
+    operand_order = "operand, then the scalar start of each axis"
 
     def infer(self) -> tuple[Type, ...]:
         operand, rank = self.operand, len(self.operand.shape)
@@ -97,6 +98,7 @@ class DynamicUpdateSlice(Definition):
     assembly = "$operands : functional-type"
     traits = Trait.MOVES | Trait.MHLO | Trait.ASYNCHRONOUS
     is_variadic = True
+    operand_order = "operand, update, then the scalar start of each axis"
 
     def infer(self) -> tuple[Type, ...]:
         operand, update = self.operand, self.update

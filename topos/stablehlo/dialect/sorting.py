@@ -28,7 +28,11 @@ class Sort(Definition):
     is_stable = Truth()
     traits = Trait.MOVES | Trait.MHLO
     is_variadic = True
+    operand_order = "inputs of one shape, one or more"
     has_regions = True
+    region_order = (
+        "comparator: takes two elements of each input in turn; returns whether the first is less",
+    )
 
     def infer(self) -> tuple[Type, ...]:
         inputs = self._inputs()

@@ -39,6 +39,8 @@ class _Transfer(Definition):
 class _Received(_Transfer):
     """Tensors from outside the program, then a token that waits for them."""
 
+    operand_order = "a token"
+
     def infer(self) -> tuple[Type, ...]:
         if self.operands != (TOKEN,):
             self.refuse(f"needs a token as its operand, got {len(self.operands)} operands")
@@ -51,6 +53,8 @@ class _Received(_Transfer):
 
 class _Sent(_Transfer):
     """A token that waits until the operands have left the program."""
+
+    operand_order = "values, then a token"
 
     def infer(self) -> tuple[Type, ...]:
         self.demand_ordered(self.operands, "operand")

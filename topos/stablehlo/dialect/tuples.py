@@ -22,6 +22,7 @@ class Tuple(Definition):
     assembly = "$operands"
     traits = Trait.MOVES | Trait.MHLO
     is_variadic = True
+    operand_order = "the parts"
     is_exact = True
 
     def infer(self) -> tuple[Type, ...]:
@@ -45,6 +46,7 @@ class GetTupleElement(Definition):
     assembly = "$operand[$index] : functional-type"
     traits = Trait.MOVES | Trait.MHLO
     is_variadic = True
+    operand_order = "a tuple"
 
     def infer(self) -> tuple[Type, ...]:
         operand = self.operands[0] if len(self.operands) == 1 else shown(self.operands)
@@ -98,6 +100,7 @@ class AfterAll(Definition):
     assembly = "$operands : same-type"
     traits = Trait.MHLO
     is_variadic = True
+    operand_order = "any number of tokens"
 
     def infer(self) -> tuple[Type, ...]:
         for type in self.operands:

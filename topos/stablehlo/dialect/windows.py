@@ -9,8 +9,11 @@ from topos.stablehlo.dialect._demands import counted, holding
 from topos.stablehlo.dialect._reducers import (
     bodies,
     demand_reducer,
+    promotable,
     reduced,
     reducer_types,
+    reduction_note,
+    reduction_types,
     same_element,
 )
 from topos.stablehlo.dialect._windows import Padding, Window, slid, steps, windows_of
@@ -32,7 +35,9 @@ class ReduceWindow(Definition):
     padding = Padding()
     traits = Trait.MHLO
     is_variadic = True
+    operand_order = "inputs, then an initial value for each"
     has_regions = True
+    region_order = ("body: takes accumulators, then elements of the inputs; returns accumulators",)
 
     def infer(self) -> tuple[Type, ...]:
         inputs, initials = reduced(self)
@@ -53,8 +58,10 @@ class ReduceWindow(Definition):
         return tuple(map(_slid_type, inputs, (windows,) * count, returned))
 
     def block_types(self, count: int) -> tuple[tuple[Type, ...], ...]:
-        inputs, initials = reduced(self)
-        return ((*initials, *reducer_types(inputs)),)
+        return reduction_types(self)
+
+    def body_note(self) -> str:
+        return reduction_note(self)
 
     def region_runs(self, region: int) -> int:
         """Returns one run of the body for each element of each window, padding included."""
@@ -78,10 +85,14 @@ class SelectAndScatter(Definition):
     padding = Padding()
     traits = Trait.MHLO
     has_regions = True
+    region_order = (
+        "selection: takes two elements of the operand; returns whether the first one is kept",
+        "body: takes what a place holds and an element of the source; returns what it holds then",
+    )
 
     def infer(self) -> tuple[Type, ...]:
         operand, source, initial = self.operand, self.source, self.initial
-        select, scatter = bodies(self, 2)
+        select, scatter = bodies(self)
         _demand_selector(self, select, operand)
         (returned,) = demand_reducer(self, scatter, (Tensor((), source.element),), (initial,))
         rank = len(operand.shape)
@@ -103,6 +114,9 @@ class SelectAndScatter(Definition):
 
     def block_types(self, count: int) -> tuple[tuple[Type, ...], ...]:
         selected, scattered = reducer_types((self.operand, self.source))
+        if not promotable(self.initial.element, self.source.element):
+            needs = f"{scattered} as the initial value of its source {self.source}"
+            self.refuse(f"needs {needs}, got {self.initial}")
         return ((selected, selected), (scattered, scattered))
 
     def region_runs(self, region: int) -> int:
