@@ -176,6 +176,12 @@ WANTED: list[tuple[str, str, Sequence[Any], str]] = [
         "a pair of low and high for each axis as padding, such as ((1, 1), (0, 2))",
     ),
     ("transpose", "permutation", (1, "01"), "a list of integers as permutation, such as (0, 1)"),
+    (
+        "all_reduce",
+        "replica_groups",
+        ("all", [0, 1], 1, [[0.5]]),
+        "lists of devices, all of one length as replica_groups, such as [[0, 1]]",
+    ),
     ("sort", "is_stable", ("no", 2), "True or False as is_stable, such as True"),
     (
         "dot",

@@ -6,7 +6,7 @@ import re
 from typing import Any, Final
 
 from topos.stablehlo.dense import dense_of
-from topos.stablehlo.ir import UNIT, Opaque
+from topos.stablehlo.ir import UNIT, Opaque, Tensor
 from topos.stablehlo.opview import OpView, Table
 from topos.stablehlo.typed_attributes import Attribute, Fields, truth_given
 
@@ -31,7 +31,11 @@ class Groups(Attribute[Table | None]):
         return None if isinstance(value, Opaque) else view.table(self.key)
 
     def made(self, value: Any) -> Any:
-        return dense_of(value, "i64")
+        made = dense_of(value, "i64")
+        # No groups at all are of any shape.
+        if isinstance(made.type, Tensor) and len(made.type.shape) != 2 and made.type.shape != (0,):
+            raise ValueError(f"{made.type} holds no lists")
+        return made
 
 
 class Mark(Attribute[bool]):
