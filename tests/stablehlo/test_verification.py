@@ -135,7 +135,8 @@ INVALID = (
     ),
     (
         function(f"%0 = stablehlo.dot_general %a, %b, precision = [BEST] : {DOT}"),
-        "line 2: stablehlo.dot_general needs up to two of DEFAULT HIGH HIGHEST, got ('BEST',)",
+        "line 2: stablehlo.dot_general needs up to two of DEFAULT, HIGH, HIGHEST as "
+        "precision_config, got ('BEST',)",
     ),
     (
         function(
