@@ -238,7 +238,7 @@ REFUSED: dict[str, tuple[Sequence[Any], dict[str, Any]]] = {
         [mlp(1), recorded(reversed_rows, 2)],
         {"batched": True},
     ),
-    "one function at several numbers of rows, and the plan of 3 rows answers another 'scores'": (
+    "one function at several numbers of rows, and the plan of 3 rows returns another 'scores'": (
         [recorded(doubled, 1), recorded(doubled, 3)],
         {"batched": True},
     ),
