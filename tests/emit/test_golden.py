@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import numpy as np
 import pytest
 
+from tests.emit.near import demand_near
 from tests.programs import PROGRAMS
 from tests.runtimes.test_samples import require
 from topos import runtimes
@@ -37,11 +37,4 @@ def test_foreign_runtime_stays_near_the_oracle(name: str, runtime: str) -> None:
     plan = PROGRAMS[name]()
     if (runtime, name) == ("iree", "newton"):
         pytest.skip("the envelope table says that iree runs no f64 sine")
-    run = plan.compile(runtime).forward()
-    oracle = plan.network.entry(plan.results).interpret()
-    for port in plan.signature().results:
-        # Errors of a whole program have no table; they stay small beside its largest number.
-        ours = oracle.of(port.symbol).numpy().astype(np.float64)
-        theirs = run.of(port.symbol).numpy().astype(np.float64)
-        tolerance = {"f64": 1e-13, "f32": 1e-5, "bf16": 2e-2}[port.type.element.name]
-        np.testing.assert_allclose(theirs, ours, atol=tolerance * np.abs(ours).max(), rtol=0)
+    demand_near(plan, plan.compile(runtime).forward())
