@@ -12,6 +12,7 @@ import pytest
 from safetensors.numpy import load_file, save_file
 
 from tests.bundle.bundled_models import altered, mlp, rewritten
+from tests.runtimes.require import require
 from topos import Tape, f64, runtimes
 from topos.bundle import Bundle, Check, check, export
 from topos.bundle.judgement import State
@@ -130,8 +131,7 @@ def test_a_runtime_that_is_not_here_is_an_error_only_where_it_is_named(
 
 
 def test_what_a_runtime_lacks_fails_only_where_it_is_named(tmp_path: Path) -> None:
-    if not runtimes.load("iree").status().ready:
-        pytest.skip("needs IREE")
+    require("iree")
     tape = Tape(element=f64)
     tape.input(shape=[2], name="x").sin().named("y")
     bundle = tape.into_network().entry(["y"]).lower().export(tmp_path / "b")
@@ -141,8 +141,7 @@ def test_what_a_runtime_lacks_fails_only_where_it_is_named(tmp_path: Path) -> No
 
 
 def test_the_slow_reference_is_passed_over_unless_it_is_named(tmp_path: Path) -> None:
-    if not runtimes.load("reference").status().ready:
-        pytest.skip("needs jaxlib")
+    require("reference")
     tape = Tape()
     weight = tape.parameter([[0.01] * 512] * 512, name="w")
     (tape.input(shape=[64, 512], name="x") @ weight).named("y")

@@ -14,7 +14,7 @@ import ml_dtypes
 import numpy as np
 import pytest
 
-from tests.runtimes.test_samples import require
+from tests.runtimes.require import require
 from topos.cli import main
 
 MIXED = """\

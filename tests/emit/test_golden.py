@@ -8,7 +8,7 @@ import pytest
 
 from tests.emit.near import demand_near
 from tests.programs import PROGRAMS
-from tests.runtimes.test_samples import require
+from tests.runtimes.require import require
 from topos import runtimes
 from topos.runtimes.grade import grade
 

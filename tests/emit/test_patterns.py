@@ -9,7 +9,7 @@ import pytest
 
 from tests.emit.near import demand_near
 from tests.engine.catalog.recordings import convolved, drawn, normalized, pooled
-from tests.runtimes.test_samples import require
+from tests.runtimes.require import require
 from topos import Element, Numerics, Plan, Tape, bf16, f32, f64, mean, relu, runtimes, variance
 from topos.runtimes.grade import grade
 

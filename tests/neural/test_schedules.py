@@ -10,7 +10,8 @@ import numpy as np
 import pytest
 
 from tests.exact import exactly, holds, same
-from topos import Tape, Tensor, f32, f64, runtimes
+from tests.runtimes.require import require
+from topos import Tape, Tensor, f32, f64
 from topos.errors import ArgumentError
 from topos.neural import schedule
 from topos.neural.schedule import Schedule
@@ -83,8 +84,7 @@ def test_stairs_fall_at_whole_multiples(every: int) -> None:
 
 
 def test_stairs_fall_there_where_a_division_is_a_multiplication() -> None:
-    if not runtimes.load("xla").status().ready:
-        pytest.skip("jax is not installed")
+    require("xla")
     tape = Tape()
     schedule.staircase(1.0, 41, factor=0.5)(tape.input(0.0, name="count")).named("rate")
     compiled = tape.into_network().entry(["rate"]).lower().compile("xla")

@@ -10,7 +10,8 @@ import pytest
 from tests.exact import exactly, same
 from tests.neural.near import units
 from tests.neural.training import WEIGHTS, batches, regression, same_fields, trained
-from topos import Element, Network, Parameters, Tape, bf16, f32, f64, runtimes
+from tests.runtimes.require import require
+from topos import Element, Network, Parameters, Tape, bf16, f32, f64
 from topos.errors import ArgumentError, SymbolError
 from topos.neural import schedule
 from topos.neural.adam import Adam, AdamW
@@ -71,8 +72,7 @@ def test_a_recorded_step_has_the_bits_of_the_host_loop(name: str, element: Eleme
 @pytest.mark.parametrize("runtime", ["interpreter", "xla", "iree"])
 @pytest.mark.parametrize("numerics", ["exact", "fast"])
 def test_an_emitted_step_trains_as_the_host_loop_does(runtime: str, numerics: str) -> None:
-    if not runtimes.load(runtime).status().ready:
-        pytest.skip(runtimes.load(runtime).status().detail)
+    require(runtime)
     base, feeds = regression(), batches(STEPS)
     parameters, _, losses = trained(base, WHOLE, feeds)
     network, step = grown(base, WHOLE)

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tests.runtimes.test_samples import require
+from tests.runtimes.require import require
 from topos import (
     AdamW,
     Mlp,

@@ -14,7 +14,7 @@ import numpy.typing as npt
 import pytest
 
 from tests.runtimes.answers import THREE, Answer
-from tests.runtimes.test_samples import require
+from tests.runtimes.require import require
 from tests.runtimes.texts import ELEMENTS
 from topos import runtimes
 from topos.errors import (

@@ -11,7 +11,7 @@ import numpy.typing as npt
 import pytest
 
 from tests.runtimes.answers import THREE, Answer, Told
-from tests.runtimes.test_samples import require
+from tests.runtimes.require import require
 from topos import runtimes
 from topos.errors import ArgumentError, CompileError, ExecutionError, UnsupportedError
 from topos.runtimes import ArrayType, Executable, ModuleSignature, Runtime

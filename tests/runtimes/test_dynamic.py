@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from tests.project.paths import ROOT
+from tests.runtimes.require import require
 from topos import runtimes
 from topos.cli import main
 from topos.errors import (
@@ -49,8 +50,7 @@ def rows(count: int) -> Any:
 
 
 def test_symbolic_exports_are_what_jax_makes_of_them(monkeypatch: pytest.MonkeyPatch) -> None:
-    if not runtimes.load("xla").status().ready:
-        pytest.skip("jax is not installed")
+    require("xla")
     monkeypatch.syspath_prepend(ROOT / "tools")
     from dynamic_shape_cases import TOGETHER  # type: ignore[import-not-found]
     from dynamic_shapes import ENVELOPE, Trial  # type: ignore[import-not-found]
@@ -66,9 +66,7 @@ def test_symbolic_exports_are_what_jax_makes_of_them(monkeypatch: pytest.MonkeyP
 
 @pytest.mark.parametrize("name", ["interpreter", "xla", "iree", "reference"])
 def test_a_module_runs_at_every_shape(name: str) -> None:
-    runtime = runtimes.load(name)
-    if not runtime.status().ready:
-        pytest.skip(runtime.status().detail)
+    runtime = require(name)
     with pytest.raises(PostureError, match=r"^numerics are 'exact' or 'fast', got 'exactt'$"):
         runtime.compile(SCALED, numerics="exactt")
     executable = runtime.compile(SCALED)
@@ -153,9 +151,7 @@ def test_shapes_that_do_not_fit_one_another_are_told_at_their_place() -> None:
 
 @pytest.mark.parametrize("name", ["interpreter", "xla"])
 def test_arguments_are_bound_for_every_shape(name: str) -> None:
-    runtime = runtimes.load(name)
-    if not runtime.status().ready:
-        pytest.skip(runtime.status().detail)
+    runtime = require(name)
     bound = runtime.compile(SCALED).bind({1: runtime.place(WEIGHTS)})
     assert bound.signature.arguments == (ArrayType((None, 2), np.dtype(np.float32)),)
     for count in (2, 3):
@@ -165,9 +161,7 @@ def test_arguments_are_bound_for_every_shape(name: str) -> None:
 
 
 def test_a_worker_runs_what_is_specialized_here() -> None:
-    runtime = runtimes.load("xla")
-    if not runtime.status().ready:
-        pytest.skip(runtime.status().detail)
+    runtime = require("xla")
     executable = runtime.compile(SCALED, options={"isolated": True}).bind({1: WEIGHTS})
     np.testing.assert_array_equal(executable(rows(2))[0], [WEIGHTS, WEIGHTS])
 
@@ -205,9 +199,7 @@ def test_a_size_may_be_the_number_of_an_argument(monkeypatch: pytest.MonkeyPatch
 
 @pytest.mark.parametrize("name", ["interpreter", "xla"])
 def test_a_bound_argument_may_be_a_size(name: str) -> None:
-    runtime = runtimes.load(name)
-    if not runtime.status().ready:
-        pytest.skip(runtime.status().detail)
+    runtime = require(name)
     text = """func.func @main(%n: tensor<1xi32>, %m: tensor<1xi32>, %x: tensor<f32>)
         -> (tensor<?xf32>, tensor<?xi32>) {
       %0 = stablehlo.dynamic_broadcast_in_dim %x, %n, dims = []
@@ -258,9 +250,7 @@ def _fed(text: str) -> str:
 
 @pytest.mark.parametrize("name", ["interpreter", "xla"])
 def test_only_types_tell_that_a_shape_is_open(name: str) -> None:
-    runtime = runtimes.load(name)
-    if not runtime.status().ready:
-        pytest.skip(runtime.status().detail)
+    runtime = require(name)
     text = """func.func @main(%a: tensor<2xf32>, %t: !stablehlo.token) -> tensor<2xf32> {{
       %0 = stablehlo.add %a, %a {{note = {}}} : tensor<2xf32>
       return %0 : tensor<2xf32>

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from tests.project.paths import ROOT
-from tests.runtimes.test_samples import require
+from tests.runtimes.require import require
 from topos import runtimes
 from topos.errors import ToposError, UnsupportedError, VerifyError
 from topos.runtimes.xla.module import bindings

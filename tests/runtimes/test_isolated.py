@@ -11,7 +11,7 @@ import numpy.typing as npt
 import pytest
 
 from tests.runtimes.answers import THREE, Answer, Told
-from tests.runtimes.test_samples import require
+from tests.runtimes.require import require
 from tests.runtimes.texts import SUM
 from tests.runtimes.workers import process_of
 from topos.errors import ArgumentError, CompileError, CrashError, VerifyError

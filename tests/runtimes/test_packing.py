@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tests.runtimes.test_samples import require
+from tests.runtimes.require import require
 from tests.runtimes.texts import SUM
 from topos import runtimes
 from topos.errors import ArgumentError, CompileError

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from tests.runtimes.require import require
 from tests.samples import SAMPLES, title
-from topos import Plan, Symbol, Tape, runtimes
+from topos import Plan, Symbol, Tape
 from topos.compiler import ELEMENTS, Element
 from topos.runtimes.grade import envelope, grade, subject
 
@@ -46,10 +47,3 @@ def test_runtime_stays_inside_its_envelope(element: Element, runtime: str) -> No
         bound = bounds[graded.symbol]
         assert bound.ulps is not None
         assert graded.distance <= bound.ulps, (subjects[graded.symbol], graded, bound)
-
-
-def require(runtime: str) -> None:
-    """Skips the test where the runtime's packages are not installed."""
-    status = runtimes.load(runtime).status()
-    if not status.ready:
-        pytest.skip(status.detail)

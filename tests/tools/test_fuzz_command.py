@@ -14,8 +14,8 @@ from types import ModuleType
 import pytest
 
 from tests.project.paths import ROOT
+from tests.runtimes.require import require
 from tests.runtimes.test_isolated import ZERO_DIVISOR
-from tests.runtimes.test_samples import require
 from tests.runtimes.texts import SUM
 from topos.errors import TextError
 from topos.runtimes import verify

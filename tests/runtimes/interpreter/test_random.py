@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
+from tests.runtimes.require import require
 from topos.errors import UnsupportedError
 from topos.runtimes import interpreter, xla
 from topos.runtimes.interpreter import run_text
@@ -68,8 +69,7 @@ DRAWS = (
 
 
 def test_bits_and_states_are_those_of_xla() -> None:
-    if not xla.RUNTIME.status().ready:
-        pytest.skip(xla.RUNTIME.status().detail)
+    require("xla")
     states = [f"tensor<{len(state)}xui64>" for _, state, _ in DRAWS]
     pairs = [f"{state}, tensor<{draw[2]}>" for state, draw in zip(states, DRAWS, strict=True)]
     arguments = ", ".join(f"%s{place}: {state}" for place, state in enumerate(states))

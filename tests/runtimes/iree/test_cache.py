@@ -11,6 +11,7 @@ from typing import Any, NoReturn
 import numpy as np
 import pytest
 
+from tests.runtimes.require import require
 from tests.runtimes.texts import SUM
 from topos.engine import Numerics
 from topos.errors import CompileError, ParseError
@@ -126,9 +127,7 @@ def test_bytes_that_are_not_ours_are_refused(monkeypatch: pytest.MonkeyPatch) ->
 
 @pytest.mark.parametrize("name", ["interpreter", "reference"])
 def test_where_nothing_is_compiled_the_text_is_serialized(name: str) -> None:
-    runtime = load(name)
-    if not runtime.status().ready:
-        pytest.skip(runtime.status().detail)
+    runtime = require(name)
     data = runtime.compile(SUM, numerics=Numerics.EXACT).serialize()
     again = runtime.deserialize(data)
     assert again(ONES, ONES)[0].tolist() == [2.0] * 4

@@ -12,7 +12,7 @@ import numpy.typing as npt
 import pytest
 
 from tests.project.paths import ROOT
-from tests.runtimes.test_samples import require
+from tests.runtimes.require import require
 from topos.errors import UnsupportedError
 from topos.runtimes import load
 
