@@ -8,7 +8,7 @@ module, with the types of its values.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeVar
 
 from topos.stablehlo.assembly import Assembly, Head, heading, reading
 from topos.stablehlo.attribute_text import function_type, produced
@@ -101,13 +101,12 @@ class Definition(OpView):
     operation_name: ClassVar[str] = ""
     assembly: ClassVar[str] = ""
     traits: ClassVar[Trait] = Trait.NONE
-    # Whether more operands may follow those that are declared, and what all of them are in order.
-    is_variadic: ClassVar[bool] = False
+    # What the operands are in order, where more may follow those that are declared.
     operand_order: ClassVar[str] = ""
     # Whether the results are of the inferred types exactly, and not only such that agree.
     is_exact: ClassVar[bool] = False
-    # Whether the operation holds regions, and what ends their blocks: the return of its dialect
-    # unless it says another.
+    # Whether the operation holds regions, as one with a `region_order` does, and what ends their
+    # blocks: the return of its dialect unless it says another.
     has_regions: ClassVar[bool] = False
     terminator: ClassVar[str] = ""
     # The regions in order: what each is called, a colon, what it takes and what it returns.
@@ -131,9 +130,9 @@ class Definition(OpView):
     def verify(self) -> None:
         """Refuses the operation unless its parts are as declared and its results as inferred."""
         needed, got = len(self.declared_operands), len(self.operands)
-        if got != needed and (got < needed or not self.is_variadic):
+        if got != needed and (got < needed or not self.operand_order):
             noun = "operand" if needed == 1 else "operands"
-            more = " or more" if self.is_variadic else ""
+            more = " or more" if self.operand_order else ""
             self.refuse(f"needs {needed} {noun}{more}, got {got}")
         inferred = self.infer()
         self.demand_attributes()
@@ -163,6 +162,15 @@ class Definition(OpView):
     def body_note(self) -> str:
         """Returns what may be why a body cannot be built, though another could; else `""`."""
         return ""
+
+    @classmethod
+    def named(cls, name: str, meaning: str) -> type[Self]:
+        """Returns the definition of `name`, which is as this one in all but what it computes.
+
+        `meaning` says that, as the docstring of a class would.
+        """
+        defined: type[Self] = define(name)(type(name, (cls,), {"__doc__": meaning}))
+        return defined
 
     @classmethod
     def needed(cls, count: int, noun: str) -> str:
@@ -235,6 +243,7 @@ def define(name: str) -> Callable[[D], D]:
         definition.is_elementwise = Trait.ELEMENTWISE in definition.traits
         definition.is_layout = Trait.LAYOUT in definition.traits
         definition.is_carrier = Trait.CARRIES in definition.traits
+        definition.has_regions = definition.has_regions or bool(definition.region_order)
         definition.terminator = definition.terminator or f"{name.partition('.')[0]}.return"
         definition.declared_operands = tuple([key for key, _ in operands])
         definition.declared_attributes = tuple(

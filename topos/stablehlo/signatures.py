@@ -43,7 +43,7 @@ def required_of(name: str) -> tuple[Attribute[Any], ...]:
 def signature_of(definition: type[Definition]) -> inspect.Signature:
     """Returns the operands, the attributes that must be given, and those that may be left out."""
     operands = [inspect.Parameter(name, _POSITIONAL) for name in definition.declared_operands]
-    if not operands or definition.has_regions or definition.is_variadic:
+    if not operands or definition.has_regions or definition.operand_order:
         name = "operands_and_regions" if definition.has_regions else "operands"
         operands = [inspect.Parameter(name, inspect.Parameter.VAR_POSITIONAL)]
     attributes = [

@@ -31,7 +31,7 @@ class Trait(Flag):
     PAIRWISE = auto()
     # Has no results, so that the types its text states are those of its operands.
     WITHOUT_RESULT = auto()
-    # MHLO has the same operation under its own prefix.
+    # MHLO has this operation of CHLO under its own prefix, as it has all of StableHLO.
     MHLO = auto()
     # Is read and printed, and refused by the verifier.
     UNSUPPORTED = auto()

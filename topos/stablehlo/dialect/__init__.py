@@ -20,14 +20,14 @@ from topos.stablehlo.traits import Trait
 
 __all__ = ["Dialect", "definitions", "family_of", "find", "has", "names", "of_family", "with_trait"]
 
-_DEFINED: Final = re.compile(r'^@define\("([^"]+)"\)', re.MULTILINE)
+_DEFINED: Final = re.compile(r'^(?:@define\(|\w+ = \w+\.named\(\s*)"([^"]+)"', re.MULTILINE)
 # More names than there are definitions, so that a text of strange names forgets no real one often.
 _KEPT: Final = 4096
 
 
 @cache
 def _families() -> Mapping[str, str]:
-    """Returns the file that defines each operation, read from the decorators of the sources.
+    """Returns the file that defines each operation, read from the sources.
 
     Loading every file takes as long as a small module takes to run.
     """
@@ -43,16 +43,12 @@ def _families() -> Mapping[str, str]:
 @cache
 def of_family(family: str) -> Mapping[str, type[Definition]]:
     """Returns the definitions of a file by the names of their operations."""
-    module = import_module(f"{__name__}.{family}")
-    defined = [
-        member
-        for member in vars(module).values()
-        if isinstance(member, type)
-        and issubclass(member, Definition)
-        and member.__module__ == module.__name__
-        and member.operation_name
-    ]
-    return {each.operation_name: each for each in defined}
+    members = vars(import_module(f"{__name__}.{family}")).values()
+    defined = [each for each in members if isinstance(each, type) and issubclass(each, Definition)]
+    # A file also imports definitions of others.
+    return {
+        each.operation_name: each for each in defined if family_of(each.operation_name) == family
+    }
 
 
 def names() -> tuple[str, ...]:

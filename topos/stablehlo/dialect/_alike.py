@@ -17,7 +17,7 @@ class Elementwise(Definition):
 
     elements: ClassVar[frozenset[str]] = ANY
     assembly = "$operands : same-type"
-    traits = Trait.ELEMENTWISE | Trait.MHLO
+    traits = Trait.ELEMENTWISE
 
     def taken(self) -> list[TensorType]:
         """Returns the types of the operands, which have one element."""

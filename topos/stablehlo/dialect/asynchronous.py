@@ -15,10 +15,7 @@ from topos.stablehlo.traits import Trait
 class AsyncStart(Definition):
     """What the one operation of the region will have computed of the operands."""
 
-    traits = Trait.MHLO
-    is_variadic = True
     operand_order = "those of the operation that is started"
-    has_regions = True
     region_order = ("started operation: takes the operands; returns its results",)
 
     def infer(self) -> tuple[Type, ...]:
@@ -46,8 +43,6 @@ class AsyncStart(Definition):
 class AsyncDone(Definition):
     """What was started, once it is there."""
 
-    traits = Trait.MHLO
-    is_variadic = True
     operand_order = "a future of async_start"
 
     def infer(self) -> tuple[Type, ...]:

@@ -23,19 +23,9 @@ class _Logic(Commutative):
     elements = _BITWISE
 
 
-@define("stablehlo.and")
-class And(_Logic):
-    """The bits that both `left` and `right` have."""
-
-
-@define("stablehlo.or")
-class Or(_Logic):
-    """The bits that `left` or `right` has."""
-
-
-@define("stablehlo.xor")
-class Xor(_Logic):
-    """The bits that one of `left` and `right` has."""
+And = _Logic.named("stablehlo.and", "The bits that both `left` and `right` have.")
+Or = _Logic.named("stablehlo.or", "The bits that `left` or `right` has.")
+Xor = _Logic.named("stablehlo.xor", "The bits that one of `left` and `right` has.")
 
 
 @define("stablehlo.not")
@@ -63,19 +53,17 @@ class _Shift(Binary):
     elements = INTEGERS
 
 
-@define("stablehlo.shift_left")
-class ShiftLeft(_Shift):
-    """The bits of `left` moved up by as many places as `right` says."""
-
-
-@define("stablehlo.shift_right_arithmetic")
-class ShiftRightArithmetic(_Shift):
-    """The bits of `left` moved down by as many places as `right` says, filled with the sign."""
-
-
-@define("stablehlo.shift_right_logical")
-class ShiftRightLogical(_Shift):
-    """The bits of `left` moved down by as many places as `right` says, filled with zeros."""
+ShiftLeft = _Shift.named(
+    "stablehlo.shift_left", "The bits of `left` moved up by as many places as `right` says."
+)
+ShiftRightArithmetic = _Shift.named(
+    "stablehlo.shift_right_arithmetic",
+    "The bits of `left` moved down by as many places as `right` says, filled with the sign.",
+)
+ShiftRightLogical = _Shift.named(
+    "stablehlo.shift_right_logical",
+    "The bits of `left` moved down by as many places as `right` says, filled with zeros.",
+)
 
 
 @define("stablehlo.bitcast_convert")
@@ -85,7 +73,7 @@ class BitcastConvert(Definition):
     operand = Operand()
     result = Result()
     assembly = "$operand : functional-type"
-    traits = Trait.MOVES | Trait.ELEMENTWISE | Trait.MHLO
+    traits = Trait.MOVES | Trait.ELEMENTWISE
 
     def infer(self) -> tuple[Type, ...]:
         operand, result = self.operand, self.result

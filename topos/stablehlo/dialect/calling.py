@@ -17,7 +17,6 @@ class Module(Definition):
     """The functions of a text; the parser makes `Module` of it."""
 
     traits = Trait.UNSUPPORTED
-    has_regions = True
 
 
 @define("builtin.unrealized_conversion_cast")
@@ -32,7 +31,6 @@ class Func(Definition):
     """A function of a module; the parser makes `Function` of it."""
 
     traits = Trait.UNSUPPORTED
-    has_regions = True
 
 
 @define("func.return")

@@ -48,74 +48,37 @@ class _Broadcast(Elementwise):
         return (self.joined(),)
 
 
-@define("chlo.broadcast_add")
-class BroadcastAdd(_Broadcast):
-    """`left` plus `right`."""
-
-
-@define("chlo.broadcast_atan2")
-class BroadcastAtan2(_Broadcast):
-    """The angle of the point with `left` as its height and `right` as its width."""
-
-
-@define("chlo.broadcast_divide")
-class BroadcastDivide(_Broadcast):
-    """`left` divided by `right`."""
-
-
-@define("chlo.broadcast_maximum")
-class BroadcastMaximum(_Broadcast):
-    """The greater of `left` and `right`."""
-
-
-@define("chlo.broadcast_minimum")
-class BroadcastMinimum(_Broadcast):
-    """The lesser of `left` and `right`."""
-
-
-@define("chlo.broadcast_multiply")
-class BroadcastMultiply(_Broadcast):
-    """`left` times `right`."""
-
-
-@define("chlo.broadcast_next_after")
-class BroadcastNextAfter(_Broadcast):
-    """The number next to `left` on the way to `right`."""
-
-
-@define("chlo.broadcast_polygamma")
-class BroadcastPolygamma(_Broadcast):
-    """The polygamma function of the order `left` at `right`."""
-
-
-@define("chlo.broadcast_power")
-class BroadcastPower(_Broadcast):
-    """`left` to the power of `right`."""
-
-
-@define("chlo.broadcast_remainder")
-class BroadcastRemainder(_Broadcast):
-    """What the division of `left` by `right` leaves over."""
-
-
-@define("chlo.broadcast_shift_left")
-class BroadcastShiftLeft(_Broadcast):
-    """The bits of `left` moved up by `right` places."""
-
-
-@define("chlo.broadcast_shift_right_arithmetic")
-class BroadcastShiftRightArithmetic(_Broadcast):
-    """The bits of `left` moved down by `right` places, filled with the sign."""
-
-
-@define("chlo.broadcast_shift_right_logical")
-class BroadcastShiftRightLogical(_Broadcast):
-    """The bits of `left` moved down by `right` places, filled with zeros."""
-
-
-@define("chlo.broadcast_subtract")
-class BroadcastSubtract(_Broadcast):
-    """`left` less `right`."""
+BroadcastAdd = _Broadcast.named("chlo.broadcast_add", "`left` plus `right`.")
+BroadcastAtan2 = _Broadcast.named(
+    "chlo.broadcast_atan2",
+    "The angle of the point with `left` as its height and `right` as its width.",
+)
+BroadcastDivide = _Broadcast.named("chlo.broadcast_divide", "`left` divided by `right`.")
+BroadcastMaximum = _Broadcast.named("chlo.broadcast_maximum", "The greater of `left` and `right`.")
+BroadcastMinimum = _Broadcast.named("chlo.broadcast_minimum", "The lesser of `left` and `right`.")
+BroadcastMultiply = _Broadcast.named("chlo.broadcast_multiply", "`left` times `right`.")
+BroadcastNextAfter = _Broadcast.named(
+    "chlo.broadcast_next_after", "The number next to `left` on the way to `right`."
+)
+BroadcastPolygamma = _Broadcast.named(
+    "chlo.broadcast_polygamma", "The polygamma function of the order `left` at `right`."
+)
+BroadcastPower = _Broadcast.named("chlo.broadcast_power", "`left` to the power of `right`.")
+BroadcastRemainder = _Broadcast.named(
+    "chlo.broadcast_remainder", "What the division of `left` by `right` leaves over."
+)
+BroadcastShiftLeft = _Broadcast.named(
+    "chlo.broadcast_shift_left", "The bits of `left` moved up by `right` places."
+)
+BroadcastShiftRightArithmetic = _Broadcast.named(
+    "chlo.broadcast_shift_right_arithmetic",
+    "The bits of `left` moved down by `right` places, filled with the sign.",
+)
+BroadcastShiftRightLogical = _Broadcast.named(
+    "chlo.broadcast_shift_right_logical",
+    "The bits of `left` moved down by `right` places, filled with zeros.",
+)
+BroadcastSubtract = _Broadcast.named("chlo.broadcast_subtract", "`left` less `right`.")
 
 
 @define("chlo.broadcast_and")

@@ -36,64 +36,21 @@ class _Shared(_Continuous):
     traits = _Continuous.traits | Trait.MHLO
 
 
-@define("chlo.acos")
-class Acos(_Shared):
-    """The angle whose cosine each element is."""
-
-
-@define("chlo.acosh")
-class Acosh(_Shared):
-    """The number whose hyperbolic cosine each element is."""
-
-
-@define("chlo.asin")
-class Asin(_Shared):
-    """The angle whose sine each element is."""
-
-
-@define("chlo.asinh")
-class Asinh(_Shared):
-    """The number whose hyperbolic sine each element is."""
-
-
-@define("chlo.atan")
-class Atan(_Continuous):
-    """The angle whose tangent each element is."""
-
-
-@define("chlo.atanh")
-class Atanh(_Shared):
-    """The number whose hyperbolic tangent each element is."""
-
-
-@define("chlo.cosh")
-class Cosh(_Shared):
-    """The hyperbolic cosine of each element."""
-
-
-@define("chlo.sinh")
-class Sinh(_Shared):
-    """The hyperbolic sine of each element."""
-
-
-@define("chlo.tan")
-class Tan(_Continuous):
-    """The tangent of each element."""
-
-
-@define("chlo.square")
-class Square(_Continuous):
-    """Each element times itself."""
-
-
-@define("chlo.conj")
-class Conj(_Continuous):
-    """The conjugate of each element; a real number is its own."""
-
-
-@define("chlo.bessel_i1e")
-class BesselI1e(_Continuous):
-    """The modified Bessel function of order one, times exp(-|x|), of each element."""
+Acos = _Shared.named("chlo.acos", "The angle whose cosine each element is.")
+Acosh = _Shared.named("chlo.acosh", "The number whose hyperbolic cosine each element is.")
+Asin = _Shared.named("chlo.asin", "The angle whose sine each element is.")
+Asinh = _Shared.named("chlo.asinh", "The number whose hyperbolic sine each element is.")
+Atan = _Continuous.named("chlo.atan", "The angle whose tangent each element is.")
+Atanh = _Shared.named("chlo.atanh", "The number whose hyperbolic tangent each element is.")
+Cosh = _Shared.named("chlo.cosh", "The hyperbolic cosine of each element.")
+Sinh = _Shared.named("chlo.sinh", "The hyperbolic sine of each element.")
+Tan = _Continuous.named("chlo.tan", "The tangent of each element.")
+Square = _Continuous.named("chlo.square", "Each element times itself.")
+Conj = _Continuous.named("chlo.conj", "The conjugate of each element; a real number is its own.")
+BesselI1e = _Continuous.named(
+    "chlo.bessel_i1e",
+    "The modified Bessel function of order one, times exp(-|x|), of each element.",
+)
 
 
 @define("chlo._asin_acos_kernel")
@@ -105,14 +62,12 @@ class AsinAcosKernel(_Unary):
     assembly = ""
 
 
-@define("chlo.digamma")
-class Digamma(_Unary):
-    """The derivative of the logarithm of the gamma function, of each element."""
-
-
-@define("chlo.lgamma")
-class Lgamma(_Unary):
-    """The logarithm of the absolute value of the gamma function, of each element."""
+Digamma = _Unary.named(
+    "chlo.digamma", "The derivative of the logarithm of the gamma function, of each element."
+)
+Lgamma = _Unary.named(
+    "chlo.lgamma", "The logarithm of the absolute value of the gamma function, of each element."
+)
 
 
 @define("chlo.erf")
@@ -122,29 +77,19 @@ class Erf(_Unary):
     traits = _Unary.traits | Trait.MHLO
 
 
-@define("chlo.erfc")
-class Erfc(_Unary):
-    """One less the error function of each element; exact where that is near one."""
-
-
-@define("chlo.erf_inv")
-class ErfInv(_Unary):
-    """The number whose error function each element is."""
-
-
-@define("chlo.next_after")
-class NextAfter(_Binary):
-    """The number next to the element of `left` on the way to that of `right`."""
-
-
-@define("chlo.polygamma")
-class Polygamma(_Binary):
-    """The polygamma function of the order `left` at `right`."""
-
-
-@define("chlo.zeta")
-class Zeta(_Binary):
-    """The Hurwitz zeta function of the exponent `left` and the offset `right`."""
+Erfc = _Unary.named(
+    "chlo.erfc", "One less the error function of each element; exact where that is near one."
+)
+ErfInv = _Unary.named("chlo.erf_inv", "The number whose error function each element is.")
+NextAfter = _Binary.named(
+    "chlo.next_after", "The number next to the element of `left` on the way to that of `right`."
+)
+Polygamma = _Binary.named(
+    "chlo.polygamma", "The polygamma function of the order `left` at `right`."
+)
+Zeta = _Binary.named(
+    "chlo.zeta", "The Hurwitz zeta function of the exponent `left` and the offset `right`."
+)
 
 
 @define("chlo.mulhi")
@@ -153,6 +98,7 @@ class Mulhi(Binary):
 
     elements = INTEGERS
     assembly = "$left, $right : operand-types -> result-types"
+    traits = Binary.traits | Trait.MHLO
 
 
 class _Asked(Definition):
@@ -166,16 +112,6 @@ class _Asked(Definition):
         return (self.operand._replace(element="i1"),)
 
 
-@define("chlo.is_inf")
-class IsInf(_Asked):
-    """Whether each element is infinite."""
-
-
-@define("chlo.is_neg_inf")
-class IsNegInf(_Asked):
-    """Whether each element is minus infinity."""
-
-
-@define("chlo.is_pos_inf")
-class IsPosInf(_Asked):
-    """Whether each element is plus infinity."""
+IsInf = _Asked.named("chlo.is_inf", "Whether each element is infinite.")
+IsNegInf = _Asked.named("chlo.is_neg_inf", "Whether each element is minus infinity.")
+IsPosInf = _Asked.named("chlo.is_pos_inf", "Whether each element is plus infinity.")

@@ -22,8 +22,7 @@ class _Collective(Definition):
 
     replica_groups = Groups()
     channel_handle = Fields("#stablehlo.channel_handle<", optional=True)
-    traits = Trait.ASYNCHRONOUS | Trait.MHLO
-    is_variadic = True
+    traits = Trait.ASYNCHRONOUS
     operand_order = "values of each device, one or more"
 
     def tensors(self) -> list[Tensor]:
@@ -34,7 +33,6 @@ class _Collective(Definition):
 class _Reduction(_Collective):
     """A collective whose body reduces each operand by itself."""
 
-    has_regions = True
     region_order = ("body: takes an accumulator and an element; returns an accumulator",)
 
     def reduced(self, operands: list[Tensor]) -> tuple[Type, ...]:
@@ -131,7 +129,7 @@ class ReduceScatter(_Reduction):
     result = Result()
     scatter_dimension = Integer(least=0)
     use_global_device_ids = Mark()
-    is_variadic = False
+    operand_order = ""
 
     def infer(self) -> tuple[Type, ...]:
         operand, result = self.operand, self.result
@@ -185,7 +183,7 @@ class CollectivePermute(Definition):
     operand = Operand()
     source_target_pairs = Groups()
     channel_handle = Fields("#stablehlo.channel_handle<", optional=True)
-    traits = Trait.ASYNCHRONOUS | Trait.MHLO
+    traits = Trait.ASYNCHRONOUS
 
     def infer(self) -> tuple[Type, ...]:
         operand = self.operand
@@ -207,7 +205,6 @@ class CrossReplicaSum(Definition):
 
     operand = Operand()
     replica_groups = Groups()
-    traits = Trait.MHLO
 
     def infer(self) -> tuple[Type, ...]:
         self.table("replica_groups")

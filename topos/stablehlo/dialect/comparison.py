@@ -34,7 +34,7 @@ class Compare(Definition):
         "#stablehlo<comparison_type", _COMPARED, default="NOTYPE", may_be_bare=True
     )
     assembly = "$comparison_direction, $left, $right, $compare_type? : functional-type"
-    traits = Trait.ELEMENTWISE | Trait.MHLO
+    traits = Trait.ELEMENTWISE
 
     def infer(self) -> tuple[Type, ...]:
         left, right = self.left, self.right
@@ -55,7 +55,7 @@ class Select(Definition):
     on_false = Operand()
     # What follows the colon is the mask's type and that of the values, where these share one.
     assembly = "$mask, $on_true, $on_false"
-    traits = Trait.MOVES | Trait.ELEMENTWISE | Trait.MHLO
+    traits = Trait.MOVES | Trait.ELEMENTWISE
 
     def infer(self) -> tuple[Type, ...]:
         mask, chosen, other = self.mask, self.on_true, self.on_false
@@ -83,7 +83,7 @@ class Clamp(Definition):
     operand = Operand()
     maximum = Operand()
     assembly = "$minimum, $operand, $maximum : same-type"
-    traits = Trait.ELEMENTWISE | Trait.MHLO
+    traits = Trait.ELEMENTWISE
 
     def infer(self) -> tuple[Type, ...]:
         operand = self.operand

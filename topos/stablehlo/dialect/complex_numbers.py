@@ -43,11 +43,5 @@ class _Part(Elementwise):
         return (operand._replace(element=component(operand.element)),)
 
 
-@define("stablehlo.imag")
-class Imag(_Part):
-    """The imaginary part of each element, zero where it is real."""
-
-
-@define("stablehlo.real")
-class Real(_Part):
-    """The real part of each element."""
+Imag = _Part.named("stablehlo.imag", "The imaginary part of each element, zero where it is real.")
+Real = _Part.named("stablehlo.real", "The real part of each element.")

@@ -117,21 +117,11 @@ class _Decoded(_Dense):
             decoded(self.value)
 
 
-@define("stablehlo.constant")
-class Constant(_Decoded):
-    """The constant `value`."""
-
-    traits = _Decoded.traits | Trait.MHLO
-
-
-@define("sdy.constant")
-class SdyConstant(_Decoded):
-    """The constant `value`, of which no other value may be a part."""
-
-
-@define("chlo.constant")
-class ChloConstant(_Dense):
-    """The constant `value`."""
+Constant = _Decoded.named("stablehlo.constant", "The constant `value`.")
+SdyConstant = _Decoded.named(
+    "sdy.constant", "The constant `value`, of which no other value may be a part."
+)
+ChloConstant = _Dense.named("chlo.constant", "The constant `value`.")
 
 
 @define("arith.constant")
@@ -188,7 +178,7 @@ class Iota(Definition):
     result = Result(elements=INTEGERS | FLOATS | COMPLEX)
     iota_dimension = Integer(least=0)
     assembly = "dim = $iota_dimension : result-types"
-    traits = Trait.MOVES | Trait.MHLO
+    traits = Trait.MOVES
 
     def infer(self) -> tuple[Type, ...]:
         result = self.result
@@ -202,20 +192,17 @@ class _Number(Definition):
     """A number that a device has among the others."""
 
     assembly = " : result-types"
-    traits = Trait.MHLO
 
     def infer(self) -> tuple[Type, ...]:
         return (Tensor((), "ui32"),)
 
 
-@define("stablehlo.partition_id")
-class PartitionId(_Number):
-    """The number of the partition that runs the program."""
-
-
-@define("stablehlo.replica_id")
-class ReplicaId(_Number):
-    """The number of the replica that runs the program."""
+PartitionId = _Number.named(
+    "stablehlo.partition_id", "The number of the partition that runs the program."
+)
+ReplicaId = _Number.named(
+    "stablehlo.replica_id", "The number of the replica that runs the program."
+)
 
 
 def _dense(array: npt.NDArray[Any]) -> Dense:

@@ -13,7 +13,6 @@ from topos.stablehlo.dimension_numbers import DOT, DotNumbers, Numbers
 from topos.stablehlo.ir import Crossed, Operation, Record, Tensor, Type
 from topos.stablehlo.parsed import ParsedOperation
 from topos.stablehlo.shapes import Shape, extents_agree
-from topos.stablehlo.traits import Trait
 from topos.stablehlo.typed_attributes import Fields, String
 from topos.stablehlo.types import ANY
 
@@ -65,7 +64,6 @@ class Dot(_Product):
 
     precision_config = Precisions()
     assembly = "$operands, precision = $precision_config? : functional-type"
-    traits = Trait.MHLO
 
     def infer(self) -> tuple[Type, ...]:
         left, right = self.left, self.right
@@ -95,7 +93,6 @@ class DotGeneral(_Product):
         "$operands, precision = $precision_config?, algorithm = $algorithm? : functional-type"
     )
     clauses = frozenset({"batching_dims", "contracting_dims"})
-    traits = Trait.MHLO
 
     def infer(self) -> tuple[Type, ...]:
         left, right, numbers = self.left, self.right, self.dot_dimension_numbers
@@ -192,7 +189,6 @@ class _Einsum(Definition):
     einsum_config = String()
     result = Result(is_inferred=True)
     assembly = "$operands, config = $einsum_config : functional-type"
-    traits = Trait.MHLO
 
     def infer(self) -> tuple[Type, ...]:
         """Returns the extents that the result's letters have in the operands.

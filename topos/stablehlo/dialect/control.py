@@ -43,18 +43,13 @@ class End(Definition):
         return True
 
 
-@define("stablehlo.return")
-class Return(End):
-    """The end of a region, which returns the operands."""
-
-    traits = End.traits | Trait.MHLO
+Return = End.named("stablehlo.return", "The end of a region, which returns the operands.")
 
 
 class _Branches(Definition):
     """What one of several regions returns; the operand chooses it."""
 
-    traits = Trait.CARRIES | Trait.CHOOSES | Trait.MHLO
-    has_regions = True
+    traits = Trait.CARRIES | Trait.CHOOSES
     # The element of the operand, and how many branches there are where it is not the text's choice.
     choice: ClassVar[str] = ""
     branches: ClassVar[int] = 0
@@ -113,8 +108,7 @@ class Case(_Branches):
 class While(Definition):
     """What the second region makes of the operands, again while the first one returns true."""
 
-    traits = Trait.CARRIES | Trait.MHLO
-    has_regions = True
+    traits = Trait.CARRIES
     operand_order = "the first values of what the loop carries"
     region_order = (
         "condition: takes the carried values; returns whether to run the body",
@@ -174,8 +168,7 @@ class While(Definition):
 class OptimizationBarrier(Definition):
     """The operands, all computed before any of the results is used."""
 
-    traits = Trait.MOVES | Trait.CARRIES | Trait.PAIRWISE | Trait.MHLO
-    is_variadic = True
+    traits = Trait.MOVES | Trait.CARRIES | Trait.PAIRWISE
     operand_order = "any number of values"
     is_exact = True
 

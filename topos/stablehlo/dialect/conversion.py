@@ -14,7 +14,7 @@ class Convert(Definition):
     operand = Operand()
     result = Result()
     assembly = "$operand : same-type"
-    traits = Trait.MOVES | Trait.ELEMENTWISE | Trait.MHLO
+    traits = Trait.MOVES | Trait.ELEMENTWISE
 
     def infer(self) -> tuple[Type, ...]:
         operand, result = self.operand, self.result
@@ -26,17 +26,16 @@ class _Quantized(Definition):
 
     operand = Operand()
     result = Result()
-    traits = Trait.MHLO
 
     def infer(self) -> tuple[Type, ...]:
         self.unsupported("works on quantized elements, which are not supported")
 
 
-@define("stablehlo.uniform_dequantize")
-class UniformDequantize(_Quantized):
-    """The numbers that the quantized elements of `operand` stand for."""
-
-
-@define("stablehlo.uniform_quantize")
-class UniformQuantize(_Quantized):
-    """The elements of `operand` as quantized ones of the result's kind."""
+UniformDequantize = _Quantized.named(
+    "stablehlo.uniform_dequantize",
+    "The numbers that the quantized elements of `operand` stand for.",
+)
+UniformQuantize = _Quantized.named(
+    "stablehlo.uniform_quantize",
+    "The elements of `operand` as quantized ones of the result's kind.",
+)

@@ -16,7 +16,6 @@ from topos.stablehlo.dimension_numbers import Layout, layout
 from topos.stablehlo.ir import Crossed, Dense, Operation, Packed, Tensor, Type
 from topos.stablehlo.parsed import ParsedOperation
 from topos.stablehlo.shapes import Shape
-from topos.stablehlo.traits import Trait
 from topos.stablehlo.typed_attributes import Axes, Integer, Truths
 from topos.stablehlo.types import INTEGERS
 
@@ -46,7 +45,6 @@ class _Convolution(Definition):
     batch_group_count = Integer(least=1)
     precision_config = Precisions()
     clauses = frozenset({"dim_numbers", "window"})
-    traits = Trait.MHLO
 
     def flops(self) -> int:
         """Returns a multiplication and an addition for each product that is summed."""

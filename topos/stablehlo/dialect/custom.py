@@ -31,7 +31,7 @@ class CustomCall(Definition):
     has_side_effect = Truth()
     api_version = Integer(width="i32", default=1)
     assembly = "$call_target_name($operands) : functional-type"
-    traits = Trait.MOVES | Trait.MHLO
+    traits = Trait.MOVES
 
     def verify(self) -> None:
         self.word("call_target_name")
@@ -137,7 +137,6 @@ class Composite(Definition):
     decomposition = Name()
     version = Integer(width="i32", default=0)
     assembly = "$called $operands : functional-type"
-    traits = Trait.MHLO
     has_regions = True
     calls = "decomposition"
 

@@ -20,7 +20,7 @@ class _Moved(Definition):
     """An operation that keeps the element of its first operand."""
 
     operand = Operand()
-    traits = Trait.MOVES | Trait.MHLO
+    traits = Trait.MOVES
 
     def demand_element(self) -> None:
         """Refuses a stated result of another element."""
@@ -85,7 +85,7 @@ class DynamicIota(Definition):
     result = Result(elements=INTEGERS | FLOATS | COMPLEX)
     iota_dimension = Integer(least=0)
     assembly = "$operands, dim = $iota_dimension : functional-type"
-    traits = Trait.MOVES | Trait.MHLO
+    traits = Trait.MOVES
 
     def infer(self) -> tuple[Type, ...]:
         result = self.result
@@ -143,7 +143,6 @@ class GetDimensionSize(Definition):
     operand = Operand()
     dimension = Integer(least=0)
     assembly = "$operand, dim = $dimension : functional-type"
-    traits = Trait.MHLO
 
     def infer(self) -> tuple[Type, ...]:
         below(self, "dimension", self.dimension, len(self.operand.shape))
@@ -158,7 +157,6 @@ class SetDimensionSize(Definition):
     size = Operand(is_scalar=True)
     dimension = Integer(least=0)
     assembly = "$operands, dim = $dimension : functional-type"
-    traits = Trait.MHLO
 
     def infer(self) -> tuple[Type, ...]:
         """Returns the operand's type, dynamic along the axis and bounded by its extent."""

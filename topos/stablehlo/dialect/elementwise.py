@@ -41,24 +41,15 @@ class _Rounding(Unary):
     elements = FLOATS
 
 
-@define("stablehlo.ceil")
-class Ceil(_Rounding):
-    """The least integer that is not below each element."""
-
-
-@define("stablehlo.floor")
-class Floor(_Rounding):
-    """The greatest integer that is not above each element."""
-
-
-@define("stablehlo.round_nearest_afz")
-class RoundNearestAfz(_Rounding):
-    """The integer nearest to each element; a tie goes away from zero."""
-
-
-@define("stablehlo.round_nearest_even")
-class RoundNearestEven(_Rounding):
-    """The integer nearest to each element; a tie goes to the even one."""
+Ceil = _Rounding.named("stablehlo.ceil", "The least integer that is not below each element.")
+Floor = _Rounding.named("stablehlo.floor", "The greatest integer that is not above each element.")
+RoundNearestAfz = _Rounding.named(
+    "stablehlo.round_nearest_afz", "The integer nearest to each element; a tie goes away from zero."
+)
+RoundNearestEven = _Rounding.named(
+    "stablehlo.round_nearest_even",
+    "The integer nearest to each element; a tie goes to the even one.",
+)
 
 
 @define("stablehlo.negate")
@@ -75,48 +66,40 @@ class Sign(Unary):
     elements = _SIGNED
 
 
-@define("stablehlo.add")
-class Add(Commutative):
-    """The sum of the elements of `left` and `right`, or the disjunction of truth values."""
-
-
-@define("stablehlo.multiply")
-class Multiply(Commutative):
-    """The product of the elements of `left` and `right`, or the conjunction of truth values."""
-
-
-@define("stablehlo.maximum")
-class Maximum(Commutative):
-    """The greater of the elements of `left` and `right`; complex ones compare as pairs."""
-
-
-@define("stablehlo.minimum")
-class Minimum(Commutative):
-    """The lesser of the elements of `left` and `right`; complex ones compare as pairs."""
+Add = Commutative.named(
+    "stablehlo.add",
+    "The sum of the elements of `left` and `right`, or the disjunction of truth values.",
+)
+Multiply = Commutative.named(
+    "stablehlo.multiply",
+    "The product of the elements of `left` and `right`, or the conjunction of truth values.",
+)
+Maximum = Commutative.named(
+    "stablehlo.maximum",
+    "The greater of the elements of `left` and `right`; complex ones compare as pairs.",
+)
+Minimum = Commutative.named(
+    "stablehlo.minimum",
+    "The lesser of the elements of `left` and `right`; complex ones compare as pairs.",
+)
 
 
 class _Numeric(Binary):
     elements = _NUMBERS
 
 
-@define("stablehlo.subtract")
-class Subtract(_Numeric):
-    """The elements of `left` less those of `right`."""
-
-
-@define("stablehlo.divide")
-class Divide(_Numeric):
-    """The elements of `left` divided by those of `right`; integers divide towards zero."""
-
-
-@define("stablehlo.remainder")
-class Remainder(_Numeric):
-    """What the division of `left` by `right` leaves over, with the sign of `left`."""
-
-
-@define("stablehlo.power")
-class Power(_Numeric):
-    """The elements of `left` to the power of those of `right`."""
+Subtract = _Numeric.named("stablehlo.subtract", "The elements of `left` less those of `right`.")
+Divide = _Numeric.named(
+    "stablehlo.divide",
+    "The elements of `left` divided by those of `right`; integers divide towards zero.",
+)
+Remainder = _Numeric.named(
+    "stablehlo.remainder",
+    "What the division of `left` by `right` leaves over, with the sign of `left`.",
+)
+Power = _Numeric.named(
+    "stablehlo.power", "The elements of `left` to the power of those of `right`."
+)
 
 
 @define("stablehlo.atan2")

@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from operator import index
 from typing import Any, Final
 
-from topos.stablehlo.definition import define
 from topos.stablehlo.dialect._alike import Unary
 from topos.stablehlo.ir import Record, Word
 from topos.stablehlo.opview import OpView
@@ -68,61 +67,20 @@ class Function(Unary):
     result_accuracy = Accuracy()
 
 
-@define("stablehlo.sqrt")
-class Sqrt(Function):
-    """The square root of each element."""
-
-
-@define("stablehlo.rsqrt")
-class Rsqrt(Function):
-    """One divided by the square root of each element."""
-
-
-@define("stablehlo.cbrt")
-class Cbrt(Function):
-    """The cube root of each element."""
-
-
-@define("stablehlo.exponential")
-class Exponential(Function):
-    """e to the power of each element."""
-
-
-@define("stablehlo.exponential_minus_one")
-class ExponentialMinusOne(Function):
-    """e to the power of each element, less one; exact near zero."""
-
-
-@define("stablehlo.log")
-class Log(Function):
-    """The natural logarithm of each element."""
-
-
-@define("stablehlo.log_plus_one")
-class LogPlusOne(Function):
-    """The natural logarithm of one more than each element; exact near zero."""
-
-
-@define("stablehlo.logistic")
-class Logistic(Function):
-    """1 / (1 + exp(-x)) of each element."""
-
-
-@define("stablehlo.sine")
-class Sine(Function):
-    """The sine of each element."""
-
-
-@define("stablehlo.cosine")
-class Cosine(Function):
-    """The cosine of each element."""
-
-
-@define("stablehlo.tan")
-class Tan(Function):
-    """The tangent of each element."""
-
-
-@define("stablehlo.tanh")
-class Tanh(Function):
-    """The hyperbolic tangent of each element."""
+Sqrt = Function.named("stablehlo.sqrt", "The square root of each element.")
+Rsqrt = Function.named("stablehlo.rsqrt", "One divided by the square root of each element.")
+Cbrt = Function.named("stablehlo.cbrt", "The cube root of each element.")
+Exponential = Function.named("stablehlo.exponential", "e to the power of each element.")
+ExponentialMinusOne = Function.named(
+    "stablehlo.exponential_minus_one", "e to the power of each element, less one; exact near zero."
+)
+Log = Function.named("stablehlo.log", "The natural logarithm of each element.")
+LogPlusOne = Function.named(
+    "stablehlo.log_plus_one",
+    "The natural logarithm of one more than each element; exact near zero.",
+)
+Logistic = Function.named("stablehlo.logistic", "1 / (1 + exp(-x)) of each element.")
+Sine = Function.named("stablehlo.sine", "The sine of each element.")
+Cosine = Function.named("stablehlo.cosine", "The cosine of each element.")
+Tan = Function.named("stablehlo.tan", "The tangent of each element.")
+Tanh = Function.named("stablehlo.tanh", "The hyperbolic tangent of each element.")

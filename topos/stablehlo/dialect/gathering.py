@@ -26,7 +26,7 @@ class _Gathering(Definition):
     start_indices = Operand(elements=INTEGERS)
     dimension_numbers = Numbers(GATHER, GatherNumbers)
     indices_are_sorted = Truth()
-    traits = Trait.MOVES | Trait.MHLO
+    traits = Trait.MOVES
 
     def demand_numbers(self, sizes: int) -> None:
         """Refuses dimension numbers that do not fit the operands and `sizes` slice sizes."""
@@ -107,7 +107,7 @@ class TorchIndexSelect(Definition):
     index = Operand(elements=INTEGERS)
     dim = Integer()
     batch_dims = Integer()
-    traits = Trait.MOVES | Trait.MHLO
+    traits = Trait.MOVES
 
     def infer(self) -> tuple[Type, ...]:
         """Returns the operand's extents with those of the index in place of the axis."""

@@ -27,7 +27,7 @@ class Reshape(Definition):
     operand = Operand()
     result = Result()
     assembly = "$operand : functional-type"
-    traits = Trait.MOVES | Trait.LAYOUT | Trait.MHLO
+    traits = Trait.MOVES | Trait.LAYOUT
 
     def infer(self) -> tuple[Type, ...]:
         operand, result = self.operand, placed(self)
@@ -61,7 +61,7 @@ class Transpose(Definition):
     operand = Operand()
     permutation = Axes()
     assembly = "$operand, dims = $permutation : functional-type"
-    traits = Trait.MOVES | Trait.LAYOUT | Trait.MHLO
+    traits = Trait.MOVES | Trait.LAYOUT
 
     def infer(self) -> tuple[Type, ...]:
         operand = self.operand
@@ -81,7 +81,7 @@ class Broadcast(Definition):
     operand = Operand()
     broadcast_sizes = Axes()
     assembly = "$operand, sizes = $broadcast_sizes : functional-type"
-    traits = Trait.MOVES | Trait.LAYOUT | Trait.MHLO
+    traits = Trait.MOVES | Trait.LAYOUT
 
     def infer(self) -> tuple[Type, ...]:
         operand, sizes = self.operand, self.broadcast_sizes
@@ -99,7 +99,7 @@ class BroadcastInDim(Definition):
     result = Result()
     broadcast_dimensions = Axes()
     assembly = "$operand, dims = $broadcast_dimensions : functional-type"
-    traits = Trait.MOVES | Trait.LAYOUT | Trait.MHLO
+    traits = Trait.MOVES | Trait.LAYOUT
 
     def infer(self) -> tuple[Type, ...]:
         operand, result = self.operand, placed(self)
@@ -120,7 +120,7 @@ class Reverse(Definition):
     operand = Operand()
     dimensions = Axes()
     assembly = "$operand, dims = $dimensions : same-type"
-    traits = Trait.MOVES | Trait.LAYOUT | Trait.MHLO
+    traits = Trait.MOVES | Trait.LAYOUT
 
     def infer(self) -> tuple[Type, ...]:
         self.axes("dimensions", self.dimensions, len(self.operand.shape))
@@ -134,8 +134,7 @@ class Concatenate(Definition):
     first = Operand("operand")
     dimension = Integer(least=0)
     assembly = "$operands, dim = $dimension : functional-type"
-    traits = Trait.MOVES | Trait.MHLO
-    is_variadic = True
+    traits = Trait.MOVES
     operand_order = "values to join, one or more"
 
     def infer(self) -> tuple[Type, ...]:
@@ -168,7 +167,7 @@ class Pad(Definition):
         "$operands, low = $edge_padding_low, high = $edge_padding_high,"
         " interior = $interior_padding : functional-type"
     )
-    traits = Trait.MOVES | Trait.MHLO
+    traits = Trait.MOVES
 
     def infer(self) -> tuple[Type, ...]:
         """Returns each extent with its padding; a negative one cuts elements off."""

@@ -9,7 +9,6 @@ from topos.stablehlo.dialect._demands import holding
 from topos.stablehlo.ir import Tensor, Type
 from topos.stablehlo.opview import OpView
 from topos.stablehlo.shapes import bounds_of, extents_agree, of_bounds, shapes_agree
-from topos.stablehlo.traits import Trait
 from topos.stablehlo.typed_attributes import Axes, Choice, Truth
 from topos.stablehlo.types import COMPLEX, FLOATS, component
 
@@ -25,7 +24,6 @@ class Fft(Definition):
     fft_type = Choice("#stablehlo<fft_type", ("FFT", "IFFT", "RFFT", "IRFFT"))
     fft_length = Axes(strict=True)
     assembly = "$operand, type = $fft_type, length = $fft_length : functional-type"
-    traits = Trait.MHLO
 
     def infer(self) -> tuple[Type, ...]:
         """Returns the operand's type; real numbers have a spectrum of half the last length."""
@@ -66,7 +64,6 @@ class Cholesky(Definition):
     operand = Operand(elements=_CONTINUOUS)
     lower = Truth()
     assembly = "$operand, lower = $lower? : same-type"
-    traits = Trait.MHLO
 
     def infer(self) -> tuple[Type, ...]:
         _demand_square(self, self.operand)
@@ -83,7 +80,6 @@ class TriangularSolve(Definition):
     lower = Truth(default=None)
     unit_diagonal = Truth(default=None)
     transpose_a = Choice("#stablehlo<transpose", ("NO_TRANSPOSE", "TRANSPOSE", "ADJOINT"))
-    traits = Trait.MHLO
 
     def infer(self) -> tuple[Type, ...]:
         matrix, sides = self.a, self.b

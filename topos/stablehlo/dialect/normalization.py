@@ -9,7 +9,6 @@ from topos.stablehlo.dialect._demands import below, holding
 from topos.stablehlo.ir import OtherType, Tensor, Type, Typed
 from topos.stablehlo.opview import OpView
 from topos.stablehlo.shapes import bounds_of, extents_agree, merged, of_bounds
-from topos.stablehlo.traits import Trait
 from topos.stablehlo.typed_attributes import Attribute, Integer
 from topos.stablehlo.types import FLOATS
 
@@ -43,8 +42,6 @@ class _Normalization(Definition):
 
     epsilon = _Epsilon()
     feature_index = Integer(least=0)
-    traits = Trait.MHLO
-    is_variadic = True
     whole: ClassVar[tuple[int, ...]] = (0,)
     single: ClassVar[tuple[int, ...]] = ()
 

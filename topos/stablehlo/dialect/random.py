@@ -25,7 +25,7 @@ class Rng(Definition):
         "#stablehlo<rng_distribution", ("NORMAL", "UNIFORM"), may_be_bare=True
     )
     assembly = "$first, $second, $shape, distribution = $rng_distribution : functional-type"
-    traits = Trait.MOVES | Trait.MHLO
+    traits = Trait.MOVES
 
     def infer(self) -> tuple[Type, ...]:
         first, second, distribution = self.first, self.second, self.rng_distribution
@@ -52,7 +52,7 @@ class RngBitGenerator(Definition):
         "#stablehlo<rng_algorithm", ("DEFAULT", "PHILOX", "THREE_FRY"), may_be_bare=True
     )
     assembly = "$initial_state, algorithm = $rng_algorithm : functional-type"
-    traits = Trait.MOVES | Trait.MHLO
+    traits = Trait.MOVES
 
     def infer(self) -> tuple[Type, ...]:
         if None in self.output.shape:

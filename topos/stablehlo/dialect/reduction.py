@@ -38,10 +38,7 @@ class Reduce(Definition):
     dimensions = Axes(strict=True)
     # Only `dimensions` is read from here; `write` says the rest.
     assembly = "$operands, dimensions = $dimensions : functional-type"
-    traits = Trait.MHLO
-    is_variadic = True
     operand_order = "inputs, then an initial value for each"
-    has_regions = True
     region_order = ("body: takes accumulators, then elements of the inputs; returns accumulators",)
 
     def infer(self) -> tuple[Type, ...]:
@@ -158,10 +155,7 @@ class Map(Definition):
 
     first = Operand("an operand")
     dimensions = Axes(strict=True)
-    traits = Trait.MHLO
-    is_variadic = True
     operand_order = "values of one shape, one or more"
-    has_regions = True
     region_order = ("body: takes an element of each operand; returns an element",)
 
     def infer(self) -> tuple[Type, ...]:

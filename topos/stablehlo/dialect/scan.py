@@ -33,9 +33,7 @@ class Scan(Definition):
     is_associative = Truth()
     # Only `dimension` is read from here; `write` says the rest.
     assembly = "$operands, dimension = $dimension : functional-type"
-    is_variadic = True
     operand_order = "inputs, then initial values of the carries"
-    has_regions = True
     region_order = ("body: takes a slice of each input, then carries; returns outputs and carries",)
     terminator = Return.operation_name
 

@@ -20,7 +20,6 @@ from topos.stablehlo.dialect._reducers import (
 from topos.stablehlo.dimension_numbers import SCATTER, Numbers, ScatterNumbers
 from topos.stablehlo.ir import Tensor, Type
 from topos.stablehlo.shapes import Shape, extents_agree, merged
-from topos.stablehlo.traits import Trait
 from topos.stablehlo.typed_attributes import Truth
 from topos.stablehlo.types import PREDICATE, SIZES
 
@@ -32,10 +31,7 @@ class Scatter(Definition):
     scatter_dimension_numbers = Numbers(SCATTER, ScatterNumbers)
     indices_are_sorted = Truth()
     unique_indices = Truth()
-    traits = Trait.MHLO
-    is_variadic = True
     operand_order = "inputs, then indices, then updates for each input"
-    has_regions = True
     region_order = ("body: takes an element of each input, then of its updates; returns elements",)
 
     def infer(self) -> tuple[Type, ...]:

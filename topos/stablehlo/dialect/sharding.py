@@ -173,9 +173,9 @@ class DataFlowEdge(_Annotation):
     sharding = One(optional=True)
 
 
-@define("sdy.func_data_flow_edge")
-class FuncDataFlowEdge(_Annotation):
-    """The operand, where propagation goes from a call into its function."""
+FuncDataFlowEdge = _Annotation.named(
+    "sdy.func_data_flow_edge", "The operand, where propagation goes from a call into its function."
+)
 
 
 @define("sdy.propagation_barrier")
@@ -199,7 +199,6 @@ class ShardingGroup(_Annotation):
 class _Computation(Stated):
     """What the region makes of the operands."""
 
-    has_regions = True
     operand_order = "any number of values"
     region_order = ("body: takes the operands, or a device's parts of them; returns the results",)
     traits = Trait.NONE

@@ -24,7 +24,7 @@ class Slice(Definition):
     limit_indices = Axes()
     strides = Axes()
     assembly = "$operand : functional-type"
-    traits = Trait.MOVES | Trait.LAYOUT | Trait.MHLO | Trait.ASYNCHRONOUS
+    traits = Trait.MOVES | Trait.LAYOUT | Trait.ASYNCHRONOUS
 
     def infer(self) -> tuple[Type, ...]:
         operand, rank = self.operand, len(self.operand.shape)
@@ -75,8 +75,7 @@ class DynamicSlice(Definition):
     operand = Operand()
     slice_sizes = Axes()
     assembly = "$operands, sizes = $slice_sizes : functional-type"
-    traits = Trait.MOVES | Trait.MHLO | Trait.ASYNCHRONOUS
-    is_variadic = True
+    traits = Trait.MOVES | Trait.ASYNCHRONOUS
     operand_order = "operand, then the scalar start of each axis"
 
     def infer(self) -> tuple[Type, ...]:
@@ -96,8 +95,7 @@ class DynamicUpdateSlice(Definition):
     operand = Operand()
     update = Operand()
     assembly = "$operands : functional-type"
-    traits = Trait.MOVES | Trait.MHLO | Trait.ASYNCHRONOUS
-    is_variadic = True
+    traits = Trait.MOVES | Trait.ASYNCHRONOUS
     operand_order = "operand, update, then the scalar start of each axis"
 
     def infer(self) -> tuple[Type, ...]:
@@ -121,7 +119,7 @@ class RealDynamicSlice(Definition):
     limit_indices = Operand(elements=SIZES)
     strides = Operand(elements=SIZES)
     assembly = "$operands : functional-type"
-    traits = Trait.MOVES | Trait.MHLO
+    traits = Trait.MOVES
 
     def infer(self) -> tuple[Type, ...]:
         """Returns the extents of ranges that are constants, else those that are stated."""

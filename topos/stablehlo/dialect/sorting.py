@@ -26,10 +26,8 @@ class Sort(Definition):
     first = Operand("an input")
     dimension = Integer(default=-1)
     is_stable = Truth()
-    traits = Trait.MOVES | Trait.MHLO
-    is_variadic = True
+    traits = Trait.MOVES
     operand_order = "inputs of one shape, one or more"
-    has_regions = True
     region_order = (
         "comparator: takes two elements of each input in turn; returns whether the first is less",
     )

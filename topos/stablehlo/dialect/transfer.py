@@ -9,7 +9,6 @@ from topos.stablehlo.dialect._demands import holding
 from topos.stablehlo.ir import Type
 from topos.stablehlo.opview import OpView
 from topos.stablehlo.shapes import ranked
-from topos.stablehlo.traits import Trait
 from topos.stablehlo.typed_attributes import Fields, String, Truth
 from topos.stablehlo.types import TOKEN
 
@@ -20,8 +19,6 @@ _CHANNELS: Final = {1: "DEVICE_TO_DEVICE", 2: "DEVICE_TO_HOST", 3: "HOST_TO_DEVI
 class _Transfer(Definition):
     """Tensors that leave or enter the program, and a token."""
 
-    traits = Trait.MHLO
-    is_variadic = True
     # Which way a channel leads that is no one between devices; "" where there is none.
     host: ClassVar[str] = ""
 

@@ -20,8 +20,7 @@ class Tuple(Definition):
     """The operands as one value."""
 
     assembly = "$operands"
-    traits = Trait.MOVES | Trait.MHLO
-    is_variadic = True
+    traits = Trait.MOVES
     operand_order = "the parts"
     is_exact = True
 
@@ -44,8 +43,7 @@ class GetTupleElement(Definition):
 
     index = Integer(width="i32", least=0)
     assembly = "$operand[$index] : functional-type"
-    traits = Trait.MOVES | Trait.MHLO
-    is_variadic = True
+    traits = Trait.MOVES
     operand_order = "a tuple"
 
     def infer(self) -> tuple[Type, ...]:
@@ -87,7 +85,6 @@ class CreateToken(Definition):
     """A token that waits for nothing."""
 
     assembly = " : result-types"
-    traits = Trait.MHLO
 
     def infer(self) -> tuple[Type, ...]:
         return (TOKEN,)
@@ -98,8 +95,6 @@ class AfterAll(Definition):
     """A token that waits for all the operands."""
 
     assembly = "$operands : same-type"
-    traits = Trait.MHLO
-    is_variadic = True
     operand_order = "any number of tokens"
 
     def infer(self) -> tuple[Type, ...]:

@@ -19,7 +19,6 @@ from topos.stablehlo.dialect._reducers import (
 from topos.stablehlo.dialect._windows import Padding, Window, slid, steps, windows_of
 from topos.stablehlo.ir import FunctionType, Tensor, Type
 from topos.stablehlo.shapes import bounds_of, merged, of_bounds, shapes_agree
-from topos.stablehlo.traits import Trait
 from topos.stablehlo.typed_attributes import Axes
 from topos.stablehlo.types import PREDICATE
 
@@ -33,10 +32,7 @@ class ReduceWindow(Definition):
     base_dilations = Axes(strict=True, default=())
     window_dilations = Axes(strict=True, default=())
     padding = Padding()
-    traits = Trait.MHLO
-    is_variadic = True
     operand_order = "inputs, then an initial value for each"
-    has_regions = True
     region_order = ("body: takes accumulators, then elements of the inputs; returns accumulators",)
 
     def infer(self) -> tuple[Type, ...]:
@@ -83,8 +79,6 @@ class SelectAndScatter(Definition):
     window_dimensions = Axes(strict=True, default=())
     window_strides = Axes(strict=True, default=())
     padding = Padding()
-    traits = Trait.MHLO
-    has_regions = True
     region_order = (
         "selection: takes two elements of the operand; returns whether the first one is kept",
         "body: takes what a place holds and an element of the source; returns what it holds then",

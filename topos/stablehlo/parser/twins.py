@@ -20,10 +20,9 @@ def twin(name: str) -> str:
     kind = name.removeprefix(MHLO)
     if kind == name:
         return name
-    for equal in (f"stablehlo.{kind}", f"chlo.{kind}"):
-        if has(equal, Trait.MHLO):
-            return equal
-    return name
+    if find(f"stablehlo.{kind}"):
+        return f"stablehlo.{kind}"
+    return f"chlo.{kind}" if has(f"chlo.{kind}", Trait.MHLO) else name
 
 
 def foreign(name: str) -> str:
