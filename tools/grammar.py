@@ -9,7 +9,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
 
-from topos.stablehlo.parser.tables import described, kept  # noqa: E402  # The checkout's own comes first.
+from topos.stablehlo.parser.parse import described, kept  # noqa: E402  # The checkout's own comes first.
 
 FOLDER = ROOT / "topos" / "stablehlo" / "parser"
 

@@ -12,7 +12,7 @@ import pytest
 from tests.stablehlo.rule_texts import mlir_accepts
 from topos.errors import ArgumentError, ParseError, ToposError, UnsupportedError
 from topos.stablehlo import Block, Builder, Dense, Module, Operation, Region, Tensor, dialect, parse
-from topos.stablehlo.given_attributes import of_python
+from topos.stablehlo.given import of_python
 from topos.stablehlo.ir import UNIT, Opaque, OtherType, Packed, TupleType, Typed, Unranked, Word
 
 F = "tensor<3xf32>"

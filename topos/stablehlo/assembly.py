@@ -20,8 +20,6 @@ from topos.stablehlo.typed_attributes import Attribute
 if TYPE_CHECKING:
     from topos.stablehlo.parsed import ParsedOperation
 
-__all__ = ["Assembly", "Clause", "Head", "Signature", "heading", "reading"]
-
 # Returns the text after an operation's colon.
 Signature = Callable[[FunctionType], str]
 

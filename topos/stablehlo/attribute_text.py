@@ -25,21 +25,6 @@ from topos.stablehlo.ir import (
 )
 from topos.stablehlo.types import digits_of
 
-__all__ = [
-    "bare",
-    "crossed",
-    "dictionary",
-    "digits",
-    "function_type",
-    "listed",
-    "parameters",
-    "produced",
-    "quoted",
-    "referred",
-    "results_of",
-    "spelled",
-]
-
 _KEY: Final = re.compile(r"[A-Za-z_][\w$.]*", re.ASCII)
 _SYMBOL: Final = re.compile(r"[A-Za-z_][\w$.]*", re.ASCII)
 _USUAL: Final[Mapping[type, str]] = {int: " : i64", float: " : f64"}

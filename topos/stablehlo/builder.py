@@ -14,8 +14,7 @@ from topos.stablehlo.definition import Definition
 from topos.stablehlo.dense import dense_of
 from topos.stablehlo.dialect import calling, find
 from topos.stablehlo.dialect.constants import Constant
-from topos.stablehlo.given_attributes import attributes_of_the_tree
-from topos.stablehlo.given_types import element_name, type_of
+from topos.stablehlo.given import attributes_of_the_tree, element_name, type_of
 from topos.stablehlo.ir import (
     Attributes,
     Block,
@@ -40,9 +39,7 @@ from topos.stablehlo.values import (
     demand_callable,
     result_types,
 )
-from topos.stablehlo.wellformed import parameter_fault
-
-__all__ = ["Builder"]
+from topos.stablehlo.verifier import parameter_fault
 
 VISIBILITIES: Final = ("public", "private", "nested")
 # A number alone is the name of a result.

@@ -8,7 +8,6 @@ from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from topos.errors import VerifyError
-from topos.stablehlo.calls import called_first
 from topos.stablehlo.definition import Definition, extents_of
 from topos.stablehlo.dialect import find
 from topos.stablehlo.ir import (
@@ -24,8 +23,7 @@ from topos.stablehlo.ir import (
 )
 from topos.stablehlo.traits import Trait
 from topos.stablehlo.types import ELEMENTS
-
-__all__ = ["CostAnalysis", "Count", "cost_analysis"]
+from topos.stablehlo.walks import called_first
 
 Types = dict[str, Type]
 

@@ -23,8 +23,6 @@ if TYPE_CHECKING:
     from topos.stablehlo.parsed import ParsedOperation
     from topos.stablehlo.printer import Writer
 
-__all__ = ["Definition", "Operand", "OperandOfAnyRank", "Result", "define"]
-
 V = TypeVar("V", bound=TensorType)
 
 

@@ -13,8 +13,8 @@ from topos.errors import ElementError, UnsupportedError
 from topos.payload.kernels.conversion import convert
 from topos.stablehlo.attribute_text import digits
 from topos.stablehlo.ir import Dense, Tensor
+from topos.stablehlo.parsed import TokenError
 from topos.stablehlo.resources import absent
-from topos.stablehlo.token_error import TokenError
 from topos.stablehlo.types import (
     ELEMENTS,
     checked,
@@ -26,8 +26,6 @@ from topos.stablehlo.types import (
     is_float,
     width,
 )
-
-__all__ = ["decoded", "dense_of"]
 
 Array = npt.NDArray[Any]
 

@@ -12,27 +12,11 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar
 
 from topos.stablehlo.ir import Crossed, Record, Word
 from topos.stablehlo.opview import OpView
-from topos.stablehlo.token_error import TokenError
+from topos.stablehlo.parsed import TokenError
 from topos.stablehlo.typed_attributes import Attribute, demand_fields, integers_given
 
 if TYPE_CHECKING:
     from lark import Token
-
-__all__ = [
-    "CONVOLUTION",
-    "DOT",
-    "GATHER",
-    "RAGGED_DOT",
-    "SCATTER",
-    "ConvolutionNumbers",
-    "DotNumbers",
-    "GatherNumbers",
-    "Layout",
-    "Numbers",
-    "RaggedDotNumbers",
-    "ScatterNumbers",
-    "layout",
-]
 
 Axes = tuple[int, ...]
 

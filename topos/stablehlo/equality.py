@@ -7,8 +7,6 @@ from typing import Any
 
 from topos.stablehlo.ir import Dense, Function, Operation, Packed, Record, Word
 
-__all__ = ["same"]
-
 
 def same(one: Any, other: Any) -> bool:
     """Returns whether two parts of trees are the same but for lines, columns and locations.

@@ -6,8 +6,6 @@ from collections.abc import Iterable, Iterator
 
 from topos.stablehlo.ir import Region, result_names
 
-__all__ = ["FreshNames", "names_in"]
-
 
 class FreshNames:
     """Names that are not taken; one that was returned is taken from then on.

@@ -8,32 +8,6 @@ from typing import Any, Final, NamedTuple, Self
 
 import numpy.typing as npt
 
-__all__ = [
-    "UNIT",
-    "Attributes",
-    "Block",
-    "Crossed",
-    "Dense",
-    "Function",
-    "FunctionType",
-    "Module",
-    "Opaque",
-    "Operation",
-    "OtherType",
-    "Packed",
-    "Parameter",
-    "Record",
-    "Region",
-    "Symbol",
-    "Tensor",
-    "TupleType",
-    "Type",
-    "Typed",
-    "Unranked",
-    "Word",
-    "result_names",
-]
-
 # An attribute is a number, a truth value, a string, or one of the classes below; a list is a tuple
 # and a dictionary a mapping, so the values have no closer static type.
 Attributes = Mapping[str, Any]

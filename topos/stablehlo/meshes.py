@@ -8,8 +8,6 @@ from collections.abc import Callable
 from functools import lru_cache
 from typing import Any, Final, NamedTuple, TypeVar
 
-__all__ = ["Axis", "Mesh", "Sharding", "mesh_of", "sharding_of", "shardings_of"]
-
 _TOKEN: Final = re.compile(
     r'\s*+("(?:[^"\\]|\\.)*+"|@(?:[\w$.\-]++|"(?:[^"\\]|\\.)*+")|#?\w[\w.]*+|-?\d++|[^\s\w])'
 )

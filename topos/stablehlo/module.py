@@ -6,22 +6,18 @@ from collections.abc import Iterator, Sequence
 from typing import Any, Self
 
 from topos.errors import ArgumentError, SymbolError
-from topos.stablehlo.calls import called_first
 from topos.stablehlo.cost import CostAnalysis, cost_analysis
 from topos.stablehlo.forms import ModuleLike, text_of
 from topos.stablehlo.fresh_names import FreshNames, names_in
-from topos.stablehlo.given_types import type_of
+from topos.stablehlo.given import type_of
 from topos.stablehlo.ir import Function, Operation, Tensor
 from topos.stablehlo.ir import Module as Tree
 from topos.stablehlo.printer import printed
 from topos.stablehlo.read import parsed, told_of
-from topos.stablehlo.regions import demand_depth, walked
-from topos.stablehlo.rewriting import Rewrite, rewritten
-from topos.stablehlo.slices import sliced
+from topos.stablehlo.rewriting import Rewrite, rewritten, sliced
 from topos.stablehlo.specialize import specialized
 from topos.stablehlo.verifier import verify
-
-__all__ = ["Module", "parse"]
+from topos.stablehlo.walks import called_first, demand_shallow, walked
 
 
 class Module(Tree):
@@ -154,7 +150,7 @@ class Module(Tree):
             if not isinstance(function, Function):
                 raise ArgumentError(f"a module holds functions, got {function!r}")
             if function.body is not None:
-                demand_depth(function.body)
+                demand_shallow(function.body)
 
 
 def parse(module: ModuleLike) -> Module:

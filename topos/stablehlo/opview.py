@@ -23,8 +23,6 @@ from topos.stablehlo.ir import (
 )
 from topos.stablehlo.meshes import Mesh
 
-__all__ = ["Declared", "OpView", "Table"]
-
 Array = npt.NDArray[Any]
 T = TypeVar("T")
 

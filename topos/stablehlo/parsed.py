@@ -1,20 +1,57 @@
-"""A parsed operation: what was written of it, on the way to its generic form."""
+"""A parsed operation on its way to its generic form, and the signal of a part without a meaning."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from topos.stablehlo.ir import Attributes, Region, Type
-from topos.stablehlo.token_error import TokenError
+from topos.errors import ParseError, TextError, UnsupportedError
+from topos.stablehlo.ir import Attributes, Dense, Operation, Region, Type
 
 if TYPE_CHECKING:
     from lark import Token
 
-__all__ = ["Group", "ParsedOperation", "Said", "Types"]
-
 # A name and how many results it stands for.
 Group = tuple[str, int]
+
+
+class TokenError(Exception):
+    """A reason and the part that it is about, raised where the text is not at hand."""
+
+    def __init__(self, reason: str, part: Token | Dense | Operation) -> None:
+        super().__init__(reason)
+        self.reason, self.part = reason, part
+
+
+def placed(error: TokenError, text: str) -> ParseError:
+    """Returns the error as one of `text`, with the line that it stands in."""
+    line, column = error.part.line or 1, error.part.column or 1
+    return ParseError(error.reason, line, column, line_of(text, line))
+
+
+def line_of(text: str, number: int) -> str:
+    """Returns a line of `text`, counted from one; a line that is not there is empty."""
+    lines = text.split("\n")
+    return lines[number - 1] if 0 < number <= len(lines) else ""
+
+
+@contextmanager
+def told_of(text: str) -> Iterator[None]:
+    """Gives a fault found inside the line of `text` that it stands in."""
+    try:
+        yield
+    except TokenError as error:
+        raise placed(error, text) from None
+    except TextError as error:
+        raise error.located(text) from None
+    except RecursionError:
+        reason = "regions, types or attributes nested this deep"
+        raise UnsupportedError(reason, 1).located(text) from None
+    except MemoryError:
+        reason = "constants larger than this machine's memory"
+        raise UnsupportedError(reason, 1).located(text) from None
 
 
 class Types(NamedTuple):

@@ -34,8 +34,6 @@ from topos.stablehlo.ir import (
     result_names,
 )
 
-__all__ = ["Writer", "printed"]
-
 _INDENT: Final = "  "
 # What a value is taken to be whose definition is missing, where the text leaves its type unsaid.
 _UNKNOWN: Final = OtherType("none")

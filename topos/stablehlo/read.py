@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from topos.stablehlo.ir import Module
+from topos.stablehlo.parsed import told_of
 from topos.stablehlo.parser.parse import parse as parsed
-from topos.stablehlo.token_error import told_of
 from topos.stablehlo.verifier import verify
 
 __all__ = ["parsed", "read", "told_of"]

@@ -29,14 +29,12 @@ from topos.stablehlo.ir import (
     Unranked,
     Word,
 )
+from topos.stablehlo.parsed import TokenError
 from topos.stablehlo.parser.parse import parse
 from topos.stablehlo.parser.stream import DEEPEST
-from topos.stablehlo.parser.typetext import stands_alone
+from topos.stablehlo.parser.tokens import stands_alone
 from topos.stablehlo.read import told_of
-from topos.stablehlo.token_error import TokenError
 from topos.stablehlo.types import ELEMENTS
-
-__all__ = ["demand_readable_type", "demand_symbol", "readable"]
 
 # A name under which anything may stand, and the most texts whose reading is remembered.
 _KEY: Final = "a.b"

@@ -8,10 +8,8 @@ from math import prod
 from typing import Final, NamedTuple
 
 from topos.stablehlo.ir import Dense, Tensor
-from topos.stablehlo.token_error import TokenError
+from topos.stablehlo.parsed import TokenError
 from topos.stablehlo.types import ELEMENTS
-
-__all__ = ["Resources", "absent", "resources_of"]
 
 _ENTRY: Final = re.compile(r'([\w$.\-]+|"[^"\n]*+")\s*:\s*"([^"\n]*+)"')
 _PREFIX: Final = "0x"

@@ -13,8 +13,6 @@ from topos.stablehlo.dense import decoded
 from topos.stablehlo.ir import Dense, Operation, Region, Tensor, Type, result_names
 from topos.stablehlo.resources import absent
 
-__all__ = ["Scope", "captured"]
-
 Array = npt.NDArray[Any]
 
 # A constant of more elements than this is no shape, padding or index that a rule would read.

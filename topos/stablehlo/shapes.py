@@ -15,27 +15,6 @@ from typing import Final
 from topos.stablehlo.ir import Tensor, TupleType, Type, Unranked
 from topos.stablehlo.opview import OpView
 
-__all__ = [
-    "Shape",
-    "TensorType",
-    "agree",
-    "bounds_of",
-    "common",
-    "demand_result",
-    "demand_results",
-    "extents_agree",
-    "merged",
-    "of_bounds",
-    "ranked",
-    "read_bounds",
-    "scalar",
-    "shape_of",
-    "shapes_agree",
-    "shown",
-    "size_of",
-    "tensor",
-]
-
 Shape = tuple[int | None, ...]
 TensorType = Tensor | Unranked
 

@@ -12,8 +12,6 @@ from topos.stablehlo.dialect import find
 from topos.stablehlo.ir import Operation
 from topos.stablehlo.typed_attributes import Attribute
 
-__all__ = ["default_of", "help_of", "required_of", "signature_of"]
-
 # What an attribute has in place of a default that must be given.
 _EMPTY: Final = inspect.Parameter.empty
 _POSITIONAL: Final = inspect.Parameter.POSITIONAL_ONLY

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from enum import Flag, auto
 
-__all__ = ["Trait"]
-
 
 class Trait(Flag):
     """What a definition declares of its operation; see each member."""

@@ -17,22 +17,6 @@ from topos.stablehlo.ir import OtherType as Scalar
 from topos.stablehlo.ir import Packed, Record, Symbol, Typed, Word
 from topos.stablehlo.opview import Declared, OpView
 
-__all__ = [
-    "Attribute",
-    "Axes",
-    "Choice",
-    "Fields",
-    "Integer",
-    "Name",
-    "String",
-    "Truth",
-    "Truths",
-    "demand_fields",
-    "integers_given",
-    "text_given",
-    "truth_given",
-]
-
 T = TypeVar("T")
 
 

@@ -13,33 +13,6 @@ import numpy as np
 from topos.errors import ElementError, UnsupportedError
 from topos.stablehlo.ir import OtherType, Tensor, TupleType, Type
 
-__all__ = [
-    "ANY",
-    "COMPLEX",
-    "ELEMENTS",
-    "EXISTING",
-    "FLOATS",
-    "INTEGERS",
-    "MAXIMUM_SIZE",
-    "PREDICATE",
-    "SIGNED",
-    "SIZES",
-    "TOKEN",
-    "UNSIGNED",
-    "checked",
-    "component",
-    "digits_of",
-    "dtype_of",
-    "element_of",
-    "extents",
-    "held",
-    "is_complex",
-    "is_element",
-    "is_float",
-    "number_of",
-    "width",
-]
-
 ELEMENTS: Final[Mapping[str, np.dtype[Any]]] = {
     "f64": np.dtype(np.float64),
     "f32": np.dtype(np.float32),

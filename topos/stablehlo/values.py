@@ -16,17 +16,6 @@ from topos.stablehlo.shapes import agree
 if TYPE_CHECKING:
     from topos.stablehlo.builder import Builder
 
-__all__ = [
-    "Body",
-    "OpenBlock",
-    "OpenFunction",
-    "Value",
-    "alone",
-    "block_types",
-    "demand_callable",
-    "result_types",
-]
-
 Array = npt.NDArray[Any]
 
 # Returns what a region returns, given its arguments.

@@ -10,12 +10,10 @@ from topos.errors import ArgumentError
 from topos.stablehlo.builder import Builder
 from topos.stablehlo.definition import Definition
 from topos.stablehlo.dialect import find
-from topos.stablehlo.given_attributes import of_python
+from topos.stablehlo.given import of_python
 from topos.stablehlo.ir import Attributes
 from topos.stablehlo.signatures import help_of, required_of, signature_of
 from topos.stablehlo.values import Body, Value, alone
-
-__all__ = ["called", "function_of"]
 
 
 def function_of(name: str) -> Callable[..., Any]:

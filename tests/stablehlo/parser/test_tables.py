@@ -5,7 +5,7 @@ from __future__ import annotations
 from hashlib import sha256
 from importlib.resources import files
 
-from topos.stablehlo.parser.tables import kept, parser_of
+from topos.stablehlo.parser.parse import kept, parser_of
 
 
 def test_the_tables_are_kept_for_the_grammar_as_it_is() -> None:

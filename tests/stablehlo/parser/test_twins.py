@@ -13,7 +13,7 @@ from topos.runtimes import printed, verify
 from topos.runtimes.interpreter import run_text
 from topos.stablehlo.equality import same
 from topos.stablehlo.parser.parse import parse
-from topos.stablehlo.parser.twins import twin
+from topos.stablehlo.parser.spelling import twin
 from topos.stablehlo.verifier import verified_names
 
 M, N = "tensor<2x3xf32>", "tensor<3x2xf32>"

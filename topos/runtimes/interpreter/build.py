@@ -16,7 +16,6 @@ from topos.runtimes.interpreter.scalarization import (
     over_scalars,
     works_pointwise,
 )
-from topos.stablehlo.calls import called_first, depth_of
 from topos.stablehlo.definition import Definition
 from topos.stablehlo.dialect import find
 from topos.stablehlo.ir import (
@@ -32,6 +31,7 @@ from topos.stablehlo.ir import (
 from topos.stablehlo.scope import captured
 from topos.stablehlo.traits import Trait
 from topos.stablehlo.types import checked, held
+from topos.stablehlo.walks import called_first, depth_of
 
 __all__ = ["build"]
 

@@ -8,8 +8,7 @@ from topos.stablehlo.definition import Definition
 from topos.stablehlo.dialect._shardings import fault_of, faults_of
 from topos.stablehlo.ir import Opaque, Operation, OtherType, Typed, Word
 from topos.stablehlo.opview import OpView
-from topos.stablehlo.parsed import ParsedOperation, Said
-from topos.stablehlo.token_error import TokenError
+from topos.stablehlo.parsed import ParsedOperation, Said, TokenError
 from topos.stablehlo.traits import Trait
 from topos.stablehlo.typed_attributes import Attribute, String, text_given
 

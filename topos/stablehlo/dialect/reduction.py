@@ -21,9 +21,8 @@ from topos.stablehlo.dialect._reducers import (
 )
 from topos.stablehlo.dialect.control import Return
 from topos.stablehlo.ir import Block, Operation, Packed, Parameter, Region, Tensor, Type, Unranked
-from topos.stablehlo.parsed import ParsedOperation
+from topos.stablehlo.parsed import ParsedOperation, TokenError
 from topos.stablehlo.shapes import bounds_of, merged, of_bounds
-from topos.stablehlo.token_error import TokenError
 from topos.stablehlo.traits import Trait
 from topos.stablehlo.typed_attributes import Axes
 

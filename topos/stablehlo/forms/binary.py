@@ -16,8 +16,6 @@ from typing import Any, Final
 from topos import errors
 from topos.errors import ParseError, ToposError, UnavailableError, UnsupportedError, VerifyError
 
-__all__ = ["bindings", "bytecode_text", "printed"]
-
 WORKER: Final = "topos.stablehlo.forms.binary_worker"
 NEEDS: Final = "MLIR bytecode needs jaxlib"
 INSTALL: Final = "pip install 'topos-compiler[xla]'"

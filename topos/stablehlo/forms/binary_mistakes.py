@@ -10,8 +10,6 @@ from typing import Final
 from topos.stablehlo.forms.mistakes import Mistake
 from topos.stablehlo.forms.models import model_in
 
-__all__ = ["mistake_in"]
-
 EXPORT: Final = "export the model with jax.export, or torch_xla for PyTorch"
 WEIGHTS: Final = "it holds weights alone; give the module, which takes them as arguments"
 ORIGIN: Final = "give the module that it was compiled from"

@@ -12,8 +12,6 @@ import sys
 from topos.errors import ToposError
 from topos.stablehlo.forms.binary import printed
 
-__all__ = ["main"]
-
 
 def main() -> None:
     """Tells the module of the bytes, or why there is none."""

@@ -7,8 +7,6 @@ from typing import Final
 
 from topos.stablehlo.forms.mistakes import Mistake
 
-__all__ = ["CUT_OFF", "MAGIC", "artifact_in", "is_exported"]
-
 # How MLIR's bytecode begins: https://mlir.llvm.org/docs/BytecodeFormat.
 MAGIC: Final = b"ML\xefR"
 # The place of `mlir_module_serialized` among the fields of jax's table; a schema only appends.

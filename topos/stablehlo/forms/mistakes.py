@@ -8,8 +8,6 @@ from typing import Final, NamedTuple
 
 from topos.errors import ParseError
 
-__all__ = ["EMPTY", "SAVED_MODEL", "Mistake", "demand_no_mistake", "folder_mistake"]
-
 SHOWN: Final = 4
 # Every mark of a text stands in its first lines.
 HEAD: Final = 4096

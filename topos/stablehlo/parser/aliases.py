@@ -27,8 +27,6 @@ from topos.stablehlo.ir import (
 )
 from topos.stablehlo.resources import Resources
 
-__all__ = ["Alias", "Names", "names_of"]
-
 # No honest text spells this many values by an alias of aliases.
 _LARGEST: Final = 1_000_000
 # A name among the text of a part, or a string, in which there is none.

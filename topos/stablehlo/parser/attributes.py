@@ -18,12 +18,18 @@ from topos.stablehlo.dimension_numbers import (
     layout,
 )
 from topos.stablehlo.ir import UNIT, Attributes, Crossed, Dense, Opaque, Record, Type, Typed, Word
+from topos.stablehlo.parsed import TokenError
 from topos.stablehlo.parser.module import LOCATION
-from topos.stablehlo.parser.tokens import dense, integer, packed, sequence, string, symbol, typed
-from topos.stablehlo.parser.typetext import stands_alone
-from topos.stablehlo.token_error import TokenError
-
-__all__ = ["RULES"]
+from topos.stablehlo.parser.tokens import (
+    dense,
+    integer,
+    packed,
+    sequence,
+    stands_alone,
+    string,
+    symbol,
+    typed,
+)
 
 _WRAPPED: Final = re.compile(r"\A#sdy<(\w+)(<.*>)>\Z", re.DOTALL)
 # The attributes of StableHLO whose fields are integers or lists of them, and these fields.

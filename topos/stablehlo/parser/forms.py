@@ -19,13 +19,9 @@ from topos.stablehlo.ir import (
     Type,
     Typed,
 )
-from topos.stablehlo.parsed import ParsedOperation, Types
-from topos.stablehlo.parser.spelling import attribute_of, canonical, parsed_of
+from topos.stablehlo.parsed import ParsedOperation, TokenError, Types
+from topos.stablehlo.parser.spelling import MHLO, as_arrays, attribute_of, canonical, parsed_of
 from topos.stablehlo.parser.tokens import integer, sequence, string, symbol
-from topos.stablehlo.parser.twins import MHLO, as_arrays
-from topos.stablehlo.token_error import TokenError
-
-__all__ = ["RULES", "headed"]
 
 # The types of constants that are written without one.
 _TYPES: Final = {bool: OtherType("i1"), int: OtherType("i64"), float: OtherType("f64")}

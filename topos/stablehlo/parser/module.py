@@ -22,12 +22,10 @@ from topos.stablehlo.ir import (
     Region,
     Type,
 )
+from topos.stablehlo.parsed import TokenError
 from topos.stablehlo.parser.aliases import Alias, names_of
 from topos.stablehlo.resources import Resources, resources_of
-from topos.stablehlo.token_error import TokenError
 from topos.stablehlo.traits import Trait
-
-__all__ = ["LOCATION", "MODULE", "Inner", "Section", "assemble", "whole"]
 
 # What an attribute or an alias that is a location is kept as: where it leads is not read.
 MODULE: Final = Wrapped.operation_name

@@ -2,39 +2,78 @@
 
 from __future__ import annotations
 
+import json
 import re
+import zlib
 from collections.abc import Callable
 from functools import cache
+from hashlib import sha256
 from importlib.resources import files
 from threading import Lock
 from types import SimpleNamespace
 from typing import Any, Final, cast
 
+import lark
 from lark import Lark, Token, UnexpectedCharacters, UnexpectedEOF, UnexpectedInput, UnexpectedToken
-from lark.lexer import PatternStr
+from lark.grammar import Rule
+from lark.lexer import PatternStr, TerminalDef
 
 from topos.errors import ParseError, UnsupportedError
 from topos.stablehlo.ir import Module
-from topos.stablehlo.parser import attributes, forms, shardings, statements, typetext
-from topos.stablehlo.parser.spelling import is_read
+from topos.stablehlo.parsed import line_of, told_of
+from topos.stablehlo.parser import attributes, forms, shardings, statements, tokens
+from topos.stablehlo.parser.spelling import foreign, is_read, twin
 from topos.stablehlo.parser.stream import Watch
-from topos.stablehlo.parser.tables import parser_of
-from topos.stablehlo.parser.twins import foreign, twin
 from topos.stablehlo.parser.wording import alternatives
-from topos.stablehlo.token_error import line_of, told_of
 
-__all__ = ["parse"]
-
+_OPTIONS: Final[dict[str, Any]] = {
+    "parser": "lalr",
+    "lexer": "contextual",
+    "maybe_placeholders": True,
+    "propagate_positions": False,
+}
+# What only a process has, and what no reader of the tables needs.
+_UNKEPT: Final = ("_plugins", "import_paths", "lexer_callbacks", "postlex", "transformer")
 # What stands for a value, whether or not it is a name.
 _VALUE: Final = re.compile(r"%[\w$.\-]+")
 # An operation opens a statement: at the start of a line, or after the results' equals sign.
 _OPENING: Final = re.compile(r"(?:^|=)[ \t]*([A-Za-z_]\w*\.[\w.]+)", re.MULTILINE)
 _WINDOW: Final = 4096
-
 _BUILDING: Final = Lock()
-
 # Characters that are refused for want of their counterpart.
 _OPEN: Final = {"<": "a '<' without its '>'", '"': "a string without its end"}
+
+
+def parser_of(grammar: str, tables: bytes, **hooks: Any) -> Lark:
+    """Returns the parser of `grammar` with the `hooks` that lark calls.
+
+    `tables` are used where `kept` made them for this text and this release of lark: computing them
+    takes longer than all else that a small module needs, from start to result.
+    """
+    head, _, body = tables.partition(b"\n")
+    if head.decode() != described(grammar):
+        return Lark(grammar, **_OPTIONS, **hooks)
+    data, memo = json.loads(zlib.decompress(body))
+    # JSON has turned numbers that are keys into texts; those of tokens may stay such.
+    memo = {int(key): each for key, each in memo.items()}
+    table = data["parser"]["parser"]
+    table["states"] = {int(key): actions for key, actions in table["states"].items()}
+    # Lark's own generated parsers start with this method.
+    parser: Lark = cast(Any, Lark)._load_from_dict(data, memo, **hooks)
+    return parser
+
+
+def kept(grammar: str) -> bytes:
+    """Returns the tables of `grammar`: a line that tells what they are of, then their bytes."""
+    data, memo = Lark(grammar, **_OPTIONS).memo_serialize([TerminalDef, Rule])
+    options = {key: value for key, value in data["options"].items() if key not in _UNKEPT}
+    text = json.dumps([{**data, "options": options}, memo], separators=(",", ":"))
+    return f"{described(grammar)}\n".encode() + zlib.compress(text.encode(), 9)
+
+
+def described(grammar: str) -> str:
+    """Returns the first line of the tables that `kept` would make of `grammar` here."""
+    return f"lark {lark.__version__} {sha256(grammar.encode()).hexdigest()}"
 
 
 def parse(text: str) -> Module:
@@ -53,7 +92,7 @@ def parse(text: str) -> Module:
 def _parser() -> Lark:
     folder = files(__package__)
     grammar = folder.joinpath("grammar.lark").read_text(encoding="utf-8")
-    tables = (attributes, forms, shardings, statements, typetext)
+    tables = (attributes, forms, shardings, statements, tokens)
     rules = {name: rule for table in tables for name, rule in table.RULES.items()}
     callbacks = SimpleNamespace(**{name: _spread(rule) for name, rule in rules.items()})
     return parser_of(

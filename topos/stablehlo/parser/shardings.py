@@ -16,8 +16,6 @@ from topos.stablehlo.parser.spelling import operation_of
 from topos.stablehlo.parser.tokens import integer, sequence, string, symbol
 from topos.stablehlo.traits import Trait
 
-__all__ = ["RULES"]
-
 Parameters = tuple[Parameter, ...]
 
 

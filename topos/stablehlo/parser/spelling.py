@@ -1,4 +1,4 @@
-"""The parts of an operation's custom assembly, and how they become its generic form."""
+"""Custom assembly: its parts, how they become the generic form, and what MHLO calls them."""
 
 from __future__ import annotations
 
@@ -7,24 +7,54 @@ from typing import Any, Final
 from lark import Token
 
 from topos.errors import UnsupportedError
+from topos.stablehlo.dense import decoded
 from topos.stablehlo.dialect import find, has
-from topos.stablehlo.ir import Attributes, Dense, Operation, Type
-from topos.stablehlo.parsed import Group, ParsedOperation, Said, Types
-from topos.stablehlo.parser.twins import MHLO, foreign, twin
-from topos.stablehlo.token_error import TokenError
+from topos.stablehlo.ir import Attributes, Dense, Operation, Packed, Tensor, Type
+from topos.stablehlo.parsed import Group, ParsedOperation, Said, TokenError, Types
 from topos.stablehlo.traits import Trait
+from topos.stablehlo.typed_attributes import Axes, Truths
 
-__all__ = [
-    "attribute_of",
-    "canonical",
-    "demand_read",
-    "is_read",
-    "operation_of",
-    "parsed_of",
-]
-
+MHLO: Final = "mhlo."
 # The dialects whose custom forms are read, each in whole.
 _DIALECTS: Final = ("builtin.", "chlo.", "func.", "sdy.", "stablehlo.")
+
+
+def twin(name: str) -> str:
+    """Returns the name that an operation of MHLO has in StableHLO or CHLO; any other is its own."""
+    kind = name.removeprefix(MHLO)
+    if kind == name:
+        return name
+    if find(f"stablehlo.{kind}"):
+        return f"stablehlo.{kind}"
+    return f"chlo.{kind}" if has(f"chlo.{kind}", Trait.MHLO) else name
+
+
+def foreign(name: str) -> str:
+    """Returns why an operation of another dialect is refused."""
+    if name.startswith(MHLO):
+        return f"{name} has no equal in StableHLO or CHLO that it could be read as"
+    return f"{name} is of a dialect that is not read"
+
+
+def as_arrays(name: str, attributes: Attributes) -> dict[str, Any]:
+    """Returns the attributes of the operation `name` as StableHLO has them.
+
+    MHLO keeps lists of integers and of truth values in dense constants, each of one axis.
+    """
+    definition = find(name)
+    declared = () if definition is None else definition.declared_attributes
+    arrays = {each.key for each in declared if isinstance(each, Axes | Truths)}
+    return {
+        key: _array(value) if key in arrays and isinstance(value, Dense) else value
+        for key, value in attributes.items()
+    }
+
+
+def _array(value: Dense) -> Any:
+    match value.type:
+        case Tensor((int(),), "i64" | "i1" as element, ""):
+            return Packed(decoded(value).tolist(), element)
+    return value
 
 
 def parsed_of(

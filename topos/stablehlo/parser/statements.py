@@ -19,15 +19,12 @@ from topos.stablehlo.ir import (
     Region,
     Type,
 )
-from topos.stablehlo.parsed import Group, ParsedOperation, Types
+from topos.stablehlo.parsed import Group, ParsedOperation, TokenError, Types
 from topos.stablehlo.parser.aliases import Alias
 from topos.stablehlo.parser.forms import headed
 from topos.stablehlo.parser.module import MODULE, Inner, Section, assemble, whole
 from topos.stablehlo.parser.spelling import canonical, demand_read, operation_of
 from topos.stablehlo.parser.tokens import integer, sequence, symbol
-from topos.stablehlo.token_error import TokenError
-
-__all__ = ["RULES"]
 
 Pair = tuple[str, str]
 Parameters = tuple[Parameter, ...]

@@ -8,9 +8,7 @@ from typing import Final
 from lark import Token
 
 from topos.errors import UnsupportedError
-from topos.stablehlo.token_error import TokenError
-
-__all__ = ["DEEPEST", "Watch"]
+from topos.stablehlo.parsed import TokenError
 
 # What reads, runs and prints a tree calls itself up to three times a bracket, and Python allows a
 # thousand calls in one another.

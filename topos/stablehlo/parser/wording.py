@@ -7,8 +7,6 @@ from typing import Final, NamedTuple
 
 from topos.stablehlo.dialect.calling import Func
 
-__all__ = ["alternatives"]
-
 
 class _Group(NamedTuple):
     """Terminals that together begin one thing, which is named in their place.

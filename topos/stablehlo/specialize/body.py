@@ -23,8 +23,7 @@ from topos.stablehlo.ir import (
     Tensor,
 )
 from topos.stablehlo.meshes import Mesh
-from topos.stablehlo.specialize.inference import arguments_of, results_of
-from topos.stablehlo.specialize.names import Names
+from topos.stablehlo.specialize.retyping import arguments_of, results_of
 from topos.stablehlo.specialize.shape_arithmetic import (
     constant,
     folds,
@@ -32,15 +31,13 @@ from topos.stablehlo.specialize.shape_arithmetic import (
 from topos.stablehlo.specialize.shape_calls import asks_for_shapes, shape_call
 from topos.stablehlo.specialize.static_forms import STATIC_FORMS
 from topos.stablehlo.specialize.values import (
+    Names,
     Value,
+    Variant,
     branch_of,
     of_known_sizes,
     union,
 )
-from topos.stablehlo.specialize.variants import Variant
-
-__all__ = ["Body", "Context"]
-
 
 # The operations among whose operands are sizes.
 _OF_SIZES: Final = {Rng, *STATIC_FORMS} - {BroadcastInDim, Cast, GetDimensionSize, Reshape}

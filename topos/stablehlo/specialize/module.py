@@ -7,31 +7,26 @@ signature that it is called with.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Final, TypeVar
 
 import numpy.typing as npt
 
 from topos.errors import ArgumentError, UnsupportedError, VerifyError
-from topos.stablehlo.calls import demand_depth
 from topos.stablehlo.dialect import find
 from topos.stablehlo.dialect._shardings import meshes_of
 from topos.stablehlo.fresh_names import FreshNames
-from topos.stablehlo.ir import Function, Module, Operation, Parameter, Region, Type
+from topos.stablehlo.ir import Block, Function, Module, Operation, Parameter, Region, Type
 from topos.stablehlo.shapes import agree
 from topos.stablehlo.specialize.body import Body, Context
 from topos.stablehlo.specialize.retyping import is_static
 from topos.stablehlo.specialize.shape_arithmetic import folds
-from topos.stablehlo.specialize.unused import reached, without_unused
-from topos.stablehlo.specialize.values import Value, union
-from topos.stablehlo.specialize.variants import Variant, Variants, numbers_at
+from topos.stablehlo.specialize.values import Value, Variant, Variants, numbers_at, union
 from topos.stablehlo.traits import Trait
-
-__all__ = ["specialized", "specialized_for"]
+from topos.stablehlo.walks import called_first, demand_depth
 
 Array = npt.NDArray[Any]
 Signature = tuple[str, tuple[Type, ...]]
-
 # Functions that call one another with two sets of shapes each have twice the copies a level.
 _MOST_COPIES: Final = 4096
 # How many sets of numbers are followed through functions that have a copy already; each level of
@@ -39,8 +34,45 @@ _MOST_COPIES: Final = 4096
 MOST_FOLLOWED: Final = 2048
 # A call takes five of the thousand calls in one another that Python allows, a region four.
 _DEEPEST: Final = 128
-
 M = TypeVar("M", bound=Module)
+
+
+def without_unused(
+    region: Region, is_pure: Callable[[Operation], bool], used: set[str] | None = None
+) -> Region:
+    """Returns `region` without the pure operations whose results nothing in it uses.
+
+    The names that it uses are added to `used`.
+    """
+    seen = set() if used is None else used
+    blocks: list[Block] = []
+    for block in region.blocks:
+        kept: list[Operation] = []
+        for operation in reversed(block.operations):
+            if not _is_used(operation, seen) and is_pure(operation):
+                continue
+            regions = operation.regions
+            if regions:
+                inner = [without_unused(each, is_pure, seen) for each in regions]
+                operation = operation._replace(regions=tuple(inner))
+            seen.update(operation.operands)
+            kept.append(operation)
+        blocks.append(block._replace(operations=tuple(reversed(kept))))
+    return Region(tuple(blocks))
+
+
+def _is_used(operation: Operation, used: set[str]) -> bool:
+    # The first of several results also goes by the name that they share.
+    return any(
+        name in used or name.removesuffix("#0") in used or f"{name}#0" in used
+        for name in operation.results
+    )
+
+
+def reached(functions: Mapping[str, Function], starts: Iterable[str]) -> tuple[Function, ...]:
+    """Returns the functions that `starts` call, and these, in the order of the module."""
+    names = {*called_first(functions, starts)}
+    return tuple([function for name, function in functions.items() if name in names])
 
 
 def specialized(module: M, argument_types: Sequence[Type]) -> M:

@@ -1,16 +1,18 @@
-"""Retyping: which types are static, and what a stated type adds to an inferred one."""
+"""Retyping: which types are static, and what is known of the values that an operation defines."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from typing import Final
 
+from topos.stablehlo.definition import Definition
+from topos.stablehlo.dialect.control import While
 from topos.stablehlo.ir import Module, Operation, OtherType, Tensor, TupleType, Type
 from topos.stablehlo.opview import OpView
-from topos.stablehlo.regions import walked
 from topos.stablehlo.shapes import agree
-
-__all__ = ["MOST", "is_static", "leaves_open", "settled", "states_static"]
+from topos.stablehlo.specialize.shape_arithmetic import constant_of, folds, is_number, number
+from topos.stablehlo.specialize.values import Value, beyond, carried, of_numbers, union
+from topos.stablehlo.walks import walked
 
 # The largest extent that MLIR has.
 MOST: Final = 2**63 - 1
@@ -30,10 +32,10 @@ def is_static(type: Type) -> bool:
 
 def leaves_open(module: Module) -> bool:
     """Returns whether a type of a module leaves something of a shape open."""
-    return not all(map(is_static, _types(module)))
+    return not all(map(is_static, _stated(module)))
 
 
-def _types(module: Module) -> Iterator[Type]:
+def _stated(module: Module) -> Iterator[Type]:
     for function in module.functions:
         yield from (each.type for each in (*function.arguments, *function.results))
         for operation in walked(function.body) if function.body else ():
@@ -83,3 +85,49 @@ def _with(inferred: Type, stated: Type) -> Type:
         case _, Tensor():
             return stated
     return inferred
+
+
+def results_of(view: Definition, values: tuple[Value, ...], is_new: bool) -> tuple[Value, ...]:
+    """Returns what is known of the results, for operands of such values.
+
+    An operation that `is_new` is not verified yet. Raises as `settled` does.
+    """
+    operation = view.operation
+    types = _types(view, values, is_new)
+    plain = [
+        Value(type, type != stated)
+        for type, stated in zip(types, operation.result_types, strict=True)
+    ]
+    if view.is_constant:
+        array = constant_of(operation.attributes.get("value"))
+        return (plain[0]._replace(array=array),)
+    if isinstance(view, While):
+        return tuple(map(of_numbers, plain, carried(operation, values)))
+    match types:
+        case (Tensor() as tensor,) if folds(type(view)) and is_number(tensor):
+            array = number(view, tensor)
+            further = beyond(operation, view.constants) if array is None else None
+            return (Value(tensor, plain[0].changed, array, union(values), further),)
+    return tuple(plain)
+
+
+def _types(view: Definition, values: tuple[Value, ...], is_new: bool) -> tuple[Type, ...]:
+    # A region may use values of other types than the text states, and return them.
+    changed = is_new or view.operation.regions or any(value.changed for value in values)
+    if states_static(view.operation) and not changed:
+        return view.operation.result_types
+    return settled(view, view.infer())
+
+
+def arguments_of(view: Definition, position: int, values: tuple[Value, ...]) -> tuple[Value, ...]:
+    """Returns what the block of a region takes, for operands of such values."""
+    operation = view.operation
+    if isinstance(view, While):
+        return carried(operation, values)
+    stated = [each.type for each in operation.regions[position].blocks[0].arguments]
+    if all(map(is_static, stated)):
+        return tuple(map(Value, stated))
+    taken = view.block_types(len(operation.regions))
+    if position >= len(taken) or len(taken[position]) != len(stated):
+        view.unsupported("takes a block of arguments whose types nothing tells")
+    return tuple(map(Value, taken[position]))

@@ -34,8 +34,6 @@ from topos.stablehlo.resources import absent
 from topos.stablehlo.shapes import size_of
 from topos.stablehlo.types import dtype_of, extents
 
-__all__ = ["constant", "constant_of", "folds", "is_number", "number"]
-
 Array = npt.NDArray[Any]
 # Returns the elements of the result; the type is the result's.
 Fold = Callable[[Definition, Tensor, tuple[Array, ...]], Any]

@@ -9,7 +9,6 @@ from typing import Any, Final
 import numpy.typing as npt
 
 from topos.errors import ArgumentError
-from topos.stablehlo.calls import symbols
 from topos.stablehlo.definition import Definition
 from topos.stablehlo.dialect.calling import Call
 from topos.stablehlo.dialect.control import Return
@@ -31,8 +30,7 @@ from topos.stablehlo.ir import (
 )
 from topos.stablehlo.shapes import ranked
 from topos.stablehlo.specialize.static_forms import Form, demand_known, padding, static
-
-__all__ = ["asks_for_shapes", "shape_call"]
+from topos.stablehlo.walks import symbols
 
 Array = npt.NDArray[Any]
 

@@ -29,8 +29,6 @@ from topos.stablehlo.ir import Dense, Operation, Packed, Tensor, Type
 from topos.stablehlo.shapes import Shape, agree, ranked, shapes_agree, size_of
 from topos.stablehlo.specialize.shape_arithmetic import constant
 
-__all__ = ["STATIC_FORMS", "Form", "demand_known", "padding", "static"]
-
 # Returns the operations that take the place of one; none where its result is its first operand.
 # Values in between have fresh names.
 Form = Callable[[Definition, FreshNames], tuple[Operation, ...]]

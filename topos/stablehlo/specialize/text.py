@@ -7,12 +7,10 @@ from typing import Self
 
 from topos.errors import DerivedText, TextError
 from topos.stablehlo.ir import Module
+from topos.stablehlo.parsed import TokenError
 from topos.stablehlo.parser.parse import parse
 from topos.stablehlo.printer import printed
-from topos.stablehlo.regions import walked
-from topos.stablehlo.token_error import TokenError
-
-__all__ = ["SpecializedText"]
+from topos.stablehlo.walks import walked
 
 Place = tuple[int, int]
 

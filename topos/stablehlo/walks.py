@@ -1,4 +1,4 @@
-"""The calls of a module: which functions each one names, and how deep they call one another."""
+"""Walks over calls and regions: what each function calls, in order, and how deep they nest."""
 
 from __future__ import annotations
 
@@ -8,8 +8,7 @@ from typing import Any, Final
 
 from topos.errors import UnsupportedError
 from topos.stablehlo.ir import Function, Operation, Region, Symbol
-
-__all__ = ["called_first", "demand_depth", "depth_of", "symbols"]
+from topos.stablehlo.parser.stream import DEEPEST
 
 # A call takes two of the thousand calls in one another that Python allows, a region up to three.
 _DEEPEST: Final = 255
@@ -83,3 +82,36 @@ def symbols(operation: Operation) -> Iterator[str]:
     for value in operation.attributes.values():
         parts: tuple[Any, ...] = value if type(value) is tuple else (value,)
         yield from (part for part in parts if isinstance(part, Symbol))
+
+
+def walked(region: Region) -> Iterator[Operation]:
+    """Yields every operation in order, before those of its regions."""
+    waiting = [_of_regions([region])]
+    while waiting:
+        operation = next(waiting[-1], None)
+        if operation is None:
+            waiting.pop()
+            continue
+        yield operation
+        if operation.regions:
+            waiting.append(_of_regions(operation.regions))
+
+
+def demand_shallow(region: Region) -> None:
+    """Raises `UnsupportedError` at an operation that more than `DEEPEST` others hold."""
+    waiting = [_of_regions([region])]
+    while waiting:
+        for operation in waiting[-1]:
+            if operation.regions:
+                if len(waiting) > DEEPEST:
+                    place = (operation.line, operation.column)
+                    reason = f"regions nested this deep, more than {DEEPEST} in one another"
+                    raise UnsupportedError(reason, *place)
+                waiting.append(_of_regions(operation.regions))
+                break
+        else:
+            waiting.pop()
+
+
+def _of_regions(regions: Iterable[Region]) -> Iterator[Operation]:
+    return iter([each for region in regions for block in region.blocks for each in block[1]])
