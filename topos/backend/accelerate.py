@@ -15,8 +15,6 @@ from topos.backend.kernel import Declined, Kernel
 from topos.backend.task import GemmTask, MapTask
 from topos.backend.terms import Coverage, Dispatch, Fidelity, Row, Status
 
-__all__ = ["FEWEST", "TABLE", "absence", "status"]
-
 Array = npt.NDArray[Any]
 
 FEWEST: Final = 1 << 16

@@ -16,8 +16,6 @@ from topos.backend.task import GemmTask, MapTask, ReduceTask, Task, demand_task,
 from topos.backend.terms import NOT_COVERED, Coverage, Fidelity, Implementer, Status
 from topos.errors import ArgumentError
 
-__all__ = ["Backend", "Backends", "used"]
-
 
 class Backend(Enum):
     """What may serve a formula in place of the oracle's kernels.

@@ -26,8 +26,6 @@ from topos.backend.terms import Dispatch
 from topos.op import Array, Operation
 from topos.payload import TensorType
 
-__all__ = ["Served", "chain", "computed", "serve"]
-
 # A device takes only large maps, and those it computes faster than any library of the host. For a
 # product the host's library goes first.
 _DEVICES_FIRST: Final = (

@@ -14,8 +14,6 @@ from topos.backend.kernel import Declined, Kernel
 from topos.backend.task import GemmTask, MapTask
 from topos.backend.terms import Coverage, Dispatch, Fidelity, Row
 
-__all__ = ["device_table", "disable", "failure_of", "too_small", "trial"]
-
 Array = npt.NDArray[Any]
 
 # A driver that failed is in no known state, and that is a fact of the process, not of a run.

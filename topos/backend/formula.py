@@ -13,8 +13,6 @@ from topos.op import MapOperation
 if TYPE_CHECKING:
     from topos.backend.backend import Backend
 
-__all__ = ["MAPS", "Formula", "Precision", "demand_formula", "demand_precision"]
-
 
 class Precision(Enum):
     """The floating formats that some backend has kernels for; each value is an element's name."""

@@ -17,8 +17,6 @@ from topos.backend.task import BatchNormTask, Normalized, Task
 from topos.backend.terms import Coverage, Dispatch, Fidelity, Row, Status
 from topos.op import Array
 
-__all__ = ["TABLE", "Normalization", "absence", "status"]
-
 
 def absence() -> str | None:
     """Returns `None`: its kernels are part of the package."""

@@ -9,8 +9,6 @@ import numpy as np
 
 from topos.payload import kernels
 
-__all__ = ["Declined", "Function", "Kernel"]
-
 Function = Callable[..., Any]
 
 

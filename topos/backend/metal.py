@@ -20,8 +20,6 @@ from topos.backend.kernel import Declined, Kernel
 from topos.backend.task import Task
 from topos.backend.terms import Status
 
-__all__ = ["FEWEST", "FEWEST_FLOPS", "TABLE", "absence", "status"]
-
 Array = npt.NDArray[Any]
 
 FEWEST_FLOPS: Final = 1 << 31

@@ -14,8 +14,6 @@ from topos.backend.task import GemmTask, MapTask, ReduceTask
 from topos.backend.terms import Coverage, Dispatch, Fidelity, Row, Status
 from topos.backend.twins import TWINS, Twin, sums_rows
 
-__all__ = ["TABLE", "absence", "refusal", "status"]
-
 _MISSING: Final = "it needs numba: pip install 'topos-compiler[numba]'"
 
 

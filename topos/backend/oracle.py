@@ -22,8 +22,6 @@ from topos.op import Array, Operation
 from topos.payload import kernels
 from topos.payload.storage import literal
 
-__all__ = ["CLEAN", "own_kernel", "reference"]
-
 CLEAN: Final = {
     Formula.ADD: np.add,
     Formula.SUB: np.subtract,

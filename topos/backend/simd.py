@@ -22,8 +22,6 @@ from topos.payload import f32, f64
 from topos.payload.kernels import fast
 from topos.payload.kernels.conversion import promoted, rounded
 
-__all__ = ["TABLE", "ULP", "absence", "status"]
-
 
 def absence() -> str | None:
     """Returns `None`: numpy is always there."""

@@ -9,8 +9,6 @@ from topos.backend.kernel import Declined
 from topos.backend.task import Task
 from topos.backend.terms import Coverage, Dispatch, Fidelity, Row, Status
 
-__all__ = ["TABLE", "absence", "status"]
-
 
 def absence() -> str | None:
     """Returns `None`: emission is part of the package and needs nothing else."""

@@ -14,8 +14,6 @@ from topos.backend.formula import Formula, Precision
 if TYPE_CHECKING:
     from topos.backend.backend import Backend
 
-__all__ = ["Service", "Tally", "count", "is_counting", "summed", "tallied"]
-
 
 class Service(NamedTuple):
     """How often `backend` served a formula; `None` is the oracle's kernel or the element's own."""

@@ -10,19 +10,6 @@ from topos.errors import ArgumentError
 from topos.op import Array, Map, MatMul, MaxAlong, Operation, Sum, SumAlong
 from topos.payload import Element, TensorType
 
-__all__ = [
-    "BatchNormTask",
-    "GemmTask",
-    "MapTask",
-    "Normalized",
-    "OperationTask",
-    "ReduceTask",
-    "Task",
-    "demand_task",
-    "precision_of",
-    "task_of",
-]
-
 
 class GemmTask(NamedTuple):
     """One product `[..., m, k] @ [..., k, n]`, leading axes equal.

@@ -9,8 +9,6 @@ from typing import Any, Final, NamedTuple, Protocol
 from topos.backend.formula import Formula, Precision
 from topos.backend.kernel import Declined, Kernel
 
-__all__ = ["NOT_COVERED", "Coverage", "Dispatch", "Fidelity", "Implementer", "Row", "Status"]
-
 
 class Fidelity(Enum):
     """From strongest to weakest; exact runs admit the first two."""

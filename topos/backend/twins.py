@@ -17,8 +17,6 @@ from topos.payload.kernels.canonical import canonical
 from topos.payload.kernels.tables import exponential_table, logarithm_table
 from topos.payload.kernels.tables_expansion import CENTERS_PER_UNIT, tanh_expansions
 
-__all__ = ["TWINS", "Twin", "sums_rows"]
-
 Array = npt.NDArray[Any]
 Quick = Callable[[Array, Array, Array], None]
 

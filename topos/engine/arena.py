@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from bisect import bisect_left, insort
 
-__all__ = ["Allocator"]
-
 # A cache line; what a vector instruction likes best.
 _ALIGNMENT = 64
 

@@ -27,8 +27,6 @@ from topos.engine.numerics import Numerics
 from topos.op import Operation
 from topos.payload import Element, TensorType
 
-__all__ = ["Choice", "Choices"]
-
 _NATIVE = (np.dtype(np.float32), np.dtype(np.float64))
 
 

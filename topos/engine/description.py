@@ -9,8 +9,6 @@ from topos.engine.schedule import Schedule
 from topos.graph import Columns
 from topos.graph.node import node_at
 
-__all__ = ["described"]
-
 
 def described(
     columns: Columns, order: Sequence[int], kept: Sequence[int], schedule: Schedule

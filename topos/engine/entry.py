@@ -16,8 +16,6 @@ from topos.graph.network import Feeds
 from topos.graph.parameters import Parameters
 from topos.reading import Tensor
 
-__all__ = ["BoundEntry", "Entry", "forward"]
-
 
 class Entry(NamedTuple):
     """A function exported from a network: what may be read, what is kept, which numerics.

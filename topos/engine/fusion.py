@@ -13,8 +13,6 @@ from topos.engine.steps import Step
 from topos.graph import Columns
 from topos.payload import TensorType
 
-__all__ = ["fused_steps"]
-
 
 def fused_steps(
     columns: Columns, order: Sequence[int], kept: Sequence[int], choices: Choices

@@ -16,8 +16,6 @@ from topos.op import (
 )
 from topos.payload import Shape, size
 
-__all__ = ["Layout", "dense", "viewed"]
-
 
 class Layout(NamedTuple):
     """A shape, the bytes from element to element along each axis, and those before the first."""

@@ -6,8 +6,6 @@ from collections.abc import Iterable, Sequence
 
 from topos.graph import Columns
 
-__all__ = ["closure", "releases", "retained"]
-
 
 def closure(columns: Columns, results: Iterable[int]) -> list[int]:
     """Returns the results and everything they depend on, ascending."""

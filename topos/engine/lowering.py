@@ -19,9 +19,6 @@ from topos.graph import Columns
 from topos.op import Array, Leaf
 from topos.payload import Shape, TensorType, size
 
-__all__ = ["lowered"]
-
-
 # A constant of so many bytes is filled out where that is faster than to repeat one number.
 _FILLED = 1 << 16
 

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-__all__ = ["Memory"]
-
 
 class Memory(NamedTuple):
     """Bytes, beyond the arguments and constants.

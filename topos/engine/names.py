@@ -10,8 +10,6 @@ import numpy as np
 from topos.engine.program import Buffer
 from topos.op import Array
 
-__all__ = ["Names"]
-
 
 class Names:
     """Tables from name to meaning that give equal things one name."""

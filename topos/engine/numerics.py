@@ -6,8 +6,6 @@ from enum import Enum
 
 from topos.errors import PostureError
 
-__all__ = ["Numerics"]
-
 
 class Numerics(Enum):
     """`EXACT` demands the oracle's bits; `FAST` admits kernels that reorder float arithmetic."""

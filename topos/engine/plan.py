@@ -31,8 +31,6 @@ if TYPE_CHECKING:
     from topos.bundle import Bundle
     from topos.runtimes._compiled import CompiledPlan
 
-__all__ = ["Plan"]
-
 
 class Plan:
     """A derived schedule: the ancestor closure of its results, evaluated with liveness.

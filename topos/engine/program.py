@@ -11,8 +11,6 @@ import numpy.typing as npt
 from topos.engine.layout import Layout
 from topos.payload import Shape
 
-__all__ = ["Buffer", "Instruction", "Program"]
-
 
 class Buffer(NamedTuple):
     """An array of the arena: its layout, whose offset counts from the block, and its dtype."""

@@ -12,8 +12,6 @@ import numpy as np
 from topos.op import Array
 from topos.payload import Shape, size
 
-__all__ = ["ResultBuffers"]
-
 Kind = tuple[Shape, np.dtype[Any]]
 
 # A smaller array comes from the allocator's own lists; a larger one may cost a page fault for each

@@ -14,8 +14,6 @@ from topos.op import Operation
 from topos.payload import Element, Shape, TensorType, kernels
 from topos.reading import Number, Recordable, Tensor
 
-__all__ = ["Run"]
-
 
 class Run:
     """The readable values of one forward run.

@@ -14,8 +14,6 @@ from topos.payload.kernels.clean import has_nan
 from topos.payload.storage import iota
 from topos.reading import Number, Tensor
 
-__all__ = ["ScanTensor"]
-
 
 class ScanTensor(Tensor):
     """A tensor that computes each operation as its plan would, node by node, and counts its tasks.

@@ -23,8 +23,6 @@ from topos.op import Array, Leaf
 from topos.payload import kernels
 from topos.payload.kernels.clean import has_nan
 
-__all__ = ["CarefulStep", "Schedule"]
-
 
 class CarefulStep(NamedTuple):
     """One evaluation by the oracle, after which the values `released` are dropped."""

@@ -10,8 +10,6 @@ import numpy as np
 from topos.engine.steps import Step
 from topos.graph import Columns
 
-__all__ = ["Sharing", "sharing_of"]
-
 
 class Sharing(NamedTuple):
     """`roots` answers whose storage a node views, `deaths` the last step that reads a root.

@@ -7,8 +7,6 @@ from typing import NamedTuple
 from topos.graph import Symbol
 from topos.payload import TensorType
 
-__all__ = ["Port", "Signature"]
-
 
 class Port(NamedTuple):
     """One argument or result: its symbol, its name if it has one, its type."""

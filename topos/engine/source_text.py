@@ -10,8 +10,6 @@ from typing import Any, Final, NamedTuple
 from topos.engine.program import Instruction, Program
 from topos.op import Array
 
-__all__ = ["Function", "function_of", "text_of"]
-
 Function = Callable[[Sequence[Array], Sequence[Array]], tuple[Array, ...]]
 
 # Python takes some ten microseconds and five kilobytes to compile a line, which saves half a

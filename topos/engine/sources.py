@@ -15,8 +15,6 @@ from topos.payload import TensorType
 from topos.payload.storage import stored
 from topos.reading import Tensor
 
-__all__ = ["source_payloads"]
-
 _STATES = (Parameters, type(None))
 
 

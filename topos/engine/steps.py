@@ -10,8 +10,6 @@ from topos.engine.choices import Choice, Choices
 from topos.graph import Columns, Form
 from topos.op import Broadcast, BroadcastAlong, Map, Operation, Pad
 
-__all__ = ["Step", "steps_of"]
-
 
 class Step(NamedTuple):
     """One evaluation of the nodes `targets` from the values of the nodes `operands`.

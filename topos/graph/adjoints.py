@@ -14,8 +14,6 @@ from topos.graph.value import Value
 if TYPE_CHECKING:
     from topos.graph.tape import Tape
 
-__all__ = ["Adjoints", "demand_differentiable", "differentiate"]
-
 
 class Adjoints:
     """One gradient symbol for each `wrt`, in its order, of one recorded differentiation."""

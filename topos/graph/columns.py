@@ -10,8 +10,6 @@ from topos.graph.symbol import Symbol
 from topos.op import Operation, Source
 from topos.payload import TensorType
 
-__all__ = ["Columns", "Form"]
-
 
 class Form:
     """An operation over given operand types, and the result type inferred from them.

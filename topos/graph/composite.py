@@ -10,20 +10,6 @@ from topos.op import R
 from topos.payload import Shape, axes_of, axis_of, shape_of
 from topos.reading.recordable import Axes
 
-__all__ = [
-    "absolute",
-    "broadcast_to",
-    "concat",
-    "gelu",
-    "gelu_tanh",
-    "mean",
-    "relu",
-    "silu",
-    "softmax",
-    "stack",
-    "variance",
-]
-
 
 def relu(value: R) -> R:
     """Returns the larger of each element and zero; at zero the slope is one."""

@@ -6,8 +6,6 @@ from typing import Any
 
 from topos.graph.value import Value
 
-__all__ = ["detach"]
-
 
 def detach(tree: Any) -> Any:
     """Returns `tree` with every value replaced by its symbol.

@@ -10,9 +10,6 @@ from topos.graph.columns import Columns
 from topos.graph.symbol import Symbol
 from topos.reading import Number, Tensor
 
-__all__ = ["Field", "Gradients"]
-
-
 Reference = Symbol | str
 
 

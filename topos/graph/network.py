@@ -23,8 +23,6 @@ if TYPE_CHECKING:
     from topos.backend import Backends
     from topos.engine import BoundEntry, Numerics, Run
 
-__all__ = ["Network"]
-
 Reference = Symbol | str
 Payload = npt.ArrayLike | Tensor
 # A mapping's key type is invariant, so each way to write feeds is named.

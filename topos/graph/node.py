@@ -10,8 +10,6 @@ from topos.graph.symbol import Symbol
 from topos.op import Operation
 from topos.payload import TensorType
 
-__all__ = ["Node", "node_at"]
-
 
 class Node(NamedTuple):
     """A snapshot of one entry of the columns, detached from tape and phase."""

@@ -8,8 +8,6 @@ from itertools import islice
 from types import FrameType
 from typing import NamedTuple
 
-__all__ = ["Location", "new_origin", "user_location"]
-
 
 class Location(NamedTuple):
     """The place in a source file of a recording expression; line and column count from one."""

@@ -15,8 +15,6 @@ from topos.reading import Tensor
 if TYPE_CHECKING:
     from topos.graph.network import Network
 
-__all__ = ["Parameters"]
-
 
 class Parameters(Field):
     """One payload a parameter of a network: an immutable state that each step replaces.

@@ -7,8 +7,6 @@ from collections.abc import Callable, Container, Iterable
 from topos.graph.columns import Columns
 from topos.op import R
 
-__all__ = ["replay", "reverse"]
-
 
 def replay(columns: Columns, order: Iterable[int], values: dict[int, R]) -> None:
     """Expresses the nodes of `order`, ascending, into `values`, which holds every source."""

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-__all__ = ["Symbol"]
-
 
 class Symbol(NamedTuple):
     """The name of one recorded value: it crosses seal, reopen, threads and pickles.

@@ -24,8 +24,6 @@ from topos.reading import Number, Tensor
 if TYPE_CHECKING:
     from topos.graph.network import Network
 
-__all__ = ["Tape"]
-
 Payload = npt.ArrayLike | Tensor
 
 

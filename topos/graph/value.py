@@ -13,8 +13,6 @@ from topos.reading import Number, Recordable
 if TYPE_CHECKING:
     from topos.graph.tape import Tape
 
-__all__ = ["Value"]
-
 
 class Value(Recordable):
     """A recorded value: its operators append nodes. It lives until its tape is sealed."""

@@ -8,8 +8,6 @@ from typing import ClassVar
 from topos.op.operation import Array, Cotangents, Domain, Operation, R, Reads
 from topos.payload import kernels
 
-__all__ = ["Add", "Div", "Maximum", "Minimum", "Mul", "Neg", "Power", "Step", "Sub"]
-
 
 class Add(Operation):
     """The sum of two values."""

@@ -10,8 +10,6 @@ from topos.errors import ElementError, ShapeError
 from topos.op.operation import Array, Cotangents, Domain, Operation, R, Reads
 from topos.payload import Element, Shape, TensorType, bool_, kernels
 
-__all__ = ["Compare", "Convert", "Direction", "Select"]
-
 
 class Direction(Enum):
     """How a `Compare` orders its operands; the value is StableHLO's name."""

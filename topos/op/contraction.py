@@ -11,8 +11,6 @@ from topos.errors import ShapeError
 from topos.op.operation import Array, Cotangents, Domain, Operation, R, Reads
 from topos.payload import Shape, kernels
 
-__all__ = ["MatMul", "Transpose"]
-
 
 class MatMul(Operation):
     """The product over the trailing two axes, `[..., m, k] @ [..., k, n]`, leading axes equal.

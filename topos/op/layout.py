@@ -11,8 +11,6 @@ from topos.errors import ShapeError
 from topos.op.operation import Array, Cotangents, Domain, Operation, R
 from topos.payload import Shape, size
 
-__all__ = ["Permute", "Reshape"]
-
 
 class Reshape(Operation):
     """The elements in row-major order under another shape of the same size."""

@@ -10,8 +10,6 @@ from typing import ClassVar, Final
 from topos.op.operation import Array, Cotangents, Domain, Operation, R, Reads
 from topos.payload import kernels
 
-__all__ = ["Map", "MapOperation"]
-
 
 class MapOperation(Enum):
     """The functions a `Map` applies; each value is the function's name in the vocabulary."""

@@ -14,8 +14,6 @@ from topos.payload import Element, Shape, TensorType, demand_possible, has_maps
 if TYPE_CHECKING:
     from topos.reading import Recordable
 
-__all__ = ["Array", "Cotangents", "Domain", "Operation", "R", "Reads"]
-
 Array = npt.NDArray[Any]
 R = TypeVar("R", bound="Recordable")
 Cotangents = tuple[R | None, ...]

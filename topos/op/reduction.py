@@ -11,8 +11,6 @@ from topos.errors import ShapeError
 from topos.op.operation import Array, Cotangents, Domain, Operation, R, Reads
 from topos.payload import Shape, kernels, size, without
 
-__all__ = ["Broadcast", "BroadcastAlong", "MaxAlong", "Sum", "SumAlong"]
-
 
 class Sum(Operation):
     """The sum of every element, a rank-0 value, by a fixed tree of halves."""

@@ -9,8 +9,6 @@ from topos.errors import ElementError, ShapeError
 from topos.op.operation import Array, Cotangents, Domain, Operation, R, Reads
 from topos.payload import Element, Shape, kernels
 
-__all__ = ["Gather", "Scatter"]
-
 
 class Gather(Operation):
     """The slices of the first operand along `axis` that the second names.

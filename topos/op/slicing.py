@@ -11,8 +11,6 @@ from topos.errors import ShapeError
 from topos.op.operation import Array, Cotangents, Domain, Operation, R
 from topos.payload import Shape
 
-__all__ = ["Concatenate", "Narrow", "Pad"]
-
 
 class Narrow(Operation):
     """The box of `extents` that begins at `starts`, one of each an axis."""

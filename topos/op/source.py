@@ -8,8 +8,6 @@ from typing import Any, ClassVar, Never
 from topos.op.operation import Array, Cotangents, Operation, R
 from topos.payload import TensorType, demand_possible
 
-__all__ = ["Input", "Leaf", "Parameter", "Source"]
-
 
 class Source(Operation):
     """A node without operands, equal only to itself."""

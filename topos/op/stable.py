@@ -9,8 +9,6 @@ from topos.errors import ShapeError
 from topos.op.operation import Array, Cotangents, Domain, Operation, R, Reads
 from topos.payload import Shape, kernels, without
 
-__all__ = ["LogSoftmax", "LogSumExp"]
-
 
 class LogSoftmax(Operation):
     """`(x - m) - ln(sum(exp(x - m)))` along an axis, where `m` is the maximum, 0 if infinite."""

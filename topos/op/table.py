@@ -7,8 +7,6 @@ from typing import Any, Concatenate, Generic, ParamSpec, TypeVar
 
 from topos.op.operation import Operation
 
-__all__ = ["Table"]
-
 P = ParamSpec("P")
 T = TypeVar("T")
 Kind = TypeVar("Kind", bound=Operation)

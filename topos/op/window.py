@@ -9,8 +9,6 @@ from topos.errors import ShapeError
 from topos.op.operation import Array, Cotangents, Domain, Operation, R
 from topos.payload import Shape, kernels
 
-__all__ = ["Fold", "Unfold"]
-
 
 class Unfold(Operation):
     """The windows of `size` every `step` along `axis`: the axis counts them, a new last axis

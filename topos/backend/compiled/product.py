@@ -10,8 +10,6 @@ import numpy.typing as npt
 
 from topos.backend.compiled import OPTIONS
 
-__all__ = ["matmul"]
-
 Array = npt.NDArray[Any]
 
 # A panel of the right operand: DEPTH rows of WIDTH elements, which stays in the second-level cache.

@@ -10,8 +10,6 @@ import numpy.typing as npt
 
 from topos.backend.compiled import OPTIONS
 
-__all__ = ["sum_rows"]
-
 Array = npt.NDArray[Any]
 
 

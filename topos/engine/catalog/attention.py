@@ -9,8 +9,6 @@ from topos.engine.catalog.pattern import Match, Pattern, PatternKind
 from topos.engine.catalog.view import View
 from topos.op import Add, Div, LogSoftmax, Map, MapOperation, MatMul, Mul, Select
 
-__all__ = ["ATTENTION", "Attention"]
-
 
 class Attention(NamedTuple):
     """How scores become weights (Vaswani et al., 2017, section 3.2.1).

@@ -14,8 +14,6 @@ from topos.engine.catalog.view import View
 from topos.op import Add, BroadcastAlong, Div, Map, MapOperation, Mul, Sub, SumAlong
 from topos.payload import size
 
-__all__ = ["BATCH_NORM", "BatchNorm"]
-
 
 class BatchNorm(NamedTuple):
     """The axis of the features, and what keeps the variance above zero."""

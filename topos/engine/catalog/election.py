@@ -10,8 +10,6 @@ from topos.engine.catalog.pattern import Match, Pattern
 from topos.engine.catalog.view import View
 from topos.graph import Columns, Form
 
-__all__ = ["Offers", "demanded", "elect", "pooled"]
-
 
 class Offers(NamedTuple):
     """The closed candidates of one order of nodes, those of higher priority first.

@@ -17,8 +17,6 @@ from topos.graph import Form
 from topos.op import Broadcast, BroadcastAlong, Leaf, Map, Reshape
 from topos.payload import ELEMENTS, Shape, f32, f64, size
 
-__all__ = ["UNIT", "Call", "Elementwise", "elementwise", "is_wide"]
-
 UNIT: Final = 64
 """Blocks begin at multiples of so many elements, so that numpy's vectors lie as in the whole."""
 

@@ -12,8 +12,6 @@ from topos.op import Operation
 if TYPE_CHECKING:
     from topos.engine.catalog.view import View
 
-__all__ = ["Match", "Pattern", "PatternKind", "PatternMatch"]
-
 
 class PatternKind(Enum):
     """The patterns that the catalog recognizes."""

@@ -13,8 +13,6 @@ from topos.engine.catalog.windows import Windows, windows_of
 from topos.op import Compare, Direction, Fold, Leaf, MaxAlong, Minimum, Neg, Select
 from topos.payload import size
 
-__all__ = ["REDUCE_WINDOW", "REDUCE_WINDOW_GRADIENT", "ReduceWindow"]
-
 
 class ReduceWindow(NamedTuple):
     """The windows over `axes` of the source, whose elements are reduced."""

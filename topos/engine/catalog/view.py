@@ -10,8 +10,6 @@ from topos.graph import Columns
 from topos.op import Broadcast, BroadcastAlong, Leaf, Operation, Pad, Permute, Transpose
 from topos.payload import Shape, TensorType
 
-__all__ = ["View"]
-
 Kind = TypeVar("Kind", bound=Operation)
 
 

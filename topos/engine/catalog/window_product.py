@@ -10,8 +10,6 @@ from topos.engine.catalog.view import View
 from topos.engine.catalog.windows import Patches, patches_of
 from topos.op import Add, MatMul, Permute, Reshape
 
-__all__ = ["WINDOW_PRODUCT", "WindowProduct", "weights_of"]
-
 
 class WindowProduct(NamedTuple):
     """The patches of the first operand times the weights, the second; a bias may be the third.

@@ -13,16 +13,6 @@ from topos.engine.catalog.windows import Patches, patches_of
 from topos.op import Fold, MatMul, Narrow, Permute, Reshape, SumAlong
 from topos.payload import Shape
 
-__all__ = [
-    "BIAS_GRADIENT",
-    "INPUT_GRADIENT",
-    "WEIGHTS_GRADIENT",
-    "BiasGradient",
-    "InputGradient",
-    "Places",
-    "WeightsGradient",
-]
-
 
 class WeightsGradient(NamedTuple):
     """The patches of the first operand, turned, times the cotangents of the product, the second.

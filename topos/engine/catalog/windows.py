@@ -8,8 +8,6 @@ from typing import NamedTuple
 from topos.engine.catalog.view import View
 from topos.op import Pad, Permute, Reshape, Unfold
 
-__all__ = ["Patches", "Windows", "patches_of", "windows_of"]
-
 
 class Windows(NamedTuple):
     """Windows over some axes of a value: `axes[i]` has windows of `sizes[i]` each `steps[i]`.

@@ -14,8 +14,6 @@ from topos.engine.catalog.attention import Attention
 from topos.engine.choices import Choices
 from topos.payload import TensorType
 
-__all__ = ["home"]
-
 Array = npt.NDArray[Any]
 
 # The bytes of scores that are held at once.

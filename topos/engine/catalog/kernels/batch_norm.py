@@ -11,8 +11,6 @@ from topos.engine.choices import Choices
 from topos.op import Array
 from topos.payload import TensorType
 
-__all__ = ["home_inference", "home_training"]
-
 
 def home_training(
     form: BatchNorm, types: Sequence[TensorType], choices: Choices

@@ -20,8 +20,6 @@ from topos.engine.catalog.elementwise import UNIT, Elementwise
 from topos.engine.choices import Choice, Choices
 from topos.payload import Shape, TensorType, size
 
-__all__ = ["Blocks", "home"]
-
 Array = npt.NDArray[Any]
 
 # The bytes of one block of every array together. Half as many lose a tenth to the calls.

@@ -14,8 +14,6 @@ from topos.engine.catalog.windows import Patches
 from topos.engine.choices import Choices
 from topos.payload import Shape, kernels
 
-__all__ = ["Block", "Extent", "checked", "each_block", "extent_of"]
-
 Array = npt.NDArray[Any]
 
 # The bytes of patches that are held at once.

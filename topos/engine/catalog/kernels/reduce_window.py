@@ -14,8 +14,6 @@ from topos.engine.catalog.reduce_window import ReduceWindow
 from topos.engine.choices import Choices
 from topos.payload import Shape, TensorType
 
-__all__ = ["home", "home_gradient"]
-
 Array = npt.NDArray[Any]
 
 

@@ -19,8 +19,6 @@ from topos.engine.catalog.window_product import WindowProduct
 from topos.engine.choices import Choices
 from topos.payload import TensorType
 
-__all__ = ["home", "matrix"]
-
 Array = npt.NDArray[Any]
 
 

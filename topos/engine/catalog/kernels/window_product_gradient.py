@@ -25,8 +25,6 @@ from topos.engine.catalog.window_product_gradient import (
 from topos.engine.choices import Choices
 from topos.payload import Shape, TensorType
 
-__all__ = ["home_bias", "home_input", "home_weights"]
-
 Array = npt.NDArray[Any]
 
 # The bytes of cotangents of patches that are held at once.
