@@ -3,20 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import ClassVar
 
 from topos.op.operation import Array, Cotangents, Domain, Operation, R, Reads
 from topos.payload import kernels
 
 
-class Add(Operation):
+class Add(Operation, name="add", arity=2, domain=Domain.NUMBERS, is_elementwise=True):
     """The sum of two values."""
 
     __slots__ = ()
-    name: ClassVar[str] = "add"
-    arity: ClassVar[int | None] = 2
-    domain: ClassVar[Domain] = Domain.NUMBERS
-    is_elementwise: ClassVar[bool] = True
 
     def compute(self, *operands: Array) -> Array:
         return kernels.arithmetic.add(*operands)
@@ -25,14 +20,10 @@ class Add(Operation):
         return gradient, gradient
 
 
-class Sub(Operation):
+class Sub(Operation, name="sub", arity=2, domain=Domain.NUMBERS, is_elementwise=True):
     """The difference of two values."""
 
     __slots__ = ()
-    name: ClassVar[str] = "sub"
-    arity: ClassVar[int | None] = 2
-    domain: ClassVar[Domain] = Domain.NUMBERS
-    is_elementwise: ClassVar[bool] = True
 
     def compute(self, *operands: Array) -> Array:
         return kernels.arithmetic.subtract(*operands)
@@ -41,54 +32,40 @@ class Sub(Operation):
         return gradient, -gradient
 
 
-class Mul(Operation):
+class Mul(Operation, name="mul", arity=2, domain=Domain.NUMBERS, is_elementwise=True):
     """The elementwise product of two values."""
 
     __slots__ = ()
-    name: ClassVar[str] = "mul"
-    arity: ClassVar[int | None] = 2
-    domain: ClassVar[Domain] = Domain.NUMBERS
-    is_elementwise: ClassVar[bool] = True
+    _reads = Reads(operands=(0, 1))
 
     def compute(self, *operands: Array) -> Array:
         return kernels.arithmetic.multiply(*operands)
-
-    def reads(self) -> Reads:
-        return Reads(operands=(0, 1))
 
     def backward(self, operands: Sequence[R], output: R, gradient: R) -> Cotangents[R]:
         left, right = operands
         return gradient * right, left * gradient
 
 
-class Div(Operation):
+class Div(Operation, name="div", arity=2, is_elementwise=True):
     """The quotient of two floating values."""
 
     __slots__ = ()
-    name: ClassVar[str] = "div"
-    arity: ClassVar[int | None] = 2
-    is_elementwise: ClassVar[bool] = True
+    _reads = Reads(operands=(1,), output=True)
 
     def compute(self, *operands: Array) -> Array:
         return kernels.arithmetic.divide(*operands)
-
-    def reads(self) -> Reads:
-        return Reads(operands=(1,), output=True)
 
     def backward(self, operands: Sequence[R], output: R, gradient: R) -> Cotangents[R]:
         numerator = gradient / operands[1]
         return numerator, -(numerator * output)
 
 
-class Neg(Operation):
+class Neg(
+    Operation, name="neg", arity=1, domain=Domain.NUMBERS, introduces_nan=False, is_elementwise=True
+):
     """The value with its sign changed."""
 
     __slots__ = ()
-    name: ClassVar[str] = "neg"
-    arity: ClassVar[int | None] = 1
-    domain: ClassVar[Domain] = Domain.NUMBERS
-    introduces_nan: ClassVar[bool] = False
-    is_elementwise: ClassVar[bool] = True
 
     def compute(self, *operands: Array) -> Array:
         return kernels.arithmetic.negate(*operands)
@@ -97,21 +74,16 @@ class Neg(Operation):
         return (-gradient,)
 
 
-class Maximum(Operation):
+class Maximum(
+    Operation, name="maximum", arity=2, domain=Domain.ANY, introduces_nan=False, is_elementwise=True
+):
     """The larger of two values; -0 is smaller than +0, and a tie's gradient goes left."""
 
     __slots__ = ()
-    name: ClassVar[str] = "maximum"
-    arity: ClassVar[int | None] = 2
-    domain: ClassVar[Domain] = Domain.ANY
-    introduces_nan: ClassVar[bool] = False
-    is_elementwise: ClassVar[bool] = True
+    _reads = Reads(operands=(0, 1))
 
     def compute(self, *operands: Array) -> Array:
         return kernels.arithmetic.maximum(*operands)
-
-    def reads(self) -> Reads:
-        return Reads(operands=(0, 1))
 
     def backward(self, operands: Sequence[R], output: R, gradient: R) -> Cotangents[R]:
         left, right = operands
@@ -119,21 +91,16 @@ class Maximum(Operation):
         return won.select(gradient, zero), won.select(zero, gradient)
 
 
-class Minimum(Operation):
+class Minimum(
+    Operation, name="minimum", arity=2, domain=Domain.ANY, introduces_nan=False, is_elementwise=True
+):
     """The smaller of two values; -0 is smaller than +0, and a tie's gradient goes left."""
 
     __slots__ = ()
-    name: ClassVar[str] = "minimum"
-    arity: ClassVar[int | None] = 2
-    domain: ClassVar[Domain] = Domain.ANY
-    introduces_nan: ClassVar[bool] = False
-    is_elementwise: ClassVar[bool] = True
+    _reads = Reads(operands=(0, 1))
 
     def compute(self, *operands: Array) -> Array:
         return kernels.arithmetic.minimum(*operands)
-
-    def reads(self) -> Reads:
-        return Reads(operands=(0, 1))
 
     def backward(self, operands: Sequence[R], output: R, gradient: R) -> Cotangents[R]:
         left, right = operands
@@ -141,15 +108,17 @@ class Minimum(Operation):
         return won.select(gradient, zero), won.select(zero, gradient)
 
 
-class Step(Operation):
+class Step(
+    Operation,
+    name="step",
+    arity=2,
+    domain=Domain.NUMBERS,
+    introduces_nan=False,
+    is_elementwise=True,
+):
     """One where the left value is at least the right one, else zero; its derivative is zero."""
 
     __slots__ = ()
-    name: ClassVar[str] = "step"
-    arity: ClassVar[int | None] = 2
-    domain: ClassVar[Domain] = Domain.NUMBERS
-    introduces_nan: ClassVar[bool] = False
-    is_elementwise: ClassVar[bool] = True
 
     def compute(self, *operands: Array) -> Array:
         return kernels.arithmetic.step(*operands)
@@ -158,20 +127,14 @@ class Step(Operation):
         return None, None
 
 
-class Power(Operation):
+class Power(Operation, name="power", arity=2, domain=Domain.BUILT_IN, is_elementwise=True):
     """The left value raised to the right one, special cases as IEEE 754-2019 `pow`."""
 
     __slots__ = ()
-    name: ClassVar[str] = "power"
-    arity: ClassVar[int | None] = 2
-    domain: ClassVar[Domain] = Domain.BUILT_IN
-    is_elementwise: ClassVar[bool] = True
+    _reads = Reads(operands=(0, 1), output=True)
 
     def compute(self, *operands: Array) -> Array:
         return kernels.power.power(*operands)
-
-    def reads(self) -> Reads:
-        return Reads(operands=(0, 1), output=True)
 
     def backward(self, operands: Sequence[R], output: R, gradient: R) -> Cotangents[R]:
         base, exponent = operands

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from enum import Enum
-from typing import ClassVar
 
 from topos.errors import ElementError, ShapeError
 from topos.op.operation import Array, Cotangents, Domain, Operation, R, Reads
@@ -22,17 +21,13 @@ class Direction(Enum):
     GREATER_EQUAL = "GE"
 
 
-class Compare(Operation):
+class Compare(
+    Operation, name="compare", arity=2, domain=Domain.ANY, introduces_nan=False, is_elementwise=True
+):
     """A mask of where the comparison holds; with a NaN only `!=` does."""
 
     __slots__ = ("direction",)
     direction: Direction
-
-    name: ClassVar[str] = "compare"
-    arity: ClassVar[int | None] = 2
-    domain: ClassVar[Domain] = Domain.ANY
-    introduces_nan: ClassVar[bool] = False
-    is_elementwise: ClassVar[bool] = True
 
     def infer_element(self, *operands: Element) -> Element:
         super().infer_element(*operands)
@@ -46,16 +41,19 @@ class Compare(Operation):
         return None, None
 
 
-class Select(Operation):
+class Select(
+    Operation,
+    name="select",
+    arity=3,
+    domain=Domain.ANY,
+    introduces_nan=False,
+    is_elementwise=True,
+    writes=True,
+):
     """The second operand where the mask holds, else the third."""
 
     __slots__ = ()
-    name: ClassVar[str] = "select"
-    arity: ClassVar[int | None] = 3
-    domain: ClassVar[Domain] = Domain.ANY
-    introduces_nan: ClassVar[bool] = False
-    is_elementwise: ClassVar[bool] = True
-    writes: ClassVar[bool] = True
+    _reads = Reads(operands=(0,))
 
     def infer_element(self, *operands: Element) -> Element:
         mask, *branches = operands
@@ -67,15 +65,14 @@ class Select(Operation):
         mask, on_true, on_false = operands
         return kernels.comparison.select(mask, on_true, on_false, out)
 
-    def reads(self) -> Reads:
-        return Reads(operands=(0,))
-
     def backward(self, operands: Sequence[R], output: R, gradient: R) -> Cotangents[R]:
         mask, zero = operands[0], gradient.fill(0.0)
         return None, mask.select(gradient, zero), mask.select(zero, gradient)
 
 
-class Convert(Operation):
+class Convert(
+    Operation, name="convert", arity=1, domain=Domain.ANY, introduces_nan=False, is_elementwise=True
+):
     """The value in another element, rounded once.
 
     Floats become integers by truncation, saturating at the ends, with NaN giving zero; they
@@ -84,12 +81,6 @@ class Convert(Operation):
 
     __slots__ = ("element",)
     element: Element
-
-    name: ClassVar[str] = "convert"
-    arity: ClassVar[int | None] = 1
-    domain: ClassVar[Domain] = Domain.ANY
-    introduces_nan: ClassVar[bool] = False
-    is_elementwise: ClassVar[bool] = True
 
     def infer(self, *operands: TensorType) -> TensorType:
         if len(operands) != 1:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import ClassVar
 
 import numpy as np
 
@@ -12,16 +11,14 @@ from topos.op.operation import Array, Cotangents, Domain, Operation, R, Reads
 from topos.payload import Shape, kernels
 
 
-class MatMul(Operation):
+class MatMul(Operation, name="matmul", arity=2, domain=Domain.NUMBERS):
     """The product over the trailing two axes, `[..., m, k] @ [..., k, n]`, leading axes equal.
 
     Each element adds its products with `k` ascending, each product and each sum rounded.
     """
 
     __slots__ = ()
-    name: ClassVar[str] = "matmul"
-    arity: ClassVar[int | None] = 2
-    domain: ClassVar[Domain] = Domain.NUMBERS
+    _reads = Reads(operands=(0, 1))
 
     def infer_shape(self, *operands: Shape) -> Shape:
         match operands:
@@ -33,23 +30,15 @@ class MatMul(Operation):
     def compute(self, *operands: Array) -> Array:
         return kernels.product.matmul(*operands)
 
-    def reads(self) -> Reads:
-        return Reads(operands=(0, 1))
-
     def backward(self, operands: Sequence[R], output: R, gradient: R) -> Cotangents[R]:
         left, right = operands
         return gradient @ right.transpose(), left.transpose() @ gradient
 
 
-class Transpose(Operation):
+class Transpose(Operation, name="transpose", arity=1, domain=Domain.ANY, is_view=True):
     """The trailing two axes swapped; its own adjoint."""
 
     __slots__ = ()
-    name: ClassVar[str] = "transpose"
-    arity: ClassVar[int | None] = 1
-    domain: ClassVar[Domain] = Domain.ANY
-    introduces_nan: ClassVar[bool] = False
-    is_view: ClassVar[bool] = True
 
     def infer_shape(self, *operands: Shape) -> Shape:
         if len(operands[0]) < 2:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import ClassVar
 
 import numpy as np
 
@@ -12,17 +11,11 @@ from topos.op.operation import Array, Cotangents, Domain, Operation, R
 from topos.payload import Shape, size
 
 
-class Reshape(Operation):
+class Reshape(Operation, name="reshape", arity=1, domain=Domain.ANY, is_view=True):
     """The elements in row-major order under another shape of the same size."""
 
     __slots__ = ("shape",)
     shape: Shape
-
-    name: ClassVar[str] = "reshape"
-    arity: ClassVar[int | None] = 1
-    domain: ClassVar[Domain] = Domain.ANY
-    introduces_nan: ClassVar[bool] = False
-    is_view: ClassVar[bool] = True
 
     def infer_shape(self, *operands: Shape) -> Shape:
         if size(operands[0]) != size(self.shape):
@@ -36,17 +29,11 @@ class Reshape(Operation):
         return (gradient.reshape(operands[0].shape),)
 
 
-class Permute(Operation):
+class Permute(Operation, name="permute", arity=1, domain=Domain.ANY, is_view=True):
     """The axes in another order: axis `i` of the result is axis `axes[i]` of the operand."""
 
     __slots__ = ("axes",)
     axes: tuple[int, ...]
-
-    name: ClassVar[str] = "permute"
-    arity: ClassVar[int | None] = 1
-    domain: ClassVar[Domain] = Domain.ANY
-    introduces_nan: ClassVar[bool] = False
-    is_view: ClassVar[bool] = True
 
     def infer_shape(self, *operands: Shape) -> Shape:
         if sorted(self.axes) != list(range(len(operands[0]))):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from enum import Enum
-from typing import ClassVar, Final
+from typing import Final
 
 from topos.op.operation import Array, Cotangents, Domain, Operation, R, Reads
 from topos.payload import kernels
@@ -43,16 +43,11 @@ _READS: Final[dict[MapOperation, Reads]] = {
 }
 
 
-class Map(Operation):
+class Map(Operation, name="map", arity=1, domain=Domain.BUILT_IN, is_elementwise=True):
     """A function of one variable applied to every element."""
 
     __slots__ = ("function",)
     function: MapOperation
-
-    name: ClassVar[str] = "map"
-    arity: ClassVar[int | None] = 1
-    domain: ClassVar[Domain] = Domain.BUILT_IN
-    is_elementwise: ClassVar[bool] = True
 
     def compute(self, *operands: Array) -> Array:
         kernel: Callable[..., Array] = getattr(kernels.maps, self.function.value)

@@ -50,9 +50,9 @@ class Reads(NamedTuple):
 class Operation:
     """One instruction of the closed vocabulary: an immutable value, equal by its parameters.
 
-    The parameters of a subclass are its annotated `__slots__`. This base does what
-    `dataclass(frozen=True, slots=True)` would, without compiling six methods for each of forty
-    classes at import.
+    A subclass states its traits beside its base; its parameters are its annotated `__slots__`.
+    This base does what `dataclass(frozen=True, slots=True)` would, without compiling six methods
+    for each of forty classes at import.
     """
 
     __slots__ = ("_hash",)
@@ -60,21 +60,36 @@ class Operation:
 
     name: ClassVar[str]
     arity: ClassVar[int | None]
-    domain: ClassVar[Domain] = Domain.FLOATS
-    introduces_nan: ClassVar[bool] = True
+    domain: ClassVar[Domain]
+    introduces_nan: ClassVar[bool]
     """Whether the result may hold a NaN where no operand does."""
-    is_elementwise: ClassVar[bool] = False
+    is_elementwise: ClassVar[bool]
     """Whether an element of the result depends on the elements at its place alone."""
-    is_view: ClassVar[bool] = False
+    is_view: ClassVar[bool]
     """Whether the result shares memory with the operand wherever it can; no other ever does."""
-    writes: ClassVar[bool] = False
+    writes: ClassVar[bool]
     """Whether `compute` takes `out`, a row-major array of the result's type that it fills."""
+    _reads: ClassVar[Reads] = Reads()
+
+    def __init_subclass__(
+        cls,
+        *,
+        name: str,
+        arity: int | None,
+        domain: Domain = Domain.FLOATS,
+        introduces_nan: bool = True,
+        is_elementwise: bool = False,
+        is_view: bool = False,
+        writes: bool = False,
+    ) -> None:
+        cls.name, cls.arity, cls.domain = name, arity, domain
+        cls.introduces_nan = introduces_nan and not is_view
+        cls.is_elementwise, cls.is_view, cls.writes = is_elementwise, is_view, writes
+        slots = cls.__dict__["__slots__"]
+        names = tuple(each for each in cls.__annotations__ if each in slots)
+        cls.__match_args__ = names  # type: ignore[misc]  # Data of the class, made from its slots.
 
     if not TYPE_CHECKING:
-
-        def __init_subclass__(cls) -> None:
-            slots = cls.__dict__.get("__slots__", ())
-            cls.__match_args__ = tuple(name for name in cls.__annotations__ if name in slots)
 
         def __init__(self, *parameters, **named) -> None:
             names = self.__match_args__
@@ -143,7 +158,7 @@ class Operation:
 
     def reads(self) -> Reads:
         """Returns what `backward` reads; by default nothing but shapes and elements."""
-        return Reads()
+        return self._reads
 
     def backward(self, operands: Sequence[R], output: R, gradient: R) -> Cotangents[R]:
         """Returns one cotangent an operand; `None` marks data, which has none."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import ClassVar
 
 import numpy as np
 
@@ -12,13 +11,10 @@ from topos.op.operation import Array, Cotangents, Domain, Operation, R, Reads
 from topos.payload import Shape, kernels, size, without
 
 
-class Sum(Operation):
+class Sum(Operation, name="sum", arity=1, domain=Domain.NUMBERS):
     """The sum of every element, a rank-0 value, by a fixed tree of halves."""
 
     __slots__ = ()
-    name: ClassVar[str] = "sum"
-    arity: ClassVar[int | None] = 1
-    domain: ClassVar[Domain] = Domain.NUMBERS
 
     def infer_shape(self, *operands: Shape) -> Shape:
         return ()
@@ -30,17 +26,11 @@ class Sum(Operation):
         return (gradient.broadcast(operands[0].shape),)
 
 
-class Broadcast(Operation):
+class Broadcast(Operation, name="broadcast", arity=1, domain=Domain.ANY, is_view=True):
     """A rank-0 value spread over a shape."""
 
     __slots__ = ("shape",)
     shape: Shape
-
-    name: ClassVar[str] = "broadcast"
-    arity: ClassVar[int | None] = 1
-    domain: ClassVar[Domain] = Domain.ANY
-    introduces_nan: ClassVar[bool] = False
-    is_view: ClassVar[bool] = True
 
     def infer_shape(self, *operands: Shape) -> Shape:
         if operands[0] != ():
@@ -54,15 +44,11 @@ class Broadcast(Operation):
         return (gradient.sum(),)
 
 
-class SumAlong(Operation):
+class SumAlong(Operation, name="sum_along", arity=1, domain=Domain.NUMBERS):
     """The sum over some axes, which leave the shape; the axes flatten in ascending order."""
 
     __slots__ = ("axes",)
     axes: tuple[int, ...]
-
-    name: ClassVar[str] = "sum_along"
-    arity: ClassVar[int | None] = 1
-    domain: ClassVar[Domain] = Domain.NUMBERS
 
     def infer_shape(self, *operands: Shape) -> Shape:
         return without(operands[0], self.axes)
@@ -74,18 +60,12 @@ class SumAlong(Operation):
         return (gradient.broadcast_along(self.axes, _extents(operands[0].shape, self.axes)),)
 
 
-class BroadcastAlong(Operation):
+class BroadcastAlong(Operation, name="broadcast_along", arity=1, domain=Domain.ANY, is_view=True):
     """The value repeated along new axes, which stand at `axes` of the result."""
 
     __slots__ = ("axes", "extents")
     axes: tuple[int, ...]
     extents: tuple[int, ...]
-
-    name: ClassVar[str] = "broadcast_along"
-    arity: ClassVar[int | None] = 1
-    domain: ClassVar[Domain] = Domain.ANY
-    introduces_nan: ClassVar[bool] = False
-    is_view: ClassVar[bool] = True
 
     def infer_shape(self, *operands: Shape) -> Shape:
         if len(self.axes) != len(self.extents) or list(self.axes) != sorted(set(self.axes)):
@@ -106,16 +86,12 @@ class BroadcastAlong(Operation):
         return (gradient.sum(self.axes),)
 
 
-class MaxAlong(Operation):
+class MaxAlong(Operation, name="max_along", arity=1, domain=Domain.ANY, introduces_nan=False):
     """The largest element over some axes; the gradient goes to the first that attains it."""
 
     __slots__ = ("axes",)
+    _reads = Reads(operands=(0,), output=True)
     axes: tuple[int, ...]
-
-    name: ClassVar[str] = "max_along"
-    arity: ClassVar[int | None] = 1
-    domain: ClassVar[Domain] = Domain.ANY
-    introduces_nan: ClassVar[bool] = False
 
     def infer_shape(self, *operands: Shape) -> Shape:
         if 0 in _extents(operands[0], self.axes):
@@ -126,9 +102,6 @@ class MaxAlong(Operation):
 
     def compute(self, *operands: Array) -> Array:
         return kernels.reduction.maximum(operands[0], self.axes)
-
-    def reads(self) -> Reads:
-        return Reads(operands=(0,), output=True)
 
     def backward(self, operands: Sequence[R], output: R, gradient: R) -> Cotangents[R]:
         shape, axes = operands[0].shape, self.axes

@@ -3,27 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import ClassVar
 
 from topos.errors import ElementError, ShapeError
 from topos.op.operation import Array, Cotangents, Domain, Operation, R, Reads
 from topos.payload import Element, Shape, kernels
 
 
-class Gather(Operation):
+class Gather(
+    Operation, name="gather", arity=2, domain=Domain.ANY, introduces_nan=False, writes=True
+):
     """The slices of the first operand along `axis` that the second names.
 
     The indices' shape takes the axis's place. An index outside is clamped to the nearest end.
     """
 
     __slots__ = ("axis",)
+    _reads = Reads(operands=(1,))
     axis: int
-
-    name: ClassVar[str] = "gather"
-    arity: ClassVar[int | None] = 2
-    domain: ClassVar[Domain] = Domain.ANY
-    introduces_nan: ClassVar[bool] = False
-    writes: ClassVar[bool] = True
 
     def infer_element(self, *operands: Element) -> Element:
         return _indexed(self.name, *operands)
@@ -37,15 +33,12 @@ class Gather(Operation):
     def compute(self, *operands: Array, out: Array | None = None) -> Array:
         return kernels.selection.gather(operands[0], operands[1], self.axis, out)
 
-    def reads(self) -> Reads:
-        return Reads(operands=(1,))
-
     def backward(self, operands: Sequence[R], output: R, gradient: R) -> Cotangents[R]:
         extent = operands[0].shape[self.axis]
         return gradient.scatter(operands[1], self.axis, extent), None
 
 
-class Scatter(Operation):
+class Scatter(Operation, name="scatter", arity=2, domain=Domain.NUMBERS):
     """The adjoint of `Gather`: slices added where their indices say, onto +0.
 
     The indices' axes stand at `axis` of the first operand and become one axis of `extent`.
@@ -53,12 +46,9 @@ class Scatter(Operation):
     """
 
     __slots__ = ("axis", "extent")
+    _reads = Reads(operands=(1,))
     axis: int
     extent: int
-
-    name: ClassVar[str] = "scatter"
-    arity: ClassVar[int | None] = 2
-    domain: ClassVar[Domain] = Domain.NUMBERS
 
     def infer_element(self, *operands: Element) -> Element:
         element = _indexed(self.name, *operands)
@@ -78,9 +68,6 @@ class Scatter(Operation):
 
     def compute(self, *operands: Array) -> Array:
         return kernels.selection.scatter(operands[0], operands[1], self.axis, self.extent)
-
-    def reads(self) -> Reads:
-        return Reads(operands=(1,))
 
     def backward(self, operands: Sequence[R], output: R, gradient: R) -> Cotangents[R]:
         return gradient.gather(operands[1], self.axis), None

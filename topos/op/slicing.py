@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import ClassVar
 
 import numpy as np
 
@@ -12,18 +11,12 @@ from topos.op.operation import Array, Cotangents, Domain, Operation, R
 from topos.payload import Shape
 
 
-class Narrow(Operation):
+class Narrow(Operation, name="narrow", arity=1, domain=Domain.ANY, is_view=True):
     """The box of `extents` that begins at `starts`, one of each an axis."""
 
     __slots__ = ("extents", "starts")
     starts: tuple[int, ...]
     extents: Shape
-
-    name: ClassVar[str] = "narrow"
-    arity: ClassVar[int | None] = 1
-    domain: ClassVar[Domain] = Domain.ANY
-    introduces_nan: ClassVar[bool] = False
-    is_view: ClassVar[bool] = True
 
     def infer_shape(self, *operands: Shape) -> Shape:
         shape = operands[0]
@@ -46,18 +39,12 @@ class Narrow(Operation):
         return (gradient.pad(self.starts, [whole - low - kept for low, kept, whole in box]),)
 
 
-class Pad(Operation):
+class Pad(Operation, name="pad", arity=1, domain=Domain.ANY, introduces_nan=False, writes=True):
     """The value with `low` zeros before it and `high` zeros after it along each axis."""
 
     __slots__ = ("high", "low")
     low: tuple[int, ...]
     high: tuple[int, ...]
-
-    name: ClassVar[str] = "pad"
-    arity: ClassVar[int | None] = 1
-    domain: ClassVar[Domain] = Domain.ANY
-    introduces_nan: ClassVar[bool] = False
-    writes: ClassVar[bool] = True
 
     def infer_shape(self, *operands: Shape) -> Shape:
         shape = operands[0]
@@ -81,17 +68,13 @@ class Pad(Operation):
         return (gradient.box(self.low, operands[0].shape),)
 
 
-class Concatenate(Operation):
+class Concatenate(
+    Operation, name="concatenate", arity=None, domain=Domain.ANY, introduces_nan=False, writes=True
+):
     """Values joined along an axis, in order; the other axes are equal."""
 
     __slots__ = ("axis",)
     axis: int
-
-    name: ClassVar[str] = "concatenate"
-    arity: ClassVar[int | None] = None
-    domain: ClassVar[Domain] = Domain.ANY
-    introduces_nan: ClassVar[bool] = False
-    writes: ClassVar[bool] = True
 
     def infer_shape(self, *operands: Shape) -> Shape:
         first, axis = operands[0], self.axis

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, ClassVar, Never
+from typing import Any, Never
 
 from topos.op.operation import Array, Cotangents, Operation, R
 from topos.payload import TensorType, demand_possible
 
 
-class Source(Operation):
+class Source(Operation, name="source", arity=0, introduces_nan=False):
     """A node without operands, equal only to itself."""
 
     __slots__ = ("payload", "type")
@@ -17,10 +17,6 @@ class Source(Operation):
     type: TensorType
     payload: Array | None
     """The constant, the initial or the default payload; `None` where a run must feed it."""
-
-    name: ClassVar[str] = "source"
-    arity: ClassVar[int | None] = 0
-    introduces_nan: ClassVar[bool] = False
 
     def __init__(self, type: TensorType, payload: Array | None) -> None:
         object.__setattr__(self, "type", type)
@@ -55,22 +51,19 @@ class Source(Operation):
         return ()
 
 
-class Leaf(Source):
+class Leaf(Source, name="leaf", arity=0, introduces_nan=False):
     """A constant of the spec."""
 
     __slots__ = ()
-    name: ClassVar[str] = "leaf"
 
 
-class Parameter(Source):
+class Parameter(Source, name="parameter", arity=0, introduces_nan=False):
     """A weight: its payload is the initial state, which the caller owns and steps."""
 
     __slots__ = ()
-    name: ClassVar[str] = "parameter"
 
 
-class Input(Source):
+class Input(Source, name="input", arity=0, introduces_nan=False):
     """A value fed to each run, with an optional default payload."""
 
     __slots__ = ()
-    name: ClassVar[str] = "input"

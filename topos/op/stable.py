@@ -3,22 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import ClassVar
 
 from topos.errors import ShapeError
 from topos.op.operation import Array, Cotangents, Domain, Operation, R, Reads
 from topos.payload import Shape, kernels, without
 
 
-class LogSoftmax(Operation):
+class LogSoftmax(Operation, name="log_softmax", arity=1, domain=Domain.BUILT_IN):
     """`(x - m) - ln(sum(exp(x - m)))` along an axis, where `m` is the maximum, 0 if infinite."""
 
     __slots__ = ("axis",)
+    _reads = Reads(output=True)
     axis: int
-
-    name: ClassVar[str] = "log_softmax"
-    arity: ClassVar[int | None] = 1
-    domain: ClassVar[Domain] = Domain.BUILT_IN
 
     def infer_shape(self, *operands: Shape) -> Shape:
         return _filled(self.name, operands[0], self.axis)
@@ -26,33 +22,24 @@ class LogSoftmax(Operation):
     def compute(self, *operands: Array) -> Array:
         return kernels.stable.log_softmax(operands[0], self.axis)
 
-    def reads(self) -> Reads:
-        return Reads(output=True)
-
     def backward(self, operands: Sequence[R], output: R, gradient: R) -> Cotangents[R]:
         total = gradient.sum((self.axis,))
         spread = total.broadcast_along((self.axis,), (output.shape[self.axis],))
         return (gradient - output.exp() * spread,)
 
 
-class LogSumExp(Operation):
+class LogSumExp(Operation, name="log_sum_exp", arity=1, domain=Domain.BUILT_IN):
     """`m + ln(sum(exp(x - m)))` over an axis, where `m` is the maximum, 0 if infinite."""
 
     __slots__ = ("axis",)
+    _reads = Reads(operands=(0,), output=True)
     axis: int
-
-    name: ClassVar[str] = "log_sum_exp"
-    arity: ClassVar[int | None] = 1
-    domain: ClassVar[Domain] = Domain.BUILT_IN
 
     def infer_shape(self, *operands: Shape) -> Shape:
         return without(_filled(self.name, operands[0], self.axis), (self.axis,))
 
     def compute(self, *operands: Array) -> Array:
         return kernels.stable.log_sum_exp(operands[0], self.axis)
-
-    def reads(self) -> Reads:
-        return Reads(operands=(0,), output=True)
 
     def backward(self, operands: Sequence[R], output: R, gradient: R) -> Cotangents[R]:
         axes, extents = (self.axis,), (operands[0].shape[self.axis],)

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import ClassVar
 
 from topos.errors import ShapeError
 from topos.op.operation import Array, Cotangents, Domain, Operation, R
 from topos.payload import Shape, kernels
 
 
-class Unfold(Operation):
+class Unfold(Operation, name="unfold", arity=1, domain=Domain.ANY, is_view=True):
     """The windows of `size` every `step` along `axis`: the axis counts them, a new last axis
     holds their elements."""
 
@@ -18,12 +17,6 @@ class Unfold(Operation):
     axis: int
     size: int
     step: int
-
-    name: ClassVar[str] = "unfold"
-    arity: ClassVar[int | None] = 1
-    domain: ClassVar[Domain] = Domain.ANY
-    introduces_nan: ClassVar[bool] = False
-    is_view: ClassVar[bool] = True
 
     def infer_shape(self, *operands: Shape) -> Shape:
         shape = operands[0]
@@ -42,7 +35,7 @@ class Unfold(Operation):
         return (gradient.fold(self.axis, self.step, operands[0].shape[self.axis]),)
 
 
-class Fold(Operation):
+class Fold(Operation, name="fold", arity=1, domain=Domain.NUMBERS):
     """The adjoint of `Unfold`: windows, whose elements are the last axis, added where they lay.
 
     Additions run in window order, onto +0.
@@ -52,10 +45,6 @@ class Fold(Operation):
     axis: int
     step: int
     extent: int
-
-    name: ClassVar[str] = "fold"
-    arity: ClassVar[int | None] = 1
-    domain: ClassVar[Domain] = Domain.NUMBERS
 
     def infer_shape(self, *operands: Shape) -> Shape:
         shape = operands[0]
