@@ -14,8 +14,8 @@ from tests.engine.test_programs import BOUNDED, recorded
 from tests.exact import same_runs
 from topos import Network, Numerics, Run, Symbol, Tape, Tensor, Value
 from topos.engine import source_text
-from topos.engine.arena import Allocator
 from topos.engine.choices import Choices
+from topos.engine.layout import Allocator
 from topos.engine.scan_tensor import ScanTensor
 from topos.graph import replay
 from topos.op import Source

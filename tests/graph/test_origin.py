@@ -9,7 +9,7 @@ import pytest
 from tests.exact import exactly
 from topos import Network, Tape, Value, gelu, variance
 from topos.errors import ShapeError
-from topos.graph.origin import Location, new_origin
+from topos.graph.symbol import Location, new_origin
 
 
 def place(network: Network, position: int) -> Location:

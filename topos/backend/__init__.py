@@ -9,7 +9,6 @@ if TYPE_CHECKING:
     from topos.backend.backend import Backend, Backends, used
     from topos.backend.chain import Served, computed, serve
     from topos.backend.formula import Formula, Precision
-    from topos.backend.kernel import Declined, Function, Kernel
     from topos.backend.oracle import CLEAN, own_kernel
     from topos.backend.tally import Service, Tally, count, summed
     from topos.backend.task import (
@@ -23,7 +22,15 @@ if TYPE_CHECKING:
         precision_of,
         task_of,
     )
-    from topos.backend.terms import Coverage, Dispatch, Fidelity, Status
+    from topos.backend.terms import (
+        Coverage,
+        Declined,
+        Dispatch,
+        Fidelity,
+        Function,
+        Kernel,
+        Status,
+    )
 
 __all__ = [
     "CLEAN",
@@ -62,10 +69,9 @@ _FILES: Final = {
     "backend": ("Backend", "Backends", "used"),
     "chain": ("Served", "computed", "serve"),
     "formula": ("Formula", "Precision"),
-    "kernel": ("Declined", "Function", "Kernel"),
     "oracle": ("CLEAN", "own_kernel"),
     "tally": ("Service", "Tally", "count", "summed"),
-    "terms": ("Coverage", "Dispatch", "Fidelity", "Status"),
+    "terms": ("Coverage", "Declined", "Dispatch", "Fidelity", "Function", "Kernel", "Status"),
 }
 _PLACES: Final = {name: file for file, names in _FILES.items() for name in names}
 

@@ -11,9 +11,8 @@ import numpy as np
 import numpy.typing as npt
 
 from topos.backend.formula import Formula, Precision
-from topos.backend.kernel import Declined, Kernel
 from topos.backend.task import GemmTask, MapTask
-from topos.backend.terms import Coverage, Dispatch, Fidelity, Row, Status
+from topos.backend.terms import Coverage, Declined, Dispatch, Fidelity, Kernel, Row, Status
 
 Array = npt.NDArray[Any]
 

@@ -11,9 +11,16 @@ from typing import ClassVar, Final, cast
 from topos.backend import tally
 from topos.backend.device import failure_of
 from topos.backend.formula import Formula, Precision, demand_formula, demand_precision
-from topos.backend.kernel import Declined, Kernel
 from topos.backend.task import GemmTask, MapTask, ReduceTask, Task, demand_task, precision_of
-from topos.backend.terms import NOT_COVERED, Coverage, Fidelity, Implementer, Status
+from topos.backend.terms import (
+    NOT_COVERED,
+    Coverage,
+    Declined,
+    Fidelity,
+    Implementer,
+    Kernel,
+    Status,
+)
 from topos.errors import ArgumentError
 
 

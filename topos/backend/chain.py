@@ -9,7 +9,6 @@ from typing import Any, Final, NamedTuple
 from topos.backend.backend import Backend, used
 from topos.backend.device import disable, failure_of
 from topos.backend.formula import MAPS, Formula, Precision
-from topos.backend.kernel import Declined, Function, Kernel
 from topos.backend.oracle import reference
 from topos.backend.tally import Service, count, is_counting
 from topos.backend.task import (
@@ -22,7 +21,7 @@ from topos.backend.task import (
     precision_of,
     task_of,
 )
-from topos.backend.terms import Dispatch
+from topos.backend.terms import Declined, Dispatch, Function, Kernel
 from topos.op import Array, Operation
 from topos.payload import TensorType
 

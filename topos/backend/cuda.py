@@ -13,9 +13,8 @@ import numpy.typing as npt
 
 from topos.backend.device import device_table, too_small, trial
 from topos.backend.formula import Formula, Precision
-from topos.backend.kernel import Declined, Kernel
 from topos.backend.task import Task
-from topos.backend.terms import Status
+from topos.backend.terms import Declined, Kernel, Status
 
 Array = npt.NDArray[Any]
 

@@ -12,9 +12,8 @@ from typing import Final
 import numpy as np
 
 from topos.backend.formula import Formula, Precision
-from topos.backend.kernel import Declined, Kernel
 from topos.backend.task import BatchNormTask, Normalized, Task
-from topos.backend.terms import Coverage, Dispatch, Fidelity, Row, Status
+from topos.backend.terms import Coverage, Declined, Dispatch, Fidelity, Kernel, Row, Status
 from topos.op import Array
 
 

@@ -9,9 +9,8 @@ from typing import Any, Final
 import numpy as np
 
 from topos.backend.formula import Formula, Precision
-from topos.backend.kernel import Declined, Kernel
 from topos.backend.task import GemmTask, MapTask, ReduceTask
-from topos.backend.terms import Coverage, Dispatch, Fidelity, Row, Status
+from topos.backend.terms import Coverage, Declined, Dispatch, Fidelity, Kernel, Row, Status
 from topos.backend.twins import TWINS, Twin, sums_rows
 
 _MISSING: Final = "it needs numba: pip install 'topos-compiler[numba]'"

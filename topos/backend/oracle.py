@@ -8,7 +8,6 @@ from typing import Final
 import numpy as np
 
 from topos.backend.formula import Formula
-from topos.backend.kernel import Kernel
 from topos.backend.task import (
     BatchNormTask,
     GemmTask,
@@ -18,6 +17,7 @@ from topos.backend.task import (
     ReduceTask,
     Task,
 )
+from topos.backend.terms import Kernel
 from topos.op import Array, Operation
 from topos.payload import kernels
 from topos.payload.storage import literal

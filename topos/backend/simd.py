@@ -13,10 +13,18 @@ from typing import Any, Final
 import numpy as np
 
 from topos.backend.formula import MAPS, Formula, Precision
-from topos.backend.kernel import Declined, Function, Kernel
 from topos.backend.oracle import CLEAN
 from topos.backend.task import GemmTask, OperationTask, ReduceTask
-from topos.backend.terms import Coverage, Dispatch, Fidelity, Row, Status
+from topos.backend.terms import (
+    Coverage,
+    Declined,
+    Dispatch,
+    Fidelity,
+    Function,
+    Kernel,
+    Row,
+    Status,
+)
 from topos.op import Array, Compare, Convert, Fold, LogSoftmax, LogSumExp
 from topos.payload import f32, f64
 from topos.payload.kernels import fast

@@ -5,9 +5,8 @@ from __future__ import annotations
 from typing import Final
 
 from topos.backend.formula import Formula, Precision
-from topos.backend.kernel import Declined
 from topos.backend.task import Task
-from topos.backend.terms import Coverage, Dispatch, Fidelity, Row, Status
+from topos.backend.terms import Coverage, Declined, Dispatch, Fidelity, Row, Status
 
 
 def absence() -> str | None:

@@ -6,11 +6,11 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
+    from topos.engine.description import Port, Signature
     from topos.engine.entry import BoundEntry, Entry, forward
     from topos.engine.numerics import Numerics
     from topos.engine.plan import Plan
     from topos.engine.run import Run
-    from topos.engine.signature import Port, Signature
 
 __all__ = ["BoundEntry", "Entry", "Numerics", "Plan", "Port", "Run", "Signature", "forward"]
 
@@ -19,9 +19,9 @@ _FILES: Final = {
     "Entry": "entry",
     "Numerics": "numerics",
     "Plan": "plan",
-    "Port": "signature",
+    "Port": "description",
     "Run": "run",
-    "Signature": "signature",
+    "Signature": "description",
     "forward": "entry",
 }
 

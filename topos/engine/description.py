@@ -1,13 +1,70 @@
-"""The description of a plan: one line a node, with what is kept, freed, fused and reused."""
+"""What a plan says of itself: its signature, its memory, and one line a node."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, NamedTuple
 
 from topos.engine.liveness import releases
-from topos.engine.schedule import Schedule
-from topos.graph import Columns
-from topos.graph.node import node_at
+from topos.graph import Columns, Symbol
+from topos.graph.columns import node_at
+from topos.payload import TensorType
+
+if TYPE_CHECKING:
+    from topos.engine.schedule import Schedule
+
+
+class Memory(NamedTuple):
+    """Bytes, beyond the arguments and constants.
+
+    `live` is what is of use while each line of the schedule runs, `arena` the size of the block
+    that most of it lies in, and `beside` what each line holds outside of the block: the results so
+    far, from the line that makes room for them to the end, and the values that kernels allocate.
+
+    The arena outlives the run: the plan keeps one for each run that was ever under way at the same
+    time. It also keeps the memory of large results, those of two runs at most, to give it again.
+
+    Not counted are a kernel's own scratch, the row-major copy of a fed array that has another
+    layout, the copy of every fed array where the plan keeps values for `Run.backward` or a result
+    may be a view of an input, and what an exact run holds that starts over because of a NaN.
+    """
+
+    live: tuple[int, ...]
+    arena: int
+    beside: tuple[int, ...]
+
+    @property
+    def peak(self) -> int:
+        """The most bytes that a run holds at once: its arena, its results and other values."""
+        return self.arena + max(self.beside, default=0)
+
+
+class Port(NamedTuple):
+    """One argument or result: its symbol, its name if it has one, its type."""
+
+    symbol: Symbol
+    name: str | None
+    type: TensorType
+
+    def __str__(self) -> str:
+        return f"{self.name or self.symbol}: {self.type}"
+
+
+class Signature(NamedTuple):
+    """Parameters, then inputs, in recording order; roots, then observes, as declared."""
+
+    parameters: tuple[Port, ...]
+    inputs: tuple[Port, ...]
+    results: tuple[Port, ...]
+
+    @property
+    def arguments(self) -> tuple[Port, ...]:
+        """Parameters, then inputs."""
+        return self.parameters + self.inputs
+
+    def __str__(self) -> str:
+        arguments = ", ".join(map(str, self.arguments))
+        return f"({arguments}) -> ({', '.join(map(str, self.results))})"
 
 
 def described(

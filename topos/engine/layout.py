@@ -1,7 +1,8 @@
-"""Layouts: where the elements of a value lie in its storage, and the views that move none."""
+"""Where the elements of a value lie in its storage, and where storages lie in one block."""
 
 from __future__ import annotations
 
+from bisect import bisect_left, insort
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -48,3 +49,64 @@ def _viewed_bytes(operation: Operation, shape: Shape, steps: tuple[int, ...]) ->
     if not np.may_share_memory(result, block):
         return None
     return Layout(result.shape, result.strides, result.ctypes.data - block.ctypes.data)
+
+
+# A cache line; what a vector instruction likes best.
+_ALIGNMENT = 64
+
+
+class Allocator:
+    """Offsets into one block: the smallest gap that fits, else the end of the block.
+
+    Neighbouring gaps join, so that buffers of unlike sizes follow one another in one place.
+    """
+
+    def __init__(self) -> None:
+        self.size = 0
+        self._gaps: list[tuple[int, int]] = []
+        self._by_start: dict[int, int] = {}
+        self._by_end: dict[int, int] = {}
+
+    def allocate(self, length: int) -> int:
+        """Returns the offset of `length` bytes that nothing else holds."""
+        wanted = _rounded(length)
+        place = bisect_left(self._gaps, (wanted, -1))
+        if place < len(self._gaps):
+            extent, start = self._gaps[place]
+            self._remove(start, extent)
+            if extent > wanted:
+                self._insert(start + wanted, extent - wanted)
+            return start
+        # A gap at the end of the block grows by what it lacks.
+        extent = self._by_end.get(self.size, 0)
+        start = self.size - extent
+        if extent:
+            self._remove(start, extent)
+        self.size = start + wanted
+        return start
+
+    def free(self, start: int, length: int) -> None:
+        """Takes back `length` bytes at the offset `start`."""
+        extent = _rounded(length)
+        before = self._by_end.get(start)
+        if before is not None:
+            start -= before
+            extent += before
+            self._remove(start, before)
+        after = self._by_start.get(start + extent)
+        if after is not None:
+            self._remove(start + extent, after)
+            extent += after
+        self._insert(start, extent)
+
+    def _insert(self, start: int, extent: int) -> None:
+        insort(self._gaps, (extent, start))
+        self._by_start[start], self._by_end[start + extent] = extent, extent
+
+    def _remove(self, start: int, extent: int) -> None:
+        del self._gaps[bisect_left(self._gaps, (extent, start))]
+        del self._by_start[start], self._by_end[start + extent]
+
+
+def _rounded(length: int) -> int:
+    return max(-(-length // _ALIGNMENT), 1) * _ALIGNMENT

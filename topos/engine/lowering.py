@@ -9,11 +9,9 @@ from typing import Any
 import numpy as np
 
 from topos.backend import Kernel
-from topos.engine.arena import Allocator
-from topos.engine.layout import Layout, dense, viewed
-from topos.engine.names import Names
-from topos.engine.program import Buffer, Instruction, Program
-from topos.engine.sharing import Sharing, sharing_of
+from topos.engine.layout import Allocator, Layout, dense, viewed
+from topos.engine.liveness import Sharing, sharing_of
+from topos.engine.program import Buffer, Instruction, Names, Program
 from topos.engine.steps import Step
 from topos.graph import Columns
 from topos.op import Array, Leaf

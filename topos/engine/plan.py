@@ -11,15 +11,13 @@ from typing import TYPE_CHECKING, Any
 from topos.backend import Backend
 from topos.engine.catalog import PatternMatch, patterns_of
 from topos.engine.choices import Choices
-from topos.engine.description import described
-from topos.engine.fusion import fused_steps
+from topos.engine.description import Memory, Port, Signature, described
 from topos.engine.liveness import closure, retained
-from topos.engine.memory import Memory
 from topos.engine.numerics import Numerics
 from topos.engine.run import Run
 from topos.engine.schedule import Schedule
-from topos.engine.signature import Port, Signature
 from topos.engine.sources import source_payloads
+from topos.engine.steps import fused_steps
 from topos.graph import Network, Symbol
 from topos.graph.network import Feeds, Payload
 from topos.graph.parameters import Parameters

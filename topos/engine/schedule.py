@@ -10,9 +10,9 @@ import numpy as np
 
 from topos.backend import computed, count, summed
 from topos.engine.choices import Choices
+from topos.engine.description import Memory
 from topos.engine.liveness import releases
 from topos.engine.lowering import lowered
-from topos.engine.memory import Memory
 from topos.engine.program import Program
 from topos.engine.result_buffers import ResultBuffers
 from topos.engine.source_text import Function, function_of, text_of

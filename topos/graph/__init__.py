@@ -1,17 +1,14 @@
 """The graph tier: recordings, their symbols, and the walks over them."""
 
 from topos.graph.adjoints import Adjoints
-from topos.graph.columns import Columns, Form
-from topos.graph.detach import detach
+from topos.graph.columns import Columns, Form, Node
 from topos.graph.field import Field, Gradients
 from topos.graph.network import Network
-from topos.graph.node import Node
-from topos.graph.origin import Location
 from topos.graph.parameters import Parameters
 from topos.graph.replay import replay, reverse
-from topos.graph.symbol import Symbol
+from topos.graph.symbol import Location, Symbol
 from topos.graph.tape import Tape
-from topos.graph.value import Value
+from topos.graph.value import Value, detach
 
 __all__ = [
     "Adjoints",

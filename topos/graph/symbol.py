@@ -1,7 +1,11 @@
-"""Symbols: names of recorded values that outlive the recording."""
+"""Symbols, which outlive the recording, and where on the user's page each node was written."""
 
 from __future__ import annotations
 
+import os
+import sys
+from itertools import islice
+from types import FrameType
 from typing import NamedTuple
 
 
@@ -16,3 +20,34 @@ class Symbol(NamedTuple):
 
     def __repr__(self) -> str:
         return f"%{self.position}"
+
+
+class Location(NamedTuple):
+    """The place in a source file of a recording expression; line and column count from one."""
+
+    file: str
+    line: int
+    column: int
+
+    def __str__(self) -> str:
+        return f"{self.file}:{self.line}:{self.column}"
+
+
+def new_origin() -> int:
+    """Returns a 64-bit number that no other recording, in any process, carries."""
+    return int.from_bytes(os.urandom(8), "little")
+
+
+def user_location() -> Location:
+    """Returns the place of the innermost call that is not topos's own."""
+    frame: FrameType = sys._getframe(1)
+    while _is_own(frame) and frame.f_back is not None:
+        frame = frame.f_back
+    positions = frame.f_code.co_positions()
+    line, _, column, _ = next(islice(positions, frame.f_lasti // 2, None))
+    return Location(frame.f_code.co_filename, line or frame.f_lineno, (column or 0) + 1)
+
+
+def _is_own(frame: FrameType) -> bool:
+    name = frame.f_globals.get("__name__", "")
+    return bool(name == "topos" or name.startswith("topos."))

@@ -12,10 +12,8 @@ import numpy.typing as npt
 from topos.errors import ElementError, PhaseError, ShapeError, SymbolError, ToposError
 from topos.graph.adjoints import Adjoints, differentiate
 from topos.graph.columns import Columns, Form
-from topos.graph.detach import detach
-from topos.graph.origin import user_location
-from topos.graph.symbol import Symbol
-from topos.graph.value import Value
+from topos.graph.symbol import Symbol, user_location
+from topos.graph.value import Value, detach
 from topos.op import Input, Leaf, Operation, Parameter, Source
 from topos.payload import Element, Shape, TensorType, f32, shape_of
 from topos.payload.storage import iota, literal, stored

@@ -1,8 +1,8 @@
-"""The recording reading: a proxy of one value on an open tape."""
+"""The recording reading: a proxy of one value on an open tape, detached to its symbol."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Never, Self
+from typing import TYPE_CHECKING, Any, Never, Self
 
 from topos.errors import PhaseError
 from topos.graph.symbol import Symbol
@@ -74,3 +74,20 @@ class Value(Recordable):
 
     def __repr__(self) -> str:
         return f"Value(%{self._index}, {self.type})"
+
+
+def detach(tree: Any) -> Any:
+    """Returns `tree` with every value replaced by its symbol.
+
+    Tuples (named ones too), lists and dicts are rebuilt at any depth; everything else stays.
+    """
+    if isinstance(tree, Value):
+        return tree.symbol
+    if isinstance(tree, dict):
+        return {key: detach(branch) for key, branch in tree.items()}
+    if isinstance(tree, list):
+        return [detach(branch) for branch in tree]
+    if isinstance(tree, tuple):
+        branches = [detach(branch) for branch in tree]
+        return type(tree)(*branches) if hasattr(tree, "_fields") else tuple(branches)
+    return tree

@@ -10,11 +10,10 @@ from topos.op.map import Map, MapOperation
 from topos.op.operation import Array, Cotangents, Domain, Operation, R, Reads
 from topos.op.reduction import Broadcast, BroadcastAlong, MaxAlong, Sum, SumAlong
 from topos.op.selection import Gather, Scatter
-from topos.op.slicing import Concatenate, Narrow, Pad
+from topos.op.slicing import Concatenate, Fold, Narrow, Pad, Unfold
 from topos.op.source import Input, Leaf, Parameter, Source
 from topos.op.stable import LogSoftmax, LogSumExp
 from topos.op.table import Table
-from topos.op.window import Fold, Unfold
 
 OPERATIONS: Final[tuple[type[Operation], ...]] = (
     *(Leaf, Parameter, Input),

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from topos.engine import Numerics, Plan, Run
-from topos.engine.signature import Port
+from topos.engine.description import Port
 from topos.engine.sources import source_payloads
 from topos.errors import ArgumentError, FeedError
 from topos.graph import Symbol
