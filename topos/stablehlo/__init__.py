@@ -45,25 +45,13 @@ __all__ = [
     "text_of",
 ]
 
+# Every other name is in ir.
 _FILES: Final = {
-    "Block": "ir",
-    "Builder": "builder",
-    "CostAnalysis": "cost",
-    "Count": "cost",
-    "Dense": "ir",
-    "Function": "ir",
-    "FunctionType": "ir",
-    "Module": "module",
-    "ModuleLike": "forms",
-    "Operation": "ir",
-    "Parameter": "ir",
-    "Region": "ir",
-    "Symbol": "ir",
-    "Tensor": "ir",
-    "Type": "ir",
-    "Value": "values",
-    "parse": "module",
-    "text_of": "forms",
+    "builder": ("Builder",),
+    "cost": ("CostAnalysis", "Count"),
+    "forms": ("ModuleLike", "text_of"),
+    "module": ("Module", "parse"),
+    "values": ("Value",),
 }
 
 
@@ -73,6 +61,7 @@ def __dir__() -> list[str]:
 
 def __getattr__(name: str) -> Any:
     # A text that is only read and run needs no builder and no printer.
-    if name not in _FILES:
+    if name not in __all__:
         raise AttributeError(f"{__name__} has no attribute {name!r}")
-    return getattr(import_module(f"{__name__}.{_FILES[name]}"), name)
+    file = next((file for file, names in _FILES.items() if name in names), "ir")
+    return getattr(import_module(f"{__name__}.{file}"), name)

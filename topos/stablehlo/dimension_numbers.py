@@ -96,29 +96,17 @@ class ConvolutionNumbers(NamedTuple):
     @property
     def input(self) -> Axes:
         """The input's axes of batch, feature and space."""
-        return (
-            self.input_batch_dimension,
-            self.input_feature_dimension,
-            *self.input_spatial_dimensions,
-        )
+        return (*self[0:2], *self.input_spatial_dimensions)
 
     @property
     def kernel(self) -> Axes:
         """The kernel's axes of input feature, output feature and space."""
-        return (
-            self.kernel_input_feature_dimension,
-            self.kernel_output_feature_dimension,
-            *self.kernel_spatial_dimensions,
-        )
+        return (*self[3:5], *self.kernel_spatial_dimensions)
 
     @property
     def output(self) -> Axes:
         """The output's axes of batch, feature and space."""
-        return (
-            self.output_batch_dimension,
-            self.output_feature_dimension,
-            *self.output_spatial_dimensions,
-        )
+        return (*self[6:8], *self.output_spatial_dimensions)
 
 
 N = TypeVar("N", bound=tuple[Any, ...])
@@ -208,8 +196,6 @@ class Layout(Attribute[ConvolutionNumbers]):
             sides = (value.input, value.kernel, value.output)
             value = [_row(axes, *named) for axes, (_, named) in zip(sides, _VALUES, strict=True)]
         sides = Crossed(tuple(map(_part, row)) for row in value)
-        if len(sides) != len(_VALUES):
-            raise ValueError(f"a layout has {len(_VALUES)} sides")
         for side, (_, letters) in zip(sides, _VALUES, strict=True):
             if not _is_side([axis for axis in side if axis != "?"], letters):
                 raise ValueError(f"{side} is no side of a layout")

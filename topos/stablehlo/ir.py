@@ -131,6 +131,14 @@ Type = Tensor | Unranked | TupleType | OtherType
 UNIT: Final = Typed(True, OtherType("unit"))
 
 
+# The types of the numbers whose type a text leaves out.
+_USUAL: Final[Mapping[type, Type]] = {
+    bool: OtherType("i1"),
+    int: OtherType("i64"),
+    float: OtherType("f64"),
+}
+
+
 class FunctionType(NamedTuple):
     """The types of an operation's operands and results, or of a function's."""
 
@@ -233,3 +241,8 @@ class Module(NamedTuple):
 def result_names(name: str) -> tuple[str, ...]:
     """Returns what the result `name` goes by: the first of several also by the one they share."""
     return (name, name[:-2]) if name.endswith("#0") else (name,)
+
+
+def constant_type(value: object) -> Type | None:
+    """Returns the type of a constant, or `None` where it is no number and no tensor."""
+    return value.type if isinstance(value, Typed | Dense) else _USUAL.get(value.__class__)

@@ -71,8 +71,8 @@ def sliced(source: Function, results: Sequence[str], inputs: Sequence[str]) -> F
     arguments = tuple([Parameter(names.get(name, name), types[name], {}) for name in taken])
     kinds = tuple([types[name] for name in results])
     end = Operation(Return.operation_name, (), tuple(results), {}, (), kinds, (), 0, 0)
-    operations = tuple([_renamed(each, names) for each in (*kept, end)])
-    body = Region((Block(arguments, operations),))
+    body = Region((Block(arguments, (*kept, end)),))
+    body = rewritten(body, _renamed(names)) if names else body
     outcomes = tuple([Parameter("", kind, {}) for kind in kinds])
     return Function("main", arguments, outcomes, {}, body, source.line, source.column)
 
@@ -99,22 +99,11 @@ def _argument_names(taken: Sequence[str], fresh: FreshNames) -> dict[str, str]:
     return names
 
 
-def _renamed(operation: Operation, names: Mapping[str, str]) -> Operation:
-    """Returns an operation that uses other names for some values, in its regions too."""
-    if not names:
-        return operation
-    operands = tuple([names.get(name, name) for name in operation.operands])
-    regions: list[Region] = []
-    for region in operation.regions:
-        blocks: list[Block] = []
-        for block in region.blocks:
-            # Regions nest deep, so this costs no calls inside one another but its own.
-            inner: list[Operation] = []
-            for each in block.operations:
-                inner.append(_renamed(each, names))
-            blocks.append(block._replace(operations=tuple(inner)))
-        regions.append(Region(tuple(blocks)))
-    return operation._replace(operands=operands, regions=tuple(regions))
+def _renamed(names: Mapping[str, str]) -> Rewrite:
+    """Returns what makes an operation use other names for some values."""
+    return lambda operation: operation._replace(
+        operands=tuple([names.get(name, name) for name in operation.operands])
+    )
 
 
 def _own_name(name: str, known: Container[str]) -> str:

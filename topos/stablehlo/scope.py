@@ -49,7 +49,8 @@ class Scope:
         for each in reversed(result_names(name)):
             if each in self._types:
                 raise VerifyError(f"{each} is defined twice", *place)
-            self._add(each, type)
+            self._types[each] = type
+            self._defined[-1].append(each)
 
     def define_constant(self, operation: Operation) -> None:
         """Notes the value of a constant that a shape or an index may be read from."""
@@ -73,10 +74,6 @@ class Scope:
         if known.keys().isdisjoint(names):
             return _NONE * len(names)
         return tuple([_array(known[name]) if name in known else None for name in names])
-
-    def _add(self, name: str, type: Type) -> None:
-        self._types[name] = type
-        self._defined[-1].append(name)
 
 
 def _array(value: Dense) -> Array:

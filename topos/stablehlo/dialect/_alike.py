@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import ClassVar
 
 from topos.stablehlo.definition import Definition, Operand
@@ -12,10 +13,17 @@ from topos.stablehlo.traits import Trait
 from topos.stablehlo.types import ANY
 
 
+def truth(element: str) -> str:
+    """Returns the element of what is true or false, whatever elements it is told of."""
+    return "i1"
+
+
 class Elementwise(Definition):
-    """Operands of one type, with elements among `elements`; each subclass says what results."""
+    """Operands of one type, with elements among `elements`, and a result of the same shape."""
 
     elements: ClassVar[frozenset[str]] = ANY
+    # The element of the result, given that of the operands.
+    made: ClassVar[Callable[[str], str]] = str
     assembly = "$operands : same-type"
     traits = Trait.ELEMENTWISE
 
@@ -31,6 +39,10 @@ class Elementwise(Definition):
     def joined(self) -> TensorType:
         """Returns the type that knows what any of the operands knows."""
         return merged(self, self.taken(), "operands")
+
+    def infer(self) -> tuple[Type, ...]:
+        joined = self.joined()
+        return (joined._replace(element=type(self).made(joined.element)),)
 
 
 class Alike(Elementwise):
@@ -50,9 +62,6 @@ class Alike(Elementwise):
                 self.demand_attributes()
                 return
         super().verify()
-
-    def infer(self) -> tuple[Type, ...]:
-        return (self.joined(),)
 
 
 class Unary(Alike):

@@ -32,20 +32,23 @@ def reduced(view: OpView) -> tuple[tuple[Tensor, ...], tuple[Tensor, ...]]:
     return inputs, initials
 
 
-def reduction_types(view: OpView) -> tuple[tuple[Type, ...], ...]:
-    """Returns what the body of a reduction takes, where its initial values fit its inputs."""
-    inputs, initials = reduced(view)
-    for taken, initial in zip(inputs, initials, strict=True):
-        if initial.shape or not same_element(initial.element, taken.element):
-            needs = f"{Tensor((), taken.element)} as the initial value of its input {taken}"
-            view.refuse(f"needs {needs}, got {initial}")
-    return ((*initials, *reducer_types(inputs)),)
+class Reduction(Definition):
+    """Inputs that a body combines, from an initial value for each."""
 
+    operand_order = "inputs, then an initial value for each"
+    region_order = ("body: takes accumulators, then elements of the inputs; returns accumulators",)
 
-def reduction_note(view: OpView) -> str:
-    """Returns which initial value of a reduction is of another element than its input, or `""`."""
-    inputs, initials = reduced(view)
-    return differing(view, "the initial value", initials, inputs)
+    def block_types(self, count: int) -> tuple[tuple[Type, ...], ...]:
+        inputs, initials = reduced(self)
+        for taken, initial in zip(inputs, initials, strict=True):
+            if initial.shape or not same_element(initial.element, taken.element):
+                needs = f"{Tensor((), taken.element)} as the initial value of its input {taken}"
+                self.refuse(f"needs {needs}, got {initial}")
+        return ((*initials, *reducer_types(inputs)),)
+
+    def body_note(self) -> str:
+        inputs, initials = reduced(self)
+        return differing(self, "the initial value", initials, inputs)
 
 
 def differing(view: OpView, what: str, ones: Sequence[Tensor], inputs: Sequence[Tensor]) -> str:

@@ -44,9 +44,6 @@ class _Broadcast(Elementwise):
             return _broadcast(self, (left, right), left.element)
         return _broadcast_along(self, left, right, self.broadcast_dimensions)
 
-    def infer(self) -> tuple[Type, ...]:
-        return (self.joined(),)
-
 
 BroadcastAdd = _Broadcast.named("chlo.broadcast_add", "`left` plus `right`.")
 BroadcastAtan2 = _Broadcast.named(
@@ -117,10 +114,7 @@ class BroadcastComplex(_Broadcast):
 
     elements = frozenset({"f32", "f64"})
     assembly = ""
-
-    def infer(self) -> tuple[Type, ...]:
-        joined = self.joined()
-        return (joined._replace(element=f"complex<{joined.element}>"),)
+    made = "complex<{}>".format
 
 
 @define("chlo.broadcast_compare")

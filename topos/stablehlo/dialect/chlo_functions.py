@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from topos.stablehlo.definition import Definition, OperandOfAnyRank, define
-from topos.stablehlo.dialect._alike import Alike, Binary
-from topos.stablehlo.ir import Type
+from topos.stablehlo.definition import OperandOfAnyRank, define
+from topos.stablehlo.dialect._alike import Alike, Binary, Elementwise, truth
 from topos.stablehlo.traits import Trait
 from topos.stablehlo.types import COMPLEX, FLOATS, INTEGERS
 
@@ -101,15 +100,14 @@ class Mulhi(Binary):
     traits = Binary.traits | Trait.MHLO
 
 
-class _Asked(Definition):
+class _Asked(Elementwise):
     """Whether each element is one of those that the operation asks for."""
 
-    operand = OperandOfAnyRank("operand", FLOATS)
+    operand = OperandOfAnyRank()
+    elements = FLOATS
     assembly = "$operand : operand-types -> result-types"
     traits = Trait.ELEMENTWISE
-
-    def infer(self) -> tuple[Type, ...]:
-        return (self.operand._replace(element="i1"),)
+    made = truth
 
 
 IsInf = _Asked.named("chlo.is_inf", "Whether each element is infinite.")

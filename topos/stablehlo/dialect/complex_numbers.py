@@ -5,7 +5,7 @@ from __future__ import annotations
 from topos.stablehlo.attribute_text import function_type
 from topos.stablehlo.definition import Operand, define
 from topos.stablehlo.dialect._alike import Elementwise
-from topos.stablehlo.ir import FunctionType, Tensor, Type
+from topos.stablehlo.ir import FunctionType, Tensor
 from topos.stablehlo.types import COMPLEX, FLOATS, component, is_complex
 
 
@@ -18,10 +18,7 @@ class Complex(Elementwise):
     elements = frozenset({"f32", "f64"})
     # What follows the colon is the result's type alone where it tells those of its parts.
     assembly = "$left, $right"
-
-    def infer(self) -> tuple[Type, ...]:
-        part = self.joined()
-        return (part._replace(element=f"complex<{part.element}>"),)
+    made = "complex<{}>".format
 
     @staticmethod
     def signature(type: FunctionType) -> str:
@@ -37,10 +34,7 @@ class _Part(Elementwise):
 
     operand = Operand()
     elements = COMPLEX | FLOATS
-
-    def infer(self) -> tuple[Type, ...]:
-        operand = self.joined()
-        return (operand._replace(element=component(operand.element)),)
+    made = component
 
 
 Imag = _Part.named("stablehlo.imag", "The imaginary part of each element, zero where it is real.")

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -14,7 +13,7 @@ from topos.stablehlo.definition import Definition, OperandOfAnyRank, Result, def
 from topos.stablehlo.dense import decoded, dense_of
 from topos.stablehlo.dialect._demands import holding
 from topos.stablehlo.equality import same
-from topos.stablehlo.ir import UNIT, Dense, Operation, OtherType, Tensor, Type, Typed
+from topos.stablehlo.ir import UNIT, Dense, Operation, OtherType, Tensor, Type, Typed, constant_type
 from topos.stablehlo.opview import OpView
 from topos.stablehlo.parsed import ParsedOperation
 from topos.stablehlo.resources import absent
@@ -24,13 +23,6 @@ from topos.stablehlo.types import ANY, COMPLEX, FLOATS, INTEGERS, element_of
 
 if TYPE_CHECKING:
     from topos.stablehlo.printer import Writer
-
-# The types of the numbers whose type a text leaves out.
-_USUAL: Final[Mapping[type, Type]] = {
-    bool: OtherType("i1"),
-    int: OtherType("i64"),
-    float: OtherType("f64"),
-}
 
 
 class DenseValue(Attribute[Dense]):
@@ -137,7 +129,7 @@ class ArithConstant(Definition):
             self.refuse(f"results in {self.infer()[0]}, got {self.results[0]}")
 
     def infer(self) -> tuple[Type, ...]:
-        type = _type_of(self.value)
+        type = constant_type(self.value)
         return self.results if type is None else (type,)
 
     @classmethod
@@ -145,7 +137,7 @@ class ArithConstant(Definition):
         """Writes the value as it stands in a dictionary; a truth value has no type there."""
         rest = dict(operation.attributes)
         value = rest.pop("value", None)
-        if _type_of(value) is None or value == UNIT or operation.operands or operation.regions:
+        if constant_type(value) is None or value == UNIT or operation.operands or operation.regions:
             return False
         text = dictionary({"": value})[len('{"" = ') : -1]
         type = "i1" if isinstance(value, bool) else text.rpartition(" : ")[2]
@@ -165,7 +157,7 @@ class ConstantLike(Definition):
     traits = Trait.MOVES | Trait.ELEMENTWISE
 
     def infer(self) -> tuple[Type, ...]:
-        element = str(_type_of(self.value))
+        element = str(constant_type(self.value))
         if element not in ANY:
             self.refuse(f"takes no value of {element}")
         return (self.operand._replace(element=element),)
@@ -207,10 +199,3 @@ ReplicaId = _Number.named(
 
 def _dense(array: npt.NDArray[Any]) -> Dense:
     return dense_of(array, element_of(array.dtype))
-
-
-def _type_of(value: object) -> Type | None:
-    """Returns the type of a constant, or `None` where it is no number and no tensor."""
-    if isinstance(value, Typed | Dense):
-        return value.type
-    return _USUAL.get(value.__class__)

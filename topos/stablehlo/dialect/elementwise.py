@@ -5,8 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from topos.stablehlo.definition import Operand, define
-from topos.stablehlo.dialect._alike import Binary, Commutative, Elementwise, Unary
-from topos.stablehlo.ir import Type
+from topos.stablehlo.dialect._alike import Binary, Commutative, Elementwise, Unary, truth
 from topos.stablehlo.types import COMPLEX, FLOATS, INTEGERS, SIGNED, component
 
 _NUMBERS: Final = INTEGERS | FLOATS | COMPLEX
@@ -19,10 +18,7 @@ class Abs(Elementwise):
 
     operand = Operand()
     elements = _SIGNED
-
-    def infer(self) -> tuple[Type, ...]:
-        operand = self.joined()
-        return (operand._replace(element=component(operand.element)),)
+    made = component
 
 
 @define("stablehlo.is_finite")
@@ -32,9 +28,7 @@ class IsFinite(Elementwise):
     operand = Operand()
     elements = FLOATS
     assembly = "$operand : functional-type"
-
-    def infer(self) -> tuple[Type, ...]:
-        return (self.joined()._replace(element="i1"),)
+    made = truth
 
 
 class _Rounding(Unary):

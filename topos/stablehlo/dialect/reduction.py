@@ -11,12 +11,11 @@ from topos.stablehlo.definition import Definition, Operand, define, elements_of
 from topos.stablehlo.dialect import has, with_trait
 from topos.stablehlo.dialect._demands import axes_below, distinct, holding
 from topos.stablehlo.dialect._reducers import (
+    Reduction,
     bodies,
     demand_reducer,
     reduced,
     reducer_types,
-    reduction_note,
-    reduction_types,
     returned_scalar,
 )
 from topos.stablehlo.dialect.control import Return
@@ -31,14 +30,12 @@ if TYPE_CHECKING:
 
 
 @define("stablehlo.reduce")
-class Reduce(Definition):
+class Reduce(Reduction):
     """The inputs combined along `dimensions` by a body, from the initial values."""
 
     dimensions = Axes(strict=True)
     # Only `dimensions` is read from here; `write` says the rest.
     assembly = "$operands, dimensions = $dimensions : functional-type"
-    operand_order = "inputs, then an initial value for each"
-    region_order = ("body: takes accumulators, then elements of the inputs; returns accumulators",)
 
     def infer(self) -> tuple[Type, ...]:
         inputs, initials = reduced(self)
@@ -53,12 +50,6 @@ class Reduce(Definition):
         bounds = bounds_of(witness)
         left = tuple([bounds[axis] for axis in kept])
         return tuple([of_bounds(shape, each.element, left) for each in returned])
-
-    def block_types(self, count: int) -> tuple[tuple[Type, ...], ...]:
-        return reduction_types(self)
-
-    def body_note(self) -> str:
-        return reduction_note(self)
 
     def region_runs(self, region: int) -> int:
         """Returns one run of the body for each element that is combined."""

@@ -96,74 +96,69 @@ class ShardingConstraint(_Annotation):
     sharding = One(place="after")
 
 
-@define("sdy.reshard")
-class Reshard(_Annotation):
-    """The operand, from here on divided by `sharding`."""
+Reshard = ShardingConstraint.named(
+    "sdy.reshard", "The operand, from here on divided by `sharding`."
+)
 
-    sharding = One(place="after")
+
+class _Exchange(_Annotation):
+    """The operand, of which each device has another part than before."""
+
+    out_sharding = One()
 
 
 @define("sdy.all_gather")
-class AllGather(_Annotation):
+class AllGather(_Exchange):
     """The operand, gathered along `gathering_axes` of the mesh."""
 
     gathering_axes = Spelling(_LISTS, place="before")
-    out_sharding = One()
 
 
 @define("sdy.all_slice")
-class AllSlice(_Annotation):
+class AllSlice(_Exchange):
     """The operand, divided along `slicing_axes` of the mesh."""
 
     slicing_axes = Spelling(_LISTS, place="before")
-    out_sharding = One()
 
 
 @define("sdy.all_to_all")
-class AllToAll(_Annotation):
+class AllToAll(_Exchange):
     """The operand, divided along another of its axes, as `params` say."""
 
     params = Spelling("all_to_all_param_list", place="before")
-    out_sharding = One()
 
 
-@define("sdy.collective_permute")
-class CollectivePermute(_Annotation):
-    """The operand, its parts moved among the devices."""
-
-    out_sharding = One()
+CollectivePermute = _Exchange.named(
+    "sdy.collective_permute", "The operand, its parts moved among the devices."
+)
 
 
 @define("sdy.all_reduce")
-class AllReduce(_Annotation):
+class AllReduce(_Exchange):
     """The operand, reduced along `reduction_axes` of the mesh."""
 
     reduction_axes = Spelling("axis_ref_list", place="before")
-    out_sharding = One()
 
 
 @define("sdy.reduce_scatter")
-class ReduceScatter(_Annotation):
+class ReduceScatter(_Exchange):
     """The operand, reduced and then divided along `reduce_scatter_axes` of the mesh."""
 
     reduce_scatter_axes = Spelling(_LISTS, place="before")
-    out_sharding = One()
 
 
 @define("sdy.sharded_to_unreduced")
-class ShardedToUnreduced(_Annotation):
+class ShardedToUnreduced(_Exchange):
     """The operand, no more divided along `axes` but to be summed along them."""
 
     axes_said = Spelling(_LISTS, "axes", place="before")
-    out_sharding = One()
 
 
 @define("sdy.replicated_to_unreduced")
-class ReplicatedToUnreduced(_Annotation):
+class ReplicatedToUnreduced(_Exchange):
     """The operand, no more whole along `axes` but to be summed along them."""
 
     axes_said = Spelling("axis_ref_list", "axes", place="before")
-    out_sharding = One()
 
 
 @define("sdy.data_flow_edge")

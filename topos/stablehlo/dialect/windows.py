@@ -7,13 +7,12 @@ from math import prod
 from topos.stablehlo.definition import Definition, Operand, define, elements_of
 from topos.stablehlo.dialect._demands import counted, holding
 from topos.stablehlo.dialect._reducers import (
+    Reduction,
     bodies,
     demand_reducer,
     promotable,
     reduced,
     reducer_types,
-    reduction_note,
-    reduction_types,
     same_element,
 )
 from topos.stablehlo.dialect._windows import Padding, Window, slid, steps, windows_of
@@ -24,7 +23,7 @@ from topos.stablehlo.types import PREDICATE
 
 
 @define("stablehlo.reduce_window")
-class ReduceWindow(Definition):
+class ReduceWindow(Reduction):
     """Each window of the inputs reduced by a body, from the initial values."""
 
     window_dimensions = Axes(strict=True)
@@ -32,8 +31,6 @@ class ReduceWindow(Definition):
     base_dilations = Axes(strict=True, default=())
     window_dilations = Axes(strict=True, default=())
     padding = Padding()
-    operand_order = "inputs, then an initial value for each"
-    region_order = ("body: takes accumulators, then elements of the inputs; returns accumulators",)
 
     def infer(self) -> tuple[Type, ...]:
         inputs, initials = reduced(self)
@@ -52,12 +49,6 @@ class ReduceWindow(Definition):
         returned = demand_reducer(self, body, inputs, initials, extents)
         count = len(inputs)
         return tuple(map(_slid_type, inputs, (windows,) * count, returned))
-
-    def block_types(self, count: int) -> tuple[tuple[Type, ...], ...]:
-        return reduction_types(self)
-
-    def body_note(self) -> str:
-        return reduction_note(self)
 
     def region_runs(self, region: int) -> int:
         """Returns one run of the body for each element of each window, padding included."""

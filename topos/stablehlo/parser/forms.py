@@ -10,21 +10,17 @@ from lark import Token
 from topos.stablehlo.ir import (
     Attributes,
     Block,
-    Dense,
     FunctionType,
     OtherType,
     Packed,
     Parameter,
     Region,
     Type,
-    Typed,
+    constant_type,
 )
 from topos.stablehlo.parsed import ParsedOperation, TokenError, Types
 from topos.stablehlo.parser.spelling import MHLO, as_arrays, attribute_of, canonical, parsed_of
 from topos.stablehlo.parser.tokens import integer, sequence, string, symbol
-
-# The types of constants that are written without one.
-_TYPES: Final = {bool: OtherType("i1"), int: OtherType("i64"), float: OtherType("f64")}
 
 Pair = tuple[str, str]
 Parameters = tuple[Parameter, ...]
@@ -117,9 +113,7 @@ def _composed(
 
 
 def _valued(name: Token, attributes: Attributes | None, value: Any) -> ParsedOperation:
-    type: Type | None = _TYPES.get(value.__class__)
-    if isinstance(value, Typed | Dense):
-        type = value.type
+    type = constant_type(value)
     if type is None:
         raise TokenError(f"{name.value} is not written with {value}", name)
     merged = {"value": value, **(attributes or {})}
