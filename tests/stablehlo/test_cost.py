@@ -32,6 +32,29 @@ def module(arguments: str, line: str, result: str) -> Module:
     }}""").verify()
 
 
+@pytest.mark.parametrize(
+    ("contracting", "shapes"),
+    [
+        # Rows in two groups: each is multiplied by the columns of its own group.
+        ("[1]", ("4x5", "2x5x3", "4x3")),
+        # The summed axis in two groups: each of its places is in the sum of its own group.
+        ("[0]", ("5x4", "5x3", "2x4x3")),
+    ],
+)
+def test_a_ragged_product_counts_each_of_its_products_once(
+    contracting: str, shapes: tuple[str, str, str]
+) -> None:
+    left, right, result = shapes
+    grouped = "[0]" if left == "4x5" else "[]"
+    line = f"""\"chlo.ragged_dot\"(%x, %y, %sizes) <{{ragged_dot_dimension_numbers =
+        #chlo.ragged_dot<lhs_batching_dimensions = [], rhs_batching_dimensions = [],
+        lhs_contracting_dimensions = {contracting}, rhs_contracting_dimensions = {contracting},
+        lhs_ragged_dimensions = [0], rhs_group_dimensions = {grouped}>}}>
+        : (tensor<{left}xf32>, tensor<{right}xf32>, tensor<2xi64>) -> tensor<{result}xf32>"""
+    arguments = f"%x: tensor<{left}xf32>, %y: tensor<{right}xf32>, %sizes: tensor<2xi64>"
+    assert module(arguments, line, f"{result}xf32").cost().total.flops == 2 * 4 * 5 * 3
+
+
 SELECT = body("compare", "i1")
 # Each with how often its bodies' operations run, and with its flops.
 BODIES = {

@@ -189,7 +189,9 @@ class Definition(OpView):
         """Returns the floating-point operations of one run: one an element of the result."""
         if self.has_regions or Trait.MOVES in self.traits:
             return 0
-        return elements_of(self.results[:1]) if _is_floating(self.results[:1]) else 0
+        first = self.results[:1]
+        floating = all(isinstance(each, Tensor) and each.element[0] in "fbc" for each in first)
+        return elements_of(first) if floating else 0
 
     def region_runs(self, region: int) -> int:
         """Returns how often one run executes its region number `region`, an open extent being 0.
@@ -267,9 +269,3 @@ def elements_of(types: tuple[Type, ...]) -> int:
 def extents_of(type: Type) -> tuple[int, ...]:
     """Returns the extents of a tensor, a dynamic one as 0."""
     return tuple([extent or 0 for extent in type.shape]) if isinstance(type, Tensor) else ()
-
-
-def _is_floating(types: tuple[Type, ...]) -> bool:
-    return bool(types) and all(
-        isinstance(type, Tensor) and type.element[0] in "fbc" for type in types
-    )

@@ -224,13 +224,10 @@ def _read(parts: list[str], type: Tensor) -> Array:
     if is_float(type):
         return _floats(parts, type)
     if type.element == "i1":
-        return np.array([_truth(part) for part in parts], np.bool_)
+        is_hexadecimal = _HEXADECIMAL_INTEGER.fullmatch
+        plain = [str(int(part, 16)) if is_hexadecimal(part) else part for part in parts]
+        return np.array([_TRUTH[part] for part in plain], np.bool_)
     return _integers(parts, type)
-
-
-def _truth(part: str) -> bool:
-    digits = _HEXADECIMAL_INTEGER.fullmatch(part)
-    return _TRUTH[str(int(part, 16)) if digits else part]
 
 
 def _floats(parts: list[str], type: Tensor) -> Array:

@@ -137,13 +137,11 @@ class Numbers(Attribute[N]):
     def made(self, value: Any) -> Record:
         """Returns all the fields, of a `kind` or of a mapping that has some of them."""
         numbers = value if isinstance(value, self.kind) else self.kind(**value)
-        return Record(
-            {name: _field_given(part) for name, part in numbers._asdict().items()}, self.opening
-        )
-
-
-def _field_given(value: Any) -> int | Axes:
-    return index(value) if hasattr(value, "__index__") else integers_given(value)
+        fields = {
+            name: index(part) if hasattr(part, "__index__") else integers_given(part)
+            for name, part in numbers._asdict().items()
+        }
+        return Record(fields, self.opening)
 
 
 def _field(view: OpView, name: str, value: Any, default: Any) -> Any:

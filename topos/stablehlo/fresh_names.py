@@ -22,7 +22,7 @@ class FreshNames:
 
         One of several results, such as `%r#1`, becomes the name of a single value, `%r_1`.
         """
-        name = base = _single(wanted)
+        name = base = wanted.replace("#", "_") if wanted.startswith("%") else wanted
         # In MLIR a name that begins with a digit is a number.
         if base[1:2].isdigit() and (base in self._taken or not base[1:].isdigit()):
             name = base = f"{base[0]}v{base[1:]}"
@@ -42,10 +42,6 @@ class FreshNames:
             return (self(wanted[0]),)
         base = self(wanted[0].partition("#")[0])
         return tuple([f"{base}#{index}" for index in range(len(wanted))])
-
-
-def _single(name: str) -> str:
-    return name.replace("#", "_") if name.startswith("%") else name
 
 
 def names_in(region: Region) -> Iterator[str]:

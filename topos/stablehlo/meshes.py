@@ -133,7 +133,7 @@ class _Reader:
         # An alias in a list of shardings stands for the whole spelling.
         self._found(_SHARDING)
         self._take("<")
-        mesh: str | Mesh = self.mesh() if self._found("mesh") else self._symbol()
+        mesh: str | Mesh = self.mesh() if self._found("mesh") else self._after("@").strip('"')
         self._take(",")
         dimensions = self._listed("[", self._dimension, "]")
         others: dict[str, tuple[Axis, ...]] = {}
@@ -172,7 +172,7 @@ class _Reader:
         return tuple(axes), prior and closed and not axes
 
     def _axis(self) -> Axis:
-        name = self._string()
+        name = self._after('"')[:-1]
         if not self._found(":"):
             return Axis(name)
         self._take("(")
@@ -181,7 +181,7 @@ class _Reader:
         return Axis(name, before, self._number())
 
     def _extent(self) -> tuple[str, int]:
-        name = self._string()
+        name = self._after('"')[:-1]
         self._take("=")
         return name, self._number()
 
@@ -194,17 +194,12 @@ class _Reader:
             parts.append(read())
         return tuple(parts)
 
-    def _symbol(self) -> str:
+    def _after(self, mark: str) -> str:
+        """Returns what follows the mark that the next token begins with."""
         token = self._next()
-        if not token.startswith("@"):
+        if not token.startswith(mark):
             raise ValueError
-        return token[1:].strip('"')
-
-    def _string(self) -> str:
-        token = self._next()
-        if not token.startswith('"'):
-            raise ValueError
-        return token[1:-1]
+        return token[1:]
 
     def _number(self) -> int:
         token = self._next()

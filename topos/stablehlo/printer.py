@@ -168,15 +168,11 @@ def _module(writer: Writer, module: Module) -> None:
     attributes = f" attributes {dictionary(module.attributes)}" if module.attributes else ""
     writer.line(f"module{name}{attributes} {{")
     with writer.inside():
-        _statements(writer, module)
+        for other in module.others:
+            writer.operation(other)
+        for function in module.functions:
+            _function(writer, function)
     writer.line("}")
-
-
-def _statements(writer: Writer, module: Module) -> None:
-    for other in module.others:
-        writer.operation(other)
-    for function in module.functions:
-        _function(writer, function)
 
 
 def _function(writer: Writer, function: Function) -> None:

@@ -55,7 +55,9 @@ def sliced(source: Function, results: Sequence[str], inputs: Sequence[str]) -> F
 
     Raises `SymbolError` where its outermost block defines no such value.
     """
-    block = _body_of(source)
+    if source.body is None or len(source.body.blocks) != 1:
+        raise ArgumentError(f"@{source.name} has no single block to take a slice of")
+    (block,) = source.body.blocks
     types = {argument.name: argument.type for argument in block.arguments}
     types.update(_defined(block.operations))
     # The first of several results also goes by the name that they share.
@@ -75,12 +77,6 @@ def sliced(source: Function, results: Sequence[str], inputs: Sequence[str]) -> F
     body = rewritten(body, _renamed(names)) if names else body
     outcomes = tuple([Parameter("", kind, {}) for kind in kinds])
     return Function("main", arguments, outcomes, {}, body, source.line, source.column)
-
-
-def _body_of(function: Function) -> Block:
-    if function.body is None or len(function.body.blocks) != 1:
-        raise ArgumentError(f"@{function.name} has no single block to take a slice of")
-    return function.body.blocks[0]
 
 
 def _defined(operations: Sequence[Operation]) -> Iterator[tuple[str, Type]]:

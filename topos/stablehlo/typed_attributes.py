@@ -131,14 +131,13 @@ class Integer(Attribute[int]):
 
     def __init__(
         self,
-        key: str = "",
         *,
         width: str = "i64",
         least: int | None = None,
         default: int | None = None,
         optional: bool = False,
     ) -> None:
-        super().__init__(key)
+        super().__init__()
         self.optional = optional
         self._width, self._least, self._default = width, least, default
         self.takes = f"an integer of {width}"
@@ -170,8 +169,8 @@ class Truth(Attribute[bool]):
     takes = "True or False"
     example = "True"
 
-    def __init__(self, key: str = "", *, default: bool | None = False) -> None:
-        super().__init__(key)
+    def __init__(self, *, default: bool | None = False) -> None:
+        super().__init__()
         self._default = default
 
     def read(self, view: OpView) -> bool:

@@ -81,8 +81,8 @@ def _axes_fault(sharding: Sharding, mesh: Mesh) -> str:
         if axis.name not in sizes:
             known = ", ".join(sizes) or "none"
             return f"needs axes of its mesh, {known}, in its sharding, got {axis}"
-        if axis != Axis(axis.name) and not _divides(axis, sizes[axis.name]):
-            size = sizes[axis.name]
+        size = sizes[axis.name]
+        if axis != Axis(axis.name) and not _divides(axis, size):
             return f"needs parts that divide the axis {axis.name} of {size}, got {axis}"
     order = list(sizes)
     for group in (sharding.replicated, sharding.unreduced):

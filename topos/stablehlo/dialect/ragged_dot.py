@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from topos.stablehlo.definition import Definition, Operand, Result, define
+from math import prod
+
+from topos.stablehlo.definition import Definition, Operand, Result, define, extents_of
 from topos.stablehlo.dialect._demands import Precisions, axes_below, distinct
 from topos.stablehlo.dimension_numbers import RAGGED_DOT, Numbers, RaggedDotNumbers
 from topos.stablehlo.ir import Tensor, Type
@@ -35,6 +37,17 @@ class RaggedDot(Definition):
         self._demand_sizes()
         self._demand_groups()
         return (Tensor(self._shape(), (self.result if self.results else left).element),)
+
+    def flops(self) -> int:
+        """Returns a multiplication and an addition for each product that is summed.
+
+        Each place of a ragged axis that is contracted is in the sum of one group alone.
+        """
+        numbers, left = self.ragged_dot_dimension_numbers, extents_of(self.operands[0])
+        terms = prod([left[axis] for axis in numbers.lhs_contracting_dimensions])
+        contracted = set(numbers.lhs_ragged_dimensions) <= set(numbers.lhs_contracting_dimensions)
+        groups = extents_of(self.operands[2])[-1] if contracted else 1
+        return 2 * terms * super().flops() // max(groups, 1)
 
     def _demand_dot(self) -> None:
         left, right, numbers = self.left, self.right, self.ragged_dot_dimension_numbers

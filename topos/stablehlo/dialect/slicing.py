@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from topos.stablehlo.assembly import Head
 from topos.stablehlo.definition import Definition, Operand, define
 from topos.stablehlo.dialect._demands import completed, counted, demand_indices, known, static_sizes
@@ -59,11 +57,12 @@ class Slice(Definition):
         """Returns the operand and its ranges; a stride of 1 is left out."""
         rest = dict(operation.attributes)
         columns = [rest.pop(key, None) for key in ("start_indices", "limit_indices", "strides")]
-        if not all(_is_packed(column) for column in columns) or len({*map(len, columns)}) != 1:
+        packed = [each for each in columns if isinstance(each, Packed) and each.element == "i64"]
+        if len(packed) != len(columns) or len({*map(len, packed)}) != 1:
             return None
         ranges = [
             f"{start}:{limit}" if stride == 1 else f"{start}:{limit}:{stride}"
-            for start, limit, stride in zip(*columns, strict=True)
+            for start, limit, stride in zip(*packed, strict=True)
         ]
         return Head(f"{', '.join(operation.operands)} [{', '.join(ranges)}]", rest)
 
@@ -148,7 +147,3 @@ class RealDynamicSlice(Definition):
 
 def _extents(ranges: list[tuple[int, int, int]]) -> tuple[int, ...]:
     return tuple([-((start - limit) // stride) for start, limit, stride in ranges])
-
-
-def _is_packed(value: Any) -> bool:
-    return isinstance(value, Packed) and value.element == "i64"

@@ -97,7 +97,8 @@ def model_in(data: bytes) -> Mistake | None:
         return HLO
     if _is_hlo(_inner(found, 1)):
         return HLO_PROTO
-    if ONNX_GRAPH in numbers and _fits_onnx(found):
+    fits_onnx = all(ONNX_FIELDS.get(each.number) == each.kind for each in found)
+    if ONNX_GRAPH in numbers and fits_onnx:
         return ONNX
     if found[0].kind == VARINT and found[0].number == 1:
         # The version of a schema, and graphs with their tags; or what describes a Core ML model.
@@ -105,11 +106,10 @@ def model_in(data: bytes) -> Mistake | None:
             return SAVED_MODEL
         if max(numbers) >= FIRST_CORE_ML_MODEL and numbers - {1, 2, 10} == {max(numbers)}:
             return CORE_ML
-    return GRAPH if _is_node(_inner(found, 1)) and numbers <= {1, 2, 3, 4, 5} else None
-
-
-def _fits_onnx(found: list[Field]) -> bool:
-    return all(ONNX_FIELDS.get(each.number) == each.kind for each in found)
+    # A node of TensorFlow has a name and an operation.
+    node = _inner(found, 1)
+    is_graph = _name(node, 1) and _name(node, 2) and numbers <= {1, 2, 3, 4, 5}
+    return GRAPH if is_graph else None
 
 
 def _is_hlo(found: list[Field]) -> bool:
@@ -118,16 +118,8 @@ def _is_hlo(found: list[Field]) -> bool:
     if any(kinds.get(number) != BYTES for number in (1, 2, 3)):
         return False
     computation = _inner(found, 3)
-    return _name(found, 1) and _name(found, 2) and _name(computation, 1) and _has(computation, 2)
-
-
-def _is_node(found: list[Field]) -> bool:
-    """Returns whether the fields are those of a node of TensorFlow: its name and operation."""
-    return _name(found, 1) and _name(found, 2)
-
-
-def _has(found: list[Field], number: int) -> bool:
-    return any(each.number == number for each in found)
+    named = _name(found, 1) and _name(found, 2) and _name(computation, 1)
+    return named and any(each.number == 2 for each in computation)
 
 
 def _inner(found: list[Field], number: int) -> list[Field]:

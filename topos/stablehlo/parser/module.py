@@ -7,7 +7,7 @@ from itertools import chain, repeat
 from typing import Any, Final, NamedTuple
 
 from topos.errors import UnsupportedError
-from topos.stablehlo.dialect import find
+from topos.stablehlo.dialect import has
 from topos.stablehlo.dialect.calling import Func
 from topos.stablehlo.dialect.calling import Module as Wrapped
 from topos.stablehlo.forms.mistakes import EMPTY
@@ -89,7 +89,7 @@ def assemble(parts: Iterable[Part]) -> Module:
                 modules.append(Inner(_module(part), part.line, part.column))
             case Operation(name=name) if name == Func.operation_name:
                 functions.append(_function(part))
-            case Operation(name=name) if _is_declaration(name):
+            case Operation(name=name) if has(name, Trait.DECLARATION):
                 others.append(part)
             case Operation():
                 raise UnsupportedError(f"{part.name} outside a function", part.line, part.column)
@@ -102,12 +102,6 @@ def assemble(parts: Iterable[Part]) -> Module:
         _, line, column = modules[-1]
         raise UnsupportedError("a module beside or inside another", line, column)
     return modules[0].module
-
-
-def _is_declaration(name: str) -> bool:
-    """Returns whether an operation is kept that stands beside functions."""
-    definition = find(name)
-    return definition is not None and Trait.DECLARATION in definition.traits
 
 
 def _module(operation: Operation) -> Module:

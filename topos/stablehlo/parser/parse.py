@@ -133,7 +133,9 @@ def _explained(error: UnexpectedInput, text: str) -> ParseError:
                 reason = "a value is named by a number or a word, such as %0 or %x_1"
                 reason = f"{reason}, got {_shown(misnamed[0])}"
                 return ParseError(reason, line, column, line_of(text, line))
-            names, got = _accepted(error), _shown(error.char)
+            # What the lexer looks for is more than what the parser would take.
+            parser: Any = error.interactive_parser
+            names, got = {str(name) for name in parser.accepts()}, _shown(error.char)
     if got == "the end of the text":
         line = text.count("\n") + 1
         column = len(line_of(text, line)) + 1
@@ -158,12 +160,6 @@ def _foreign(error: UnexpectedInput, text: str) -> UnsupportedError | None:
 
 def _awaited(error: UnexpectedToken) -> set[str]:
     return {str(name) for name in error.accepts or error.expected}
-
-
-def _accepted(error: UnexpectedCharacters) -> set[str]:
-    # What the lexer looks for is more than what the parser would take.
-    accepted: Any = error.interactive_parser
-    return {str(name) for name in accepted.accepts()}
 
 
 def _shown(text: str) -> str:

@@ -7,7 +7,7 @@ from typing import Final
 
 from topos.stablehlo.definition import Definition
 from topos.stablehlo.dialect.control import While
-from topos.stablehlo.ir import Module, Operation, OtherType, Tensor, TupleType, Type
+from topos.stablehlo.ir import Module, OtherType, Tensor, TupleType, Type
 from topos.stablehlo.opview import OpView
 from topos.stablehlo.shapes import agree
 from topos.stablehlo.specialize.shape_arithmetic import constant_of, folds, is_number, number
@@ -42,11 +42,6 @@ def _stated(module: Module) -> Iterator[Type]:
             yield from operation.result_types
             blocks = [block for region in operation.regions for block in region.blocks]
             yield from (argument.type for block in blocks for argument in block.arguments)
-
-
-def states_static(operation: Operation) -> bool:
-    """Returns whether the text states a static type for each result."""
-    return all(map(is_static, operation.result_types))
 
 
 def settled(view: OpView, inferred: tuple[Type, ...]) -> tuple[Type, ...]:
@@ -114,8 +109,9 @@ def results_of(view: Definition, values: tuple[Value, ...], is_new: bool) -> tup
 def _types(view: Definition, values: tuple[Value, ...], is_new: bool) -> tuple[Type, ...]:
     # A region may use values of other types than the text states, and return them.
     changed = is_new or view.operation.regions or any(value.changed for value in values)
-    if states_static(view.operation) and not changed:
-        return view.operation.result_types
+    stated = view.operation.result_types
+    if all(map(is_static, stated)) and not changed:
+        return stated
     return settled(view, view.infer())
 
 

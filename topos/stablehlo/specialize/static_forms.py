@@ -26,7 +26,7 @@ from topos.stablehlo.dialect.layout import BroadcastInDim, Cast, Pad, Reshape
 from topos.stablehlo.dialect.slicing import DynamicSlice, RealDynamicSlice, Slice
 from topos.stablehlo.fresh_names import FreshNames
 from topos.stablehlo.ir import Dense, Operation, Packed, Tensor, Type
-from topos.stablehlo.shapes import Shape, agree, ranked, shapes_agree, size_of
+from topos.stablehlo.shapes import agree, ranked, shapes_agree, size_of
 from topos.stablehlo.specialize.shape_arithmetic import constant
 
 # Returns the operations that take the place of one; none where its result is its first operand.
@@ -221,11 +221,8 @@ def _broadcast_in_dim(view: Definition, fresh: FreshNames) -> tuple[Operation, .
     for axis, extent in zip(view.integers("broadcast_dimensions"), operand.shape, strict=True):
         if shape[axis] is None and extent != 1:
             shape[axis] = extent
-    return static(view, BroadcastInDim, (_partly(result, tuple(shape)),))
-
-
-def _partly(type: Tensor, shape: Shape) -> Tensor:
-    return Tensor(shape, type.element, type.encoding if None in shape else "")
+    encoding = result.encoding if None in shape else ""
+    return static(view, BroadcastInDim, (Tensor(tuple(shape), result.element, encoding),))
 
 
 STATIC_FORMS: Final[Mapping[type[Definition], Form]] = {
