@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Final
 
 from topos.errors import UnsupportedError
 from topos.runtimes._mlir import Binding
-from topos.runtimes._rewriting import listed, shaped, written
+from topos.runtimes._rewriting import Writer, shaped
 
 __all__ = ["ORDERING", "order_complex"]
 
@@ -33,50 +32,36 @@ def order_complex(ir: Binding, operation: Binding) -> None:
         direction = str(operation.attributes["comparison_direction"]).rstrip(">").split()[-1]
         if direction in ("EQ", "NE"):
             return
-    made, *others = (_broadcast(ir, operation, place) for place in range(len(operation.operands)))
+    write = Writer(ir, operation)
+    made, *others = (_broadcast(ir, write, operation, each) for each in operation.operands)
     # A clamp is a minimum of a maximum.
     for other, order in zip(others, [direction] if direction else ["GE", "LE"], strict=True):
-        made = _ordered(ir, operation, (made, other), order, name != "compare")
+        made = _ordered(ir, write, (made, other), order, name != "compare")
     operation.results[0].replace_all_uses_with(made)
     operation.erase()
 
 
 def _ordered(
-    ir: Binding, operation: Binding, pair: Sequence[Binding], direction: str, extreme: bool
+    ir: Binding, write: Writer, pair: tuple[Binding, Binding], direction: str, extreme: bool
 ) -> Binding:
     """Returns where the first of a pair comes in `direction` of the other, or their extreme."""
     first, second = pair
-    type = first.type
-    part = shaped(ir, type, ir.ComplexType(type.element_type).element_type)
-    truth = shaped(ir, type, ir.IntegerType.get_signless(1))
-    compared = f": ({part}, {part}) -> {truth}"
-    lines = f"""%a = stablehlo.real %x : ({type}) -> {part}
-    %b = stablehlo.imag %x : ({type}) -> {part}
-    %c = stablehlo.real %y : ({type}) -> {part}
-    %d = stablehlo.imag %y : ({type}) -> {part}
-    %beyond = stablehlo.compare {direction[0]}T, %a, %c {compared}
-    %same = stablehlo.compare EQ, %a, %c {compared}
-    %next = stablehlo.compare {direction}, %b, %d {compared}
-    %tie = stablehlo.and %same, %next : {truth}"""
+    part = shaped(ir, first.type, str(ir.ComplexType(first.type.element_type).element_type))
+    a, b = (write(name, first, to=part) for name in ("real", "imag"))
+    c, d = (write(name, second, to=part) for name in ("real", "imag"))
+    beyond = write.compare(a, f"{direction[0]}T", c)
+    tie = write("and", write.compare(a, "EQ", c), write.compare(b, direction, d))
     if not extreme:
-        lines += f"\n%r = stablehlo.or %beyond, %tie : {truth}"
-        return written(ir, operation, truth, lines, x=first, y=second)
-    lines += f"""
-    %nota = stablehlo.compare NE, %a, %a {compared}
-    %notb = stablehlo.compare NE, %b, %b {compared}
-    %number = stablehlo.compare EQ, %d, %d {compared}
-    %nan = stablehlo.or %nota, %notb : {truth}
-    %ahead = stablehlo.and %beyond, %number : {truth}
-    %ordered = stablehlo.or %ahead, %tie : {truth}
-    %kept = stablehlo.or %nan, %ordered : {truth}
-    %r = stablehlo.select %kept, %x, %y : {truth}, {type}"""
-    return written(ir, operation, type, lines, x=first, y=second)
+        return write("or", beyond, tie)
+    nan = write("or", write.compare(a, "NE", a), write.compare(b, "NE", b))
+    ahead = write("and", beyond, write.compare(d, "EQ", d))
+    kept = write("or", nan, write("or", ahead, tie))
+    return write.select(kept, first, second)
 
 
-def _broadcast(ir: Binding, operation: Binding, place: int) -> Binding:
+def _broadcast(ir: Binding, write: Writer, operation: Binding, value: Binding) -> Binding:
     """Returns an operand in the shape of the result."""
-    value, result = operation.operands[place], operation.results[0].type
-    type = value.type
+    type, result = value.type, operation.results[0].type
     if [*type.shape] == [*result.shape]:
         return value
     if not type.has_static_shape or not result.has_static_shape:
@@ -86,6 +71,4 @@ def _broadcast(ir: Binding, operation: Binding, place: int) -> Binding:
     axes = [*range(result.rank - type.rank, result.rank)]
     if "broadcast_dimensions" in operation.attributes and type.rank < result.rank:
         axes = [*ir.DenseI64ArrayAttr(operation.attributes["broadcast_dimensions"])]
-    made = shaped(ir, result, type.element_type)
-    line = f"%r = stablehlo.broadcast_in_dim %x, dims = {listed(axes)} : ({type}) -> {made}"
-    return written(ir, operation, made, line, x=value)
+    return write.broadcast(value, axes, shaped(ir, result, str(type.element_type)))

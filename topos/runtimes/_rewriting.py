@@ -1,27 +1,18 @@
-"""StableHLO written into a parsed module: the body of a function, put where an operation stands."""
+"""StableHLO written into a parsed module, one operation after the other, beside one that stands."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 from topos.runtimes._mlir import Binding
 
-__all__ = [
-    "along",
-    "dimension_numbers",
-    "inlined",
-    "listed",
-    "operations_of",
-    "replaced",
-    "shaped",
-    "tensor",
-    "written",
-    "zero",
-]
+__all__ = ["Writer", "dimension_numbers", "operations_of", "shaped"]
 
 FIELD: Final = re.compile(r"(\w+) = (?:\[([^\]]*)\]|(\d+))")
+# What a caller gives as an attribute: a number, numbers in a list, or the attribute's text.
+Attribute = int | Sequence[int] | str
 
 
 def operations_of(ir: Binding, module: Binding) -> list[Binding]:
@@ -36,94 +27,151 @@ def operations_of(ir: Binding, module: Binding) -> list[Binding]:
     return found
 
 
-class Inlined(NamedTuple):
-    """What a function's body became: its results' values, and its operations in order."""
+class Writer:
+    """Writes operations before one of a parsed module, or behind it; `made` are those so far."""
 
-    results: list[Binding]
-    operations: list[Binding]
+    def __init__(self, ir: Binding, operation: Binding, *, behind: bool = False) -> None:
+        self._ir, self._location = ir, operation.location
+        self._place = (ir.InsertionPoint.after if behind else ir.InsertionPoint)(operation)
+        self.made: list[Binding] = []
+
+    def __call__(
+        self, name: str, *operands: Binding, to: Binding = None, **attributes: Attribute
+    ) -> Binding:
+        """Returns the result of an operation, by default of the type of its first operand."""
+        type = operands[0].type if to is None else to
+        return self.add(name, operands, [type], attributes).results[0]
+
+    def add(
+        self,
+        name: str,
+        operands: Sequence[Binding],
+        types: Sequence[Binding],
+        attributes: Mapping[str, Attribute] | None = None,
+        regions: int = 0,
+    ) -> Binding:
+        """Returns an operation of StableHLO, or of the dialect that `name` begins with."""
+        made = self._ir.Operation.create(
+            name if "." in name else f"stablehlo.{name}",
+            results=types,
+            operands=operands,
+            attributes={key: self._attribute(each) for key, each in (attributes or {}).items()},
+            regions=regions,
+            loc=self._location,
+            ip=self._place,
+        ).operation
+        self.made.append(made)
+        return made
+
+    def body(self, owner: Binding, *types: Binding) -> tuple[Sequence[Binding], Writer]:
+        """Returns the arguments of the body that `owner` is given, and what writes into it."""
+        locations = [self._location] * len(types)
+        block = owner.regions[0].blocks.append(*types, arg_locs=locations)
+        inner = Writer(self._ir, owner)
+        inner._place = self._ir.InsertionPoint(block)
+        return block.arguments, inner
+
+    def type(self, shape: Sequence[int], element: object) -> Binding:
+        """Returns the type of a tensor of those elements, which a text names as well."""
+        ir = self._ir
+        return ir.RankedTensorType.get(
+            [*map(int, shape)], ir.Type.parse(str(element)), loc=ir.Location.unknown()
+        )
+
+    def constant(self, elements: object, type: Binding) -> Binding:
+        """Returns a constant of elements as `dense<...>` has them: one for all, or lists."""
+        value = f"dense<{elements}> : {type}"
+        if not isinstance(type.element_type, self._ir.ComplexType):
+            return self("constant", to=type, value=value)
+        # The bindings have no class for a complex attribute.
+        self.made.append(self._ir.Operation.parse(f"stablehlo.constant {value}").operation)
+        self._place.insert(self.made[-1])
+        return self.made[-1].results[0]
+
+    def zero(self, type: Binding) -> Binding:
+        """Returns a tensor of zeros."""
+        element = str(type.element_type)
+        if element.startswith("complex"):
+            return self.constant("(0.0, 0.0)", type)
+        return self.constant("false" if element == "i1" else "0.0" if "f" in element else "0", type)
+
+    def convert(self, value: Binding, element: str) -> Binding:
+        """Returns `value` in other elements, itself where it has them."""
+        if str(value.type.element_type) == element:
+            return value
+        return self("convert", value, to=shaped(self._ir, value.type, element))
+
+    def bits(self, value: Binding, element: str) -> Binding:
+        """Returns the bits of `value` as elements of the same width."""
+        return self("bitcast_convert", value, to=shaped(self._ir, value.type, element))
+
+    def compare(
+        self, left: Binding, direction: str, right: Binding, **attributes: Attribute
+    ) -> Binding:
+        """Returns where two tensors compare so: `LT`, `EQ` and so on."""
+        given = f"#stablehlo<comparison_direction {direction}>"
+        truth = shaped(self._ir, left.type, "i1")
+        return self("compare", left, right, to=truth, comparison_direction=given, **attributes)
+
+    def select(self, chosen: Binding, left: Binding, right: Binding) -> Binding:
+        """Returns the elements of `left` where `chosen` holds, and of `right` elsewhere."""
+        return self("select", chosen, left, right, to=left.type)
+
+    def broadcast(self, value: Binding, axes: Sequence[int], type: Binding) -> Binding:
+        """Returns `value` spread over a type, its axes at `axes` of that."""
+        return self("broadcast_in_dim", value, to=type, broadcast_dimensions=axes)
+
+    def slice(self, value: Binding, starts: Sequence[int], limits: Sequence[int]) -> Binding:
+        """Returns the elements of `value` from `starts` up to `limits`."""
+        shape = [limit - start for start, limit in zip(starts, limits, strict=True)]
+        type, strides = self.type(shape, value.type.element_type), [1] * len(shape)
+        return self(
+            "slice", value, to=type, start_indices=starts, limit_indices=limits, strides=strides
+        )
+
+    def pad(
+        self,
+        value: Binding,
+        low: Sequence[int],
+        high: Sequence[int],
+        between: Sequence[int],
+        to: Binding,
+        filling: Binding = None,
+    ) -> Binding:
+        """Returns `value` of the type `to`, with `filling` around and between: zeros by default."""
+        filling = self.zero(self.type([], to.element_type)) if filling is None else filling
+        edges = {"edge_padding_low": low, "edge_padding_high": high}
+        return self("pad", value, filling, to=to, interior_padding=between, **edges)
+
+    def along(self, values: Sequence[int], type: Binding, axis: int) -> Binding:
+        """Returns integers of a type, `values` along `axis`.
+
+        Where `axis` is none of its own, there is one value for all of them.
+        """
+        if axis == type.rank:
+            return self.constant(values[0], type)
+        line = self.constant([*map(int, values)], self.type([len(values)], type.element_type))
+        return self.broadcast(line, [axis], type)
+
+    def clamp(self, indices: Binding, highest: Sequence[int], axis: int) -> Binding:
+        """Returns indices between 0 and `highest`, one for each place along `axis`."""
+        type = indices.type
+        low, high = self.constant(0, type), self.along(highest, type, axis)
+        return self("clamp", low, indices, high, to=type)
+
+    def _attribute(self, given: Attribute) -> Binding:
+        ir = self._ir
+        if isinstance(given, str):
+            return ir.Attribute.parse(given)
+        if isinstance(given, int):
+            return ir.IntegerAttr.get(ir.IntegerType.get_signless(64), given)
+        return ir.DenseI64ArrayAttr.get([*map(int, given)])
 
 
-def inlined(
-    ir: Binding, operation: Binding, text: str, operands: Sequence[Binding], behind: bool = False
-) -> Inlined:
-    """Puts the body of the one function in `text` before `operation`, or behind it.
-
-    `operands` take the places of the function's arguments.
-    """
-    # The module must outlive what is taken from it.
-    parsed = ir.Module.parse(text)
-    (function,) = parsed.body.operations
-    block = function.regions[0].blocks[0]
-    for argument, operand in zip(block.arguments, operands, strict=True):
-        argument.replace_all_uses_with(operand)
-    *body, last = (each.operation for each in block.operations)
-    results = [*last.operands]
-    place = operation
-    for each in body:
-        if behind:
-            each.move_after(place)
-            place = each
-        else:
-            each.move_before(place)
-    return Inlined(results, body)
-
-
-def written(
-    ir: Binding,
-    operation: Binding,
-    result: Binding,
-    lines: str,
-    *,
-    behind: bool = False,
-    **operands: Binding,
-) -> Binding:
-    """Returns what `lines` of StableHLO give as `%r`, of the type `result`.
-
-    They stand before `operation` or behind it, and name the operands as the keywords do.
-    """
-    arguments = ", ".join(f"%{name}: {value.type}" for name, value in operands.items())
-    header, end = f"func.func private @f({arguments}) -> {result}", f"return %r : {result}"
-    text = f"{header} {{\n{lines}\n{end}\n}}"
-    return inlined(ir, operation, text, [*operands.values()], behind).results[0]
-
-
-def replaced(ir: Binding, operation: Binding, place: int, lines: str, result: Binding) -> None:
-    """Makes an operand what `lines` give as `%r`, of the type `result`, for the operand `%i`."""
-    operation.operands[place] = written(ir, operation, result, lines, i=operation.operands[place])
-
-
-def shaped(ir: Binding, type: Binding, element: Binding) -> Binding:
+def shaped(ir: Binding, type: Binding, element: str) -> Binding:
     """Returns the tensor type of another element."""
-    return ir.RankedTensorType.get(type.shape, element, type.encoding, ir.Location.unknown())
-
-
-def tensor(shape: Sequence[int], element: object) -> str:
-    """Returns the type of a tensor."""
-    return f"tensor<{''.join(f'{extent}x' for extent in shape)}{element}>"
-
-
-def listed(numbers: Sequence[int]) -> str:
-    """Returns numbers as the text of a list has them."""
-    return f"[{', '.join(map(str, numbers))}]"
-
-
-def along(name: str, values: Sequence[int], type: Binding, axis: int) -> str:
-    """Returns text for integers `name` of the tensor `type`, `values` along `axis`.
-
-    Where `axis` is none of its own, there is one value for all of them.
-    """
-    if axis == type.rank:
-        return f"%{name} = stablehlo.constant dense<{values[0]}> : {type}"
-    line = tensor([len(values)], type.element_type)
-    return f"""%{name}line = stablehlo.constant dense<{listed(values)}> : {line}
-    %{name} = stablehlo.broadcast_in_dim %{name}line, dims = [{axis}] : ({line}) -> {type}"""
-
-
-def zero(element: str) -> str:
-    """Returns a zero as the text of a constant of those elements has it."""
-    if element.startswith("complex"):
-        return "(0.0, 0.0)"
-    return "false" if element == "i1" else "0.0" if "f" in element else "0"
+    made = ir.Type.parse(element)
+    return ir.RankedTensorType.get(type.shape, made, type.encoding, ir.Location.unknown())
 
 
 def dimension_numbers(attribute: Binding) -> Mapping[str, tuple[int, ...]]:

@@ -10,15 +10,7 @@ import numpy as np
 from topos.errors import UnsupportedError
 from topos.runtimes._intervals import Interval, Intervals
 from topos.runtimes._mlir import Binding
-from topos.runtimes._rewriting import (
-    along,
-    dimension_numbers,
-    listed,
-    replaced,
-    shaped,
-    written,
-    zero,
-)
+from topos.runtimes._rewriting import Writer, dimension_numbers, shaped
 
 __all__ = ["add_margins", "keep_windows", "windows"]
 
@@ -83,41 +75,34 @@ def _place(ir: Binding, operation: Binding, margins: Mapping[int, int]) -> None:
     fields = dimension_numbers(operation.attributes[NUMBERS])
     moved = fields["scatter_dims_to_operand_dims"]
     (vector,) = fields.get("index_vector_dim", (0,))
-    type = operation.operands[count].type
-    fits = str(type.element_type) == "i32" and all(
+    start = operation.operands[count]
+    fits = str(start.type.element_type) == "i32" and all(
         shape[axis] + 2 * margin < 2**31 for axis, margin in margins.items()
     )
     limits = np.iinfo(np.int32 if fits else np.int64)
-    made = shaped(ir, type, ir.IntegerType.get_signless(limits.bits))
+    write = Writer(ir, operation)
+    made = shaped(ir, start.type, f"i{limits.bits}")
+    start = write.convert(start, f"i{limits.bits}")
     low = [-margins[axis] if axis in margins else int(limits.min) for axis in moved]
     high = [shape[axis] if axis in margins else int(limits.max) for axis in moved]
-    lines = f"""%start = stablehlo.convert %i : ({type}) -> {made}
-    {along("low", low, made, vector)}
-    {along("high", high, made, vector)}
-    {along("margin", [margins.get(axis, 0) for axis in moved], made, vector)}
-    %near = stablehlo.clamp %low, %start, %high : {made}
-    %r = stablehlo.add %near, %margin : {made}"""
-    replaced(ir, operation, count, lines, made)
+    bounds = [write.along(each, made, vector) for each in (low, high)]
+    near = write("clamp", bounds[0], start, bounds[1], to=made)
+    margin = write.along([margins.get(axis, 0) for axis in moved], made, vector)
+    operation.operands[count] = write("add", near, margin)
 
 
 def _widen(ir: Binding, operation: Binding, place: int, margins: Mapping[int, int]) -> None:
     """Gives an operand its margins, which the result loses again."""
-    type = operation.operands[place].type
-    element = str(type.element_type)
+    operand, result = operation.operands[place], operation.results[place]
+    element = str(operand.type.element_type)
     if element.startswith("!"):
         raise UnsupportedError(f"a scatter to a margin takes no elements {element}")
-    edges = [margins.get(axis, 0) for axis in range(type.rank)]
-    extents = [extent + 2 * edge for extent, edge in zip(type.shape, edges, strict=True)]
-    wide = ir.RankedTensorType.get(extents, type.element_type, loc=ir.Location.unknown())
-    pad = f"""%z = stablehlo.constant dense<{zero(element)}> : tensor<{element}>
-    %r = stablehlo.pad %i, %z, low = {listed(edges)}, high = {listed(edges)},
-      interior = {listed([0] * type.rank)} : ({type}, tensor<{element}>) -> {wide}"""
-    replaced(ir, operation, place, pad, wide)
-    result = operation.results[place]
+    shape = operand.type.shape
+    edges = [margins.get(axis, 0) for axis in range(len(shape))]
+    ends = [extent + edge for extent, edge in zip(shape, edges, strict=True)]
+    write = Writer(ir, operation)
+    wide = write.type([end + edge for end, edge in zip(ends, edges, strict=True)], element)
+    operation.operands[place] = write.pad(operand, edges, edges, [0] * len(shape), wide)
     result.set_type(wide)
-    kept = ", ".join(
-        f"{edge}:{edge + extent}" for extent, edge in zip(type.shape, edges, strict=True)
-    )
-    cut = f"%r = stablehlo.slice %i [{kept}] : ({wide}) -> {type}"
-    made = written(ir, operation, type, cut, behind=True, i=result)
+    made = Writer(ir, operation, behind=True).slice(result, edges, ends)
     result.replace_all_uses_except(made, made.owner.operation)

@@ -21,7 +21,7 @@ from topos.runtimes._isolated import IsolatedRuntime
 from topos.runtimes._mlir import bytecode, parse, signature, unalias
 from topos.runtimes._packages import imported, installed
 from topos.runtimes._placed import Placed, placed_on_host
-from topos.runtimes._plain_constants import plain_constants
+from topos.runtimes._plain_forms import plain_constants
 from topos.runtimes._runtime import Executable, Runtime, Status, isolated, requested, seconds_of
 from topos.runtimes.iree.bounds import keep_inside
 from topos.runtimes.iree.device import DEVICES, device_of
@@ -46,7 +46,7 @@ DEFAULT_SECONDS: Final = 600.0
 # What the compiler may take is told to it, and the worker waits so much longer.
 SLACK_SECONDS: Final = 5.0
 # Of what is done to a module before IREE sees it: one more with every change to that.
-REVISION: Final = 6
+REVISION: Final = 7
 
 
 class Iree(Runtime):

@@ -6,11 +6,12 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Final
 
 from topos.errors import UnsupportedError
-from topos.runtimes._intervals import Intervals
+from topos.runtimes._intervals import Interval, Intervals, held
 from topos.runtimes._mlir import Binding
-from topos.runtimes._rewriting import operations_of
-from topos.runtimes.iree.scatter import keep_scatter_inside
-from topos.runtimes.iree.site import IndexSite, require_static
+from topos.runtimes._plain_forms import plain_index
+from topos.runtimes._rewriting import dimension_numbers, operations_of
+from topos.runtimes._scatter_margins import NUMBERS, add_margins, windows
+from topos.runtimes.iree.site import Site
 
 __all__ = ["keep_inside"]
 
@@ -35,61 +36,110 @@ def keep_inside(ir: Binding, module: Binding) -> None:
             raise UnsupportedError(f"iree takes StableHLO and CHLO, got {operation.name}")
         rule = RULES.get(operation.name)
         if rule is not None:
-            require_static(operation)
-            rule(IndexSite(ir, operation, intervals))
+            site = _IndexSite(ir, operation, intervals)
+            site.require_static()
+            rule(site)
 
 
-def _gather(site: IndexSite) -> None:
+class _IndexSite(Site):
+    """An operation whose indices must stay inside, with what its text says of them."""
+
+    def __init__(self, ir: Binding, operation: Binding, intervals: Intervals) -> None:
+        super().__init__(ir, operation)
+        self._intervals = intervals
+
+    def stays(self, indices: Binding, highest: int) -> bool:
+        """Returns whether the text itself keeps `indices` between 0 and `highest`."""
+        found = self._intervals.of(indices)
+        return found is not None and found.within(Interval(0, highest))
+
+    def keep(self, place: int, highest: Sequence[int], axis: int, wide: bool = False) -> None:
+        """Clamps the operand at `place` to `highest`, one for each place along `axis`.
+
+        Unsigned indices, and all where they are to be `wide`, become signed ones of 64 bits.
+        """
+        write, indices = self.write, self.operands[place]
+        if not highest or 0 in indices.type.shape:
+            return
+        is_unsigned = str(indices.type.element_type).startswith("ui")
+        if not self.stays(indices, min(highest)):
+            holds = held(indices.type)
+            if holds is None:
+                raise UnsupportedError(f"iree takes indices of whole bytes, got {indices.type}")
+            indices = write.clamp(indices, [min(each, holds.high) for each in highest], axis)
+        if wide or is_unsigned:
+            indices = write.convert(indices, "i64")
+        self.operation.operands[place] = indices
+
+
+def _gather(site: _IndexSite) -> None:
     sizes = tuple(site.ir.DenseI64ArrayAttr(site.operation.attributes["slice_sizes"]))
     _clamp_starts(site, sizes)
 
 
-def _dynamic_gather(site: IndexSite) -> None:
-    maker = site.operation.operands[2].owner
+def _dynamic_gather(site: _IndexSite) -> None:
+    maker = site.operands[2].owner
     if isinstance(maker, site.ir.Block) or maker.name != "stablehlo.constant":
         raise UnsupportedError("iree takes a dynamic_gather of constant slice sizes alone")
     elements = maker.attributes["value"]
     _clamp_starts(site, tuple(int(each) for each in site.ir.DenseIntElementsAttr(elements)))
 
 
-def _clamp_starts(site: IndexSite, sizes: Sequence[int]) -> None:
-    operand, indices = (site.operation.operands[place] for place in (0, 1))
-    fields = site.fields("dimension_numbers")
+def _clamp_starts(site: _IndexSite, sizes: Sequence[int]) -> None:
+    fields = dimension_numbers(site.operation.attributes["dimension_numbers"])
     (vector,) = fields.get("index_vector_dim", (0,))
-    axes = fields.get("start_index_map", ())
-    highest = [operand.type.shape[axis] - sizes[axis] for axis in axes]
-    site.operation.operands[1] = site.inside(indices, highest, vector)
+    axes, shape = fields.get("start_index_map", ()), site.operands[0].type.shape
+    site.keep(1, [shape[axis] - sizes[axis] for axis in axes], vector)
 
 
-def _index_select(site: IndexSite) -> None:
-    operand, indices = site.operation.operands
+def _index_select(site: _IndexSite) -> None:
+    operand, indices = (each.type for each in site.operands)
     axis = int(site.ir.IntegerAttr(site.operation.attributes["dim"]))
-    highest = [operand.type.shape[axis] - 1]
-    site.operation.operands[1] = site.inside(indices, highest, indices.type.rank)
+    site.keep(1, [operand.shape[axis] - 1], indices.rank)
 
 
-def _slice(site: IndexSite) -> None:
+def _slice(site: _IndexSite) -> None:
     """Gives a slice at computed places start indices that IREE clamps rightly.
 
     It clamps in their own type, where the last place may have no room.
     """
-    operation = site.operation
-    operand, rank = operation.operands[0].type, operation.operands[0].type.rank
-    kept = operation.results[0].type if operation.name == SLICE else operation.operands[1].type
-    places = range(len(operation.operands) - rank, len(operation.operands))
-    if not rank or str(operation.operands[places[0]].type.element_type) in ("i32", "i64"):
+    operand, count = site.operands[0].type, len(site.operands)
+    kept = site.results[0].type if site.operation.name == SLICE else site.operands[1].type
+    first = count - operand.rank
+    if not operand.rank or str(site.operands[first].type.element_type) in ("i32", "i64"):
         return
-    for axis, place in enumerate(places):
-        highest = operand.shape[axis] - kept.shape[axis]
-        start = operation.operands[place]
-        operation.operands[place] = site.inside(start, [highest], 0, wide=True)
+    for axis in range(operand.rank):
+        site.keep(first + axis, [operand.shape[axis] - kept.shape[axis]], 0, wide=True)
 
 
-RULES: Final[Mapping[str, Callable[[IndexSite], None]]] = {
+def _scatter(site: _IndexSite) -> None:
+    """Gives a scatter margins for what it drops, unless its text keeps all of it inside.
+
+    Raises `UnsupportedError` for windows that may lie outside in part: IREE has no such scatter.
+    """
+    operation, count = site.operation, len(site.results)
+    indices, operand = site.operands[count], site.operands[0].type
+    fields = dimension_numbers(operation.attributes[NUMBERS])
+    moved = fields.get("scatter_dims_to_operand_dims", ())
+    if not moved or 0 in indices.type.shape:
+        return
+    window = windows(operation)
+    slack = [operand.shape[axis] - window[axis] for axis in moved]
+    if site.stays(indices, min(slack)):
+        (vector,) = fields.get("index_vector_dim", (0,))
+        site.keep(count, slack, vector)
+        return
+    if any(window[axis] > 1 for axis in moved):
+        raise UnsupportedError("iree takes no scatter whose windows may overlap in part")
+    plain_index(site.ir, operation, count)
+    add_margins(site.ir, operation, {axis: window[axis] for axis in moved})
+
+
+RULES: Final[Mapping[str, Callable[[_IndexSite], None]]] = {
     SLICE: _slice,
     "stablehlo.dynamic_update_slice": _slice,
     "stablehlo.dynamic_gather": _dynamic_gather,
     "stablehlo.gather": _gather,
-    "stablehlo.scatter": keep_scatter_inside,
+    "stablehlo.scatter": _scatter,
     "stablehlo.torch_index_select": _index_select,
 }

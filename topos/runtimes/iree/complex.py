@@ -8,7 +8,8 @@ from typing import Final
 import numpy as np
 
 from topos.runtimes._mlir import Binding
-from topos.runtimes._rewriting import tensor
+from topos.runtimes._rewriting import Writer, shaped
+from topos.runtimes.iree.site import Site
 
 __all__ = ["complex_bits", "complex_constant"]
 
@@ -16,66 +17,50 @@ VALUE: Final = re.compile(r"dense<(.*)> : tensor<", re.DOTALL)
 PAIR: Final = re.compile(r"\(([^,()]+),([^,()]+)\)")
 
 
-def complex_constant(ir: Binding, operation: Binding) -> str | None:
-    """Returns the function for a constant of complex elements; None for others."""
-    type = operation.results[0].type
-    if not isinstance(type.element_type, ir.ComplexType):
+def complex_constant(site: Site) -> list[Binding] | None:
+    """Returns a constant of complex elements by its parts; None for others."""
+    type = site.results[0].type
+    if not isinstance(type.element_type, site.ir.ComplexType):
         return None
-    part = tensor(type.shape, type.element_type.element_type)
+    part = shaped(site.ir, type, str(type.element_type.element_type))
     # The bindings have no class for such an attribute.
-    text = VALUE.search(operation.get_asm(large_elements_limit=None))
-    real, imaginary = _parts(text[1] if text else "", part.endswith("f64>"))
-    return f"""
-    func.func private @f() -> {type} {{
-      %a = stablehlo.constant dense<{real}> : {part}
-      %b = stablehlo.constant dense<{imaginary}> : {part}
-      %c, %d = stablehlo.optimization_barrier %a, %b : {part}, {part}
-      %r = stablehlo.complex %c, %d : {type}
-      return %r : {type}
-    }}"""
+    text = VALUE.search(site.operation.get_asm(large_elements_limit=None))
+    pair = _parts(text[1] if text else "", str(part.element_type) == "f64")
+    apart = [site.write.constant(each, part) for each in pair]
+    hidden = site.write.add("optimization_barrier", apart, [part, part]).results
+    return [site.write("complex", *hidden, to=type)]
 
 
-def complex_bits(ir: Binding, operation: Binding) -> str | None:
-    """Returns the function for a bitcast_convert of complex elements; None for others.
+def complex_bits(site: Site) -> list[Binding] | None:
+    """Returns a bitcast_convert of complex elements by their parts; None for others.
 
     The low half of a part of 64 bits is the real part of the narrower number.
     """
-    given, made = operation.operands[0].type, operation.results[0].type
-    if not isinstance(given.element_type, ir.ComplexType):
+    (operand,), made = site.operands, site.results[0].type
+    if not isinstance(operand.type.element_type, site.ir.ComplexType):
         return None
-    if given == made:
-        return f"func.func private @f(%x: {given}) -> {made} {{ return %x : {made} }}"
-    narrows = given.rank < made.rank
-    *outer, _ = (made if narrows else given).shape
-    whole, halves, half = (
-        tensor(outer, "f64"),
-        tensor([*outer, 2], "f32"),
-        tensor([*outer, 1], "f32"),
-    )
-    part, parts = (whole, "%c0, %c1") if narrows else (halves, "%d0, %d1")
-    rows = "".join(f"0:{extent}, " for extent in outer)
-    lines = []
-    for name, kind in (("a", "real"), ("b", "imag")):
-        lines.append(f"%{name} = stablehlo.{kind} %x : ({given}) -> {part}")
-        split = name
-        if narrows:
-            split = f"{name}s"
-            lines.append(f"%{split} = stablehlo.bitcast_convert %{name} : ({whole}) -> {halves}")
-        for place in (0, 1):
-            cut = f"slice %{split} [{rows}{place}:{place + 1}] : ({halves}) -> {half}"
-            lines.append(f"%{name}{place} = stablehlo.{cut}")
-    for place in (0, 1):
-        pair = f"%a{place}, %b{place}, dim = {len(outer)} : ({half}, {half}) -> {halves}"
-        lines.append(f"%c{place} = stablehlo.concatenate {pair}")
-        if not narrows:
-            lines.append(f"%d{place} = stablehlo.bitcast_convert %c{place} : ({halves}) -> {whole}")
-    body = "\n".join(lines)
-    return f"""
-    func.func private @f(%x: {given}) -> {made} {{
-      {body}
-      %r = stablehlo.complex {parts} : {made}
-      return %r : {made}
-    }}"""
+    if operand.type == made:
+        return [operand]
+    write, narrows = site.write, operand.type.rank < made.rank
+    *outer, _ = (made if narrows else operand.type).shape
+    whole, halves = write.type(outer, "f64"), write.type([*outer, 2], "f32")
+    given = [write(name, operand, to=whole if narrows else halves) for name in ("real", "imag")]
+    if narrows:
+        given = [write("bitcast_convert", each, to=halves) for each in given]
+    parts = [_joined(write, [_half(write, each, place) for each in given]) for place in (0, 1)]
+    if not narrows:
+        parts = [write("bitcast_convert", each, to=whole) for each in parts]
+    return [write("complex", *parts, to=made)]
+
+
+def _half(write: Writer, halves: Binding, place: int) -> Binding:
+    *outer, _ = halves.type.shape
+    return write.slice(halves, [*([0] * len(outer)), place], [*outer, place + 1])
+
+
+def _joined(write: Writer, pair: list[Binding]) -> Binding:
+    *outer, _ = pair[0].type.shape
+    return write("concatenate", *pair, to=write.type([*outer, 2], "f32"), dimension=len(outer))
 
 
 def _parts(values: str, doubles: bool) -> tuple[str, str]:

@@ -1,75 +1,95 @@
-"""Integers in the order of a tensor's elements, and the elements of such integers."""
+"""Integers in the order of a tensor's elements, and the first elements of that order."""
 
 from __future__ import annotations
 
-from typing import Final, NamedTuple
+from typing import Final
 
-from topos.runtimes._rewriting import tensor
+from topos.runtimes._mlir import Binding
+from topos.runtimes._rewriting import Writer
+from topos.runtimes.iree.site import Site
 
-__all__ = ["KEYS", "Keys"]
+__all__ = ["KEYS", "MARK", "chosen"]
 
 # By the element, the signed integer that is in its order.
 KEYS: Final = {
-    "bf16": "i16",
-    "f16": "i16",
-    "f32": "i32",
-    "f64": "i64",
-    "i1": "i32",
-    "i8": "i32",
-    "i16": "i32",
-    "i32": "i32",
-    "i64": "i64",
-    "ui8": "i32",
-    "ui16": "i32",
-    "ui32": "i64",
-    "ui64": "i64",
+    **{"bf16": "i16", "f16": "i16", "f32": "i32", "f64": "i64"},
+    **dict.fromkeys(("i1", "i8", "i16", "i32", "ui8", "ui16"), "i32"),
+    **dict.fromkeys(("i64", "ui32", "ui64"), "i64"),
 }
 FLOATS: Final = frozenset({"bf16", "f16", "f32", "f64"})
+# Elements with more integers than an f64 holds.
+WIDE: Final = frozenset({"f64", "i64", "ui64"})
+# On a top_k whose elements are such integers already.
+MARK: Final = "topos.keys"
 
 
-class Keys(NamedTuple):
-    """Integers for the elements of a tensor; floats are in their total order."""
+def chosen(site: Site, elements: Binding, count: int, largest: bool) -> tuple[Binding, Binding]:
+    """Returns the `count` largest or smallest elements along the last axis, and their places.
 
-    shape: tuple[int, ...]
-    element: str
+    Of equal elements the first in place comes first. Elements of up to 32 bits are chosen by
+    IREE's own top_k as integers in f64, for it passes over NaN and keeps ties of floats alone.
+    Others are sorted, which takes longer.
+    """
+    element = str(elements.type.element_type)
+    keys = _flipped(site.write, _keyed(site.write, elements), largest)
+    choose = _sorted if element in WIDE else _own
+    first, places = choose(site, keys, count)
+    return _restored(site.write, _flipped(site.write, first, largest), element), places
 
-    def keyed(self, source: str, result: str, largest: bool) -> str:
-        """Returns text for the integers of elements, in the opposite order if not `largest`."""
-        own, type = tensor(self.shape, self.element), tensor(self.shape, KEYS[self.element])
-        start = f"\n%{result}own = stablehlo.{self._cast()} %{source} : ({own}) -> {type}"
-        ordered = self._ordered(f"{result}own", f"{result}up")
-        return start + ordered + self._flipped(f"{result}up", result, largest)
 
-    def restored(self, source: str, result: str, largest: bool) -> str:
-        """Returns text for the elements of integers: each step of `keyed` undoes itself."""
-        own, type = tensor(self.shape, self.element), tensor(self.shape, KEYS[self.element])
-        flipped = self._flipped(source, f"{result}up", largest)
-        ordered = self._ordered(f"{result}up", f"{result}own")
-        end = f"\n%{result} = stablehlo.{self._cast()} %{result}own : ({type}) -> {own}"
-        return flipped + ordered + end
+def _own(site: Site, keys: Binding, count: int) -> tuple[Binding, Binding]:
+    write, kept = site.write, (*keys.type.shape[:-1], count)
+    types = [write.type(kept, "f64"), write.type(kept, "i32")]
+    best, places = write.add(
+        "chlo.top_k", [write.convert(keys, "f64")], types, {"k": count, MARK: "unit"}
+    ).results
+    return write.convert(best, str(keys.type.element_type)), places
 
-    def _cast(self) -> str:
-        bits = self.element in FLOATS or self.element == "ui64"
-        return "bitcast_convert" if bits else "convert"
 
-    def _flipped(self, source: str, result: str, largest: bool) -> str:
-        type = tensor(self.shape, KEYS[self.element])
-        return self._xor(source, result, 0 if largest else -1, type)
+def _sorted(site: Site, keys: Binding, count: int) -> tuple[Binding, Binding]:
+    write, shape, axis = site.write, keys.type.shape, keys.type.rank - 1
+    places = write("iota", to=write.type(shape, "i32"), iota_dimension=axis)
+    given, attributes = [keys, places], {"dimension": axis, "is_stable": "true"}
+    sort = write.add("sort", given, [each.type for each in given], attributes, regions=1)
+    scalars = [write.type([], each.type.element_type) for each in given for _ in range(2)]
+    (first, second, *_), inner = write.body(sort, *scalars)
+    inner.add("return", [inner.compare(first, "GT", second)], [])
+    limits = (*shape[:-1], count)
+    best, where = (write.slice(each, [0] * len(shape), limits) for each in sort.results)
+    return best, where
 
-    def _ordered(self, source: str, result: str) -> str:
-        """Returns text between bits and integers in their order."""
-        key = KEYS[self.element]
-        type, truth = tensor(self.shape, key), tensor(self.shape, "i1")
-        if self.element not in FLOATS:
-            # The middle of the unsigned numbers becomes zero.
-            return self._xor(source, result, -(2**63) if self.element == "ui64" else 0, type)
-        mirrored = self._xor(source, f"{result}x", 2 ** (int(key[1:]) - 1) - 1, type)
-        return f"""{mirrored}
-      %{result}z = stablehlo.constant dense<0> : {type}
-      %{result}n = stablehlo.compare LT, %{source}, %{result}z : ({type}, {type}) -> {truth}
-      %{result} = stablehlo.select %{result}n, %{result}x, %{source} : {truth}, {type}"""
 
-    def _xor(self, source: str, result: str, mask: int, type: str) -> str:
-        return f"""
-      %{result}m = stablehlo.constant dense<{mask}> : {type}
-      %{result} = stablehlo.xor %{source}, %{result}m : {type}"""
+def _keyed(write: Writer, elements: Binding) -> Binding:
+    """Returns the integers of elements; floats are in their total order."""
+    element = str(elements.type.element_type)
+    cast = write.bits if _is_cast(element) else write.convert
+    return _ordered(write, cast(elements, KEYS[element]), element)
+
+
+def _restored(write: Writer, keys: Binding, element: str) -> Binding:
+    """Returns the elements of integers: each step of `_keyed` undoes itself."""
+    cast = write.bits if _is_cast(element) else write.convert
+    return cast(_ordered(write, keys, element), element)
+
+
+def _is_cast(element: str) -> bool:
+    return element in FLOATS or element == "ui64"
+
+
+def _flipped(write: Writer, keys: Binding, largest: bool) -> Binding:
+    """Returns integers, in the opposite order if not `largest`."""
+    return keys if largest else _exclusive(write, keys, -1)
+
+
+def _ordered(write: Writer, keys: Binding, element: str) -> Binding:
+    """Returns integers in their order for bits, and bits for such integers."""
+    if element in FLOATS:
+        mirrored = _exclusive(write, keys, 2 ** (int(KEYS[element][1:]) - 1) - 1)
+        is_negative = write.compare(keys, "LT", write.zero(keys.type))
+        return write.select(is_negative, mirrored, keys)
+    # The middle of the unsigned numbers becomes zero.
+    return _exclusive(write, keys, -(2**63)) if element == "ui64" else keys
+
+
+def _exclusive(write: Writer, keys: Binding, mask: int) -> Binding:
+    return write("xor", keys, write.constant(mask, keys.type))

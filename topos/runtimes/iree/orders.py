@@ -1,68 +1,21 @@
-"""Orders on IREE: sorts that keep ties, and the first elements of an order."""
+"""Orders on IREE: sorts that keep ties, and the first elements of an order, ApproxTopK's too."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Final, NamedTuple
+from typing import Final
 
 from topos.errors import UnsupportedError
 from topos.runtimes._mlir import Binding
-from topos.runtimes._rewriting import tensor
-from topos.runtimes.iree.keys import KEYS, Keys
+from topos.runtimes._rewriting import Writer
+from topos.runtimes.iree.keys import KEYS, MARK, chosen
+from topos.runtimes.iree.site import Site
 
-__all__ = ["Order", "keep_ties", "top_k"]
+__all__ = ["approx_top_k", "keep_ties", "top_k"]
 
-# Elements with more integers than an f64 holds.
-WIDE: Final = frozenset({"f64", "i64", "ui64"})
-# On a top_k whose elements are such integers already.
-MARK: Final = "topos.keys"
+APPROX: Final = "ApproxTopK"
 
 
-class Order(NamedTuple):
-    """The first `taken` elements of a tensor along its last axis, the largest or the smallest."""
-
-    shape: tuple[int, ...]
-    element: str
-    taken: int
-    largest: bool
-
-    def text(self) -> str:
-        """Returns text for the chosen elements %v of %x and their places %i.
-
-        Of equal elements the first in place comes first. Elements of up to 32 bits are chosen by
-        IREE's own top_k as integers in f64, for it passes over NaN and keeps ties of floats alone.
-        Others are sorted, which takes longer.
-        """
-        kept = (*self.shape[:-1], self.taken)
-        before, after = Keys(self.shape, self.element), Keys(kept, self.element)
-        keyed = before.keyed("x", "keys", self.largest)
-        chosen = self._sorted(kept) if self.element in WIDE else self._own(kept)
-        return keyed + chosen + after.restored("first", "v", self.largest)
-
-    def _own(self, kept: Sequence[int]) -> str:
-        key, wide, cut = KEYS[self.element], tensor(self.shape, "f64"), tensor(kept, "f64")
-        return f"""
-      %float = stablehlo.convert %keys : ({tensor(self.shape, key)}) -> {wide}
-      %best, %i = chlo.top_k(%float, k = {self.taken}) {{{MARK}}}
-        : {wide} -> ({cut}, {tensor(kept, "i32")})
-      %first = stablehlo.convert %best : ({cut}) -> {tensor(kept, key)}"""
-
-    def _sorted(self, kept: Sequence[int]) -> str:
-        key, axis = KEYS[self.element], len(self.shape) - 1
-        whole, places = tensor(self.shape, key), tensor(self.shape, "i32")
-        cut = ", ".join(f"0:{extent}" for extent in kept)
-        return f"""
-      %all = stablehlo.iota dim = {axis} : {places}
-      %s:2 = "stablehlo.sort"(%keys, %all) <{{dimension = {axis} : i64, is_stable = true}}> ({{
-      ^bb0(%a: tensor<{key}>, %b: tensor<{key}>, %c: tensor<i32>, %d: tensor<i32>):
-        %t = stablehlo.compare GT, %a, %b : (tensor<{key}>, tensor<{key}>) -> tensor<i1>
-        stablehlo.return %t : tensor<i1>
-      }}) : ({whole}, {places}) -> ({whole}, {places})
-      %first = stablehlo.slice %s#0 [{cut}] : ({whole}) -> {tensor(kept, key)}
-      %i = stablehlo.slice %s#1 [{cut}] : ({places}) -> {tensor(kept, "i32")}"""
-
-
-def keep_ties(ir: Binding, operation: Binding) -> None:
+def keep_ties(site: Site) -> None:
     """Makes a sort stable.
 
     IREE exchanges two neighbours unless the first comes before the second, so also where neither
@@ -70,43 +23,96 @@ def keep_ties(ir: Binding, operation: Binding) -> None:
     Where the first of sorted values and places are sliced off, IREE sees a top_k, without its ties:
     a barrier hides the results from that.
     """
-    block, location = operation.regions[0].blocks[0], operation.location
+    operation = site.operation
+    block = operation.regions[0].blocks[0]
     pairs = [*block.arguments]
     for first, second in zip(pairs[::2], pairs[1::2], strict=True):
-        third = block.add_argument(first.type, location)
+        third = block.add_argument(first.type, operation.location)
         first.replace_all_uses_with(third)
         second.replace_all_uses_with(first)
         third.replace_all_uses_with(second)
         block.erase_argument(len(pairs))
     last = block.operations[len(block.operations) - 1].operation
-    (truth,) = last.operands
-    create, place = ir.Operation.create, ir.InsertionPoint
-    last.operands[0] = create(
-        "stablehlo.not", [truth.type], [truth], loc=location, ip=place(last)
-    ).result
-    for result in operation.results:
-        hidden = create(
-            "stablehlo.optimization_barrier",
-            [result.type],
-            [result],
-            loc=location,
-            ip=place.after(operation),
-        )
-        result.replace_all_uses_except(hidden.result, hidden)
+    last.operands[0] = Writer(site.ir, last)("not", *last.operands)
+    behind = Writer(site.ir, operation, behind=True)
+    for result in site.results:
+        hidden = behind("optimization_barrier", result)
+        result.replace_all_uses_except(hidden, hidden.owner.operation)
 
 
-def top_k(ir: Binding, operation: Binding) -> str | None:
-    """Returns the function for a top_k."""
-    if MARK in operation.attributes:
+def top_k(site: Site) -> list[Binding] | None:
+    """Returns the results of a top_k."""
+    if MARK in site.operation.attributes:
         return None
-    type = operation.operands[0].type
-    element = str(type.element_type)
+    (operand,) = site.operands
+    element = str(operand.type.element_type)
     if element not in KEYS:
         raise UnsupportedError(f"iree takes no top_k of elements {element}")
-    count = int(ir.IntegerAttr(operation.attributes["k"]))
-    values, places = (each.type for each in operation.results)
-    return f"""
-    func.func private @f(%x: {type}) -> ({values}, {places}) {{
-      {Order(tuple(type.shape), element, count, largest=True).text()}
-      return %v, %i : {values}, {places}
-    }}"""
+    site.require_static()
+    count = int(site.ir.IntegerAttr(site.operation.attributes["k"]))
+    return [*chosen(site, operand, count, largest=True)]
+
+
+def approx_top_k(site: Site) -> list[Binding] | None:
+    """Returns the results of an ApproxTopK of values and their places, chosen exactly.
+
+    IREE's own mistakes the smallest elements.
+    """
+    ir, operation = site.ir, site.operation
+    if ir.StringAttr(operation.attributes["call_target_name"]).value != APPROX:
+        return None
+    axis, element = _axis(site), site.element
+    if not _counts(ir, site.operands[1], axis):
+        raise UnsupportedError(f"iree takes {APPROX} of elements with their places alone")
+    if element not in KEYS:
+        raise UnsupportedError(f"iree takes no {APPROX} of elements {element}")
+    values, largest = site.operands[0], _is_largest(site)
+    count = site.results[0].type.shape[axis]
+    found = chosen(site, _moved(site.write, values, axis, -1), count, largest)
+    best, places = (_moved(site.write, each, -1, axis) for each in found)
+    return [best, site.write.convert(places, str(site.results[1].type.element_type))]
+
+
+def _moved(write: Writer, value: Binding, source: int, target: int) -> Binding:
+    """Returns `value` with one axis moved to another place, from or to the last."""
+    shape = value.type.shape
+    axes = [*range(len(shape))]
+    axes.insert(len(shape) - 1 if target == -1 else target, axes.pop(source))
+    type = write.type([shape[axis] for axis in axes], value.type.element_type)
+    return write("transpose", value, to=type, permutation=axes)
+
+
+def _is_largest(site: Site) -> bool:
+    """Returns whether the comparator takes the larger of two first elements, or the smaller."""
+    ir = site.ir
+    (symbol,) = ir.ArrayAttr(site.operation.attributes["called_computations"])
+    module = site.operation
+    while module.parent is not None:
+        module = module.parent
+    block = ir.SymbolTable(module)[ir.FlatSymbolRefAttr(symbol).value].regions[0].blocks[0]
+    first, *rest = (each.operation for each in block.operations)
+    if first.name == "stablehlo.compare" and [*first.operands] == [*block.arguments][:2]:
+        direction = str(first.attributes["comparison_direction"]).rstrip(">").split()[-1]
+        if direction in ("GT", "LT") and len(rest) == 1 and rest[0].operands[0] == first.result:
+            return direction == "GT"
+    raise UnsupportedError(f"iree takes {APPROX} of the largest or the smallest elements alone")
+
+
+def _axis(site: Site) -> int:
+    ir = site.ir
+    for name in ("mhlo.backend_config", "backend_config"):
+        found = site.operation.attributes.get(name)
+        if isinstance(found, ir.DictAttr) and "reduction_dim" in found:
+            return int(ir.IntegerAttr(found["reduction_dim"]))
+    raise UnsupportedError(f"iree takes {APPROX} with a reduction_dim in its configuration alone")
+
+
+def _counts(ir: Binding, value: Binding, axis: int) -> bool:
+    """Returns whether a value is the places along an axis."""
+    maker = value.owner
+    if isinstance(maker, ir.Block):
+        return False
+    if maker.name == "stablehlo.broadcast_in_dim":
+        axes = [*ir.DenseI64ArrayAttr(maker.attributes["broadcast_dimensions"])]
+        return axis in axes and _counts(ir, maker.operands[0], axes.index(axis))
+    return maker.name == "stablehlo.iota" and int(maker.attributes["iota_dimension"]) == axis

@@ -7,7 +7,8 @@ from typing import Final
 
 from topos.errors import UnsupportedError
 from topos.runtimes._mlir import Binding
-from topos.runtimes._rewriting import tensor
+from topos.runtimes._rewriting import Writer
+from topos.runtimes.iree.site import Site
 
 __all__ = ["random_bits"]
 
@@ -15,141 +16,105 @@ MULTIPLIERS: Final = (0xD2511F53, 0xCD9E8D57)
 WEYL: Final = (0x9E3779B9, 0xBB67AE85)
 ROUNDS: Final = 10
 WORD: Final = {"8": "ui8", "16": "ui16", "32": "ui32", "64": "ui64"}
+UNSIGNED: Final = "#stablehlo<comparison_type UNSIGNED>"
 
 
-def random_bits(ir: Binding, operation: Binding) -> str | None:
-    """Returns the function for Philox-4x32 of 10 rounds, as Salmon and others define it (2011)."""
-    if "THREE_FRY" in str(operation.attributes["rng_algorithm"]):
+def random_bits(site: Site) -> list[Binding] | None:
+    """Returns Philox-4x32 of 10 rounds, as Salmon and others define it (2011)."""
+    if "THREE_FRY" in str(site.operation.attributes["rng_algorithm"]):
         return None
-    state, bits = (each.type for each in operation.results)
-    words, element = str(state), str(bits.element_type)
+    state, bits = (each.type for each in site.results)
+    element = str(bits.element_type)
     size = "".join(letter for letter in element[-2:] if letter.isdigit())
-    if words not in ("tensor<2xui64>", "tensor<3xui64>") or size not in WORD:
+    if str(state) not in ("tensor<2xui64>", "tensor<3xui64>") or size not in WORD:
         raise UnsupportedError(
             f"iree takes Philox of 2 or 3 words of ui64 and elements of 8 bits or more,"
-            f" got {words} and {element}"
+            f" got {state} and {element}"
         )
     count = math.prod(bits.shape)
     if not count:
         return None
-    pair, taken = size == "64", count * (2 if size == "64" else 1)
+    write, taken = site.write, count * (2 if size == "64" else 1)
     blocks = -(-taken // 4)
-    return f"""
-    func.func private @f(%state: {state}) -> ({state}, {bits}) {{
-      {_counted(state, blocks)}
-      {_rounds(blocks)}
-      %four = stablehlo.concatenate %u0, %u1, %u2, %u3, dim = 1 : (tensor<{blocks}x1xui32>,
-        tensor<{blocks}x1xui32>, tensor<{blocks}x1xui32>, tensor<{blocks}x1xui32>)
-        -> tensor<{blocks}x4xui32>
-      %line = stablehlo.reshape %four : (tensor<{blocks}x4xui32>) -> tensor<{4 * blocks}xui32>
-      %cut = stablehlo.slice %line [0:{taken}] : (tensor<{4 * blocks}xui32>)
-        -> tensor<{taken}xui32>
-      {_joined(count) if pair else _narrowed(count, WORD[size])}
-      %shaped = stablehlo.reshape %flat : (tensor<{count}x{WORD[size]}>)
-        -> {tensor(bits.shape, WORD[size])}
-      %bits = stablehlo.bitcast_convert %shaped : ({tensor(bits.shape, WORD[size])}) -> {bits}
-      return %next, %bits : {state}, {bits}
-    }}"""
+    after, key, counts = _counted(write, site.operands[0], blocks)
+    words = _rounds(write, key, counts)
+    columns = [write("reshape", each, to=write.type([blocks, 1], "ui32")) for each in words]
+    four = write("concatenate", *columns, to=write.type([blocks, 4], "ui32"), dimension=1)
+    line = write("reshape", four, to=write.type([4 * blocks], "ui32"))
+    cut = write.slice(line, [0], [taken])
+    flat = _joined(write, cut) if size == "64" else write.convert(cut, WORD[size])
+    return [
+        after,
+        write(
+            "bitcast_convert",
+            write("reshape", flat, to=write.type(bits.shape, WORD[size])),
+            to=bits,
+        ),
+    ]
 
 
-def _counted(state: Binding, blocks: int) -> str:
-    """Returns text for the counts of 128 bits in halves of 32, and the state after them."""
-    (extent,), line, half = state.shape, f"tensor<{blocks}xui64>", f"tensor<{blocks}xui32>"
-    lines = []
-    # A state of two words has its key for the count's high half.
-    for name, place in (("key", 0), ("low", 1), ("high", 2 if extent == 3 else 0)):
-        lines.append(f"""
-      %{name}1 = stablehlo.slice %state [{place}:{place + 1}] : ({state}) -> tensor<1xui64>
-      %{name} = stablehlo.reshape %{name}1 : (tensor<1xui64>) -> tensor<ui64>""")
-    for name in ("low", "high"):
-        lines.append(f"""
-      %{name}s = stablehlo.broadcast_in_dim %{name}, dims = [] : (tensor<ui64>) -> {line}""")
-    lines.append(f"""
-      %iota = stablehlo.iota dim = 0 : {line}
-      %lower = stablehlo.add %lows, %iota : {line}
-      %wraps = stablehlo.compare LT, %lower, %lows, UNSIGNED : ({line}, {line})
-        -> tensor<{blocks}xi1>
-      %carry = stablehlo.convert %wraps : (tensor<{blocks}xi1>) -> {line}
-      %higher = stablehlo.add %highs, %carry : {line}
-      %blocks = stablehlo.constant dense<{blocks}> : tensor<ui64>
-      %ended = stablehlo.add %low, %blocks : tensor<ui64>
-      %ended1 = stablehlo.reshape %ended : (tensor<ui64>) -> tensor<1xui64>
-      %over = stablehlo.compare LT, %ended, %low, UNSIGNED : (tensor<ui64>, tensor<ui64>)
-        -> tensor<i1>
-      %more = stablehlo.convert %over : (tensor<i1>) -> tensor<ui64>
-      %lifted = stablehlo.add %high, %more : tensor<ui64>
-      %lifted1 = stablehlo.reshape %lifted : (tensor<ui64>) -> tensor<1xui64>""")
-    parts = ["%key1", "%ended1", "%lifted1"][:extent]
-    ones = ", ".join(["tensor<1xui64>"] * extent)
-    lines.append(f"""
-      %next = stablehlo.concatenate {", ".join(parts)}, dim = 0 : ({ones}) -> {state}
-      %thirtytwo = stablehlo.constant dense<32> : {line}
-      %shift = stablehlo.constant dense<32> : tensor<ui64>
-      %keyshift = stablehlo.shift_right_logical %key, %shift : tensor<ui64>
-      %keylow = stablehlo.convert %key : (tensor<ui64>) -> tensor<ui32>
-      %keyhigh = stablehlo.convert %keyshift : (tensor<ui64>) -> tensor<ui32>
-      %a0 = stablehlo.broadcast_in_dim %keylow, dims = [] : (tensor<ui32>) -> {half}
-      %b0 = stablehlo.broadcast_in_dim %keyhigh, dims = [] : (tensor<ui32>) -> {half}""")
-    lines += [_halved("lower", "x0", "y0", blocks), _halved("higher", "z0", "w0", blocks)]
-    return "".join(lines)
+def _counted(
+    write: Writer, state: Binding, blocks: int
+) -> tuple[Binding, list[Binding], list[Binding]]:
+    """Returns the state after so many blocks, the halves of the key, and those of the counts.
+
+    The counts have 128 bits. A state of two words has its key for their high half.
+    """
+    scalar, line = write.type([], "ui64"), write.type([blocks], "ui64")
+    (extent,) = state.type.shape
+    words = [write.slice(state, [place], [place + 1]) for place in range(extent)]
+    key, low, *rest = (write("reshape", word, to=scalar) for word in words)
+    high = rest[0] if rest else key
+    lows, highs = (write.broadcast(each, [], line) for each in (low, high))
+    lower = write("add", lows, write("iota", to=line, iota_dimension=0))
+    higher = write("add", highs, _carry(write, lower, lows))
+    ended = write("add", low, write.constant(blocks, scalar))
+    after = [key, ended, write("add", high, _carry(write, ended, low))][:extent]
+    ones = [write("reshape", each, to=words[0].type) for each in after]
+    halves = [
+        write.broadcast(each, [], write.type([blocks], "ui32")) for each in _halved(write, key)
+    ]
+    following = write("concatenate", *ones, to=state.type, dimension=0)
+    return following, halves, [*_halved(write, lower), *_halved(write, higher)]
 
 
-def _halved(source: str, low: str, high: str, blocks: int) -> str:
-    line, half = f"tensor<{blocks}xui64>", f"tensor<{blocks}xui32>"
-    return f"""
-      %{low} = stablehlo.convert %{source} : ({line}) -> {half}
-      %{high}s = stablehlo.shift_right_logical %{source}, %thirtytwo : {line}
-      %{high} = stablehlo.convert %{high}s : ({line}) -> {half}"""
+def _carry(write: Writer, total: Binding, part: Binding) -> Binding:
+    """Returns one where a sum of unsigned numbers has wrapped around."""
+    return write.convert(write.compare(total, "LT", part, compare_type=UNSIGNED), "ui64")
 
 
-def _rounds(blocks: int) -> str:
-    """Returns text for the four words of each block, as columns."""
-    line, half = f"tensor<{blocks}xui64>", f"tensor<{blocks}xui32>"
-    lines = []
-    for name, value in zip("mn", MULTIPLIERS, strict=True):
-        lines.append(f"\n%{name} = stablehlo.constant dense<{value}> : {line}")
-    for name, value in zip("rs", WEYL, strict=True):
-        lines.append(f"\n%{name} = stablehlo.constant dense<{value}> : {half}")
-    for at in range(ROUNDS):
-        lines.append(f"""
-      %p{at} = stablehlo.convert %x{at} : ({half}) -> {line}
-      %q{at} = stablehlo.convert %z{at} : ({half}) -> {line}
-      %pm{at} = stablehlo.multiply %p{at}, %m : {line}
-      %qn{at} = stablehlo.multiply %q{at}, %n : {line}
-      {_halved(f"pm{at}", f"w{at + 1}", f"pc{at}", blocks)}
-      {_halved(f"qn{at}", f"y{at + 1}", f"qc{at}", blocks)}
-      %e{at} = stablehlo.xor %qc{at}, %y{at} : {half}
-      %f{at} = stablehlo.xor %pc{at}, %w{at} : {half}
-      %x{at + 1} = stablehlo.xor %e{at}, %a{at} : {half}
-      %z{at + 1} = stablehlo.xor %f{at}, %b{at} : {half}
-      %a{at + 1} = stablehlo.add %a{at}, %r : {half}
-      %b{at + 1} = stablehlo.add %b{at}, %s : {half}""")
-    for at, name in enumerate("xyzw"):
-        column = f"tensor<{blocks}x1xui32>"
-        lines.append(f"\n%u{at} = stablehlo.reshape %{name}{ROUNDS} : ({half}) -> {column}")
-    return "".join(lines)
+def _halved(write: Writer, words: Binding) -> list[Binding]:
+    """Returns the low and the high 32 bits of words."""
+    upper = write("shift_right_logical", words, write.constant(32, words.type))
+    return [write.convert(each, "ui32") for each in (words, upper)]
 
 
-def _joined(count: int) -> str:
-    pairs, words, line = (
-        f"tensor<{count}x2xui32>",
-        f"tensor<{count}x1xui32>",
-        f"tensor<{count}xui64>",
+def _rounds(write: Writer, key: list[Binding], counts: list[Binding]) -> list[Binding]:
+    """Returns the four words of each block."""
+    wide, narrow = (write.type(key[0].type.shape, each) for each in ("ui64", "ui32"))
+    multipliers = [write.constant(each, wide) for each in MULTIPLIERS]
+    steps = [write.constant(each, narrow) for each in WEYL]
+    for _ in range(ROUNDS):
+        products = [
+            write("multiply", write.convert(counts[place], "ui64"), multiplier)
+            for place, multiplier in zip((0, 2), multipliers, strict=True)
+        ]
+        (first, first_high), (second, second_high) = (_halved(write, each) for each in products)
+        mixed = [write("xor", second_high, counts[1]), write("xor", first_high, counts[3])]
+        x, z = (write("xor", each, part) for each, part in zip(mixed, key, strict=True))
+        counts = [x, second, z, first]
+        key = [write("add", part, step) for part, step in zip(key, steps, strict=True)]
+    return counts
+
+
+def _joined(write: Writer, words: Binding) -> Binding:
+    """Returns the words of 64 bits whose halves stand side by side, the low one first."""
+    count = words.type.shape[0] // 2
+    pairs = write("reshape", words, to=write.type([count, 2], "ui32"))
+    halves = [write.slice(pairs, [0, place], [count, place + 1]) for place in (0, 1)]
+    low, high = (
+        write.convert(write("reshape", each, to=write.type([count], "ui32")), "ui64")
+        for each in halves
     )
-    lines = [f"%pairs = stablehlo.reshape %cut : (tensor<{2 * count}xui32>) -> {pairs}"]
-    for at, name in enumerate(("first", "second")):
-        lines.append(f"""
-      %{name}1 = stablehlo.slice %pairs [0:{count}, {at}:{at + 1}] : ({pairs}) -> {words}
-      %{name}2 = stablehlo.reshape %{name}1 : ({words}) -> tensor<{count}xui32>
-      %{name} = stablehlo.convert %{name}2 : (tensor<{count}xui32>) -> {line}""")
-    return (
-        "".join(lines)
-        + f"""
-      %up = stablehlo.constant dense<32> : {line}
-      %upper = stablehlo.shift_left %second, %up : {line}
-      %flat = stablehlo.or %first, %upper : {line}"""
-    )
-
-
-def _narrowed(count: int, word: str) -> str:
-    return f"%flat = stablehlo.convert %cut : (tensor<{count}xui32>) -> tensor<{count}x{word}>"
+    upper = write("shift_left", high, write.constant(32, high.type))
+    return write("or", low, upper)

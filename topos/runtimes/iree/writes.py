@@ -6,7 +6,7 @@ from typing import Final
 
 from topos.runtimes._mlir import Binding, main_of
 from topos.runtimes._origins import Origins
-from topos.runtimes._rewriting import inlined, operations_of, tensor, zero
+from topos.runtimes._rewriting import Writer, operations_of, shaped
 from topos.runtimes.iree.reads import FRESH, Reads
 
 __all__ = ["keep_values"]
@@ -38,11 +38,11 @@ def keep_values(ir: Binding, module: Binding) -> None:
     copies = _Copies(ir)
     for each in writers:
         if each.name == UPDATE:
-            each.operands[1] = _hidden(ir, each, each.operands[1])
+            each.operands[1] = Writer(ir, each)(BARRIER, each.operands[1])
         for place in range(len(each.results)):
             value = each.operands[place]
             if not isinstance(value.owner, ir.Block) and value.owner.name in KNOWN:
-                each.operands[place] = _hidden(ir, each, copies.of(value, each))
+                each.operands[place] = Writer(ir, each)(BARRIER, copies.of(value, each))
     overwritten = [value for each in writers for value in [*each.operands][: len(each.results)]]
     main = main_of(ir, module)
     (block,) = main.regions[0].blocks
@@ -74,16 +74,6 @@ def _keep_read(reads: Reads, writer: Binding, copies: _Copies) -> None:
             copies.instead(view, view.owner, after=True)
 
 
-def _hidden(ir: Binding, before: Binding, value: Binding) -> Binding:
-    type = value.type
-    text = f"""
-    func.func private @f(%x: {type}) -> {type} {{
-      %b = stablehlo.optimization_barrier %x : {type}
-      return %b : {type}
-    }}"""
-    return inlined(ir, before, text, [value]).results[0]
-
-
 class _Copies:
     """Copies by selections that IREE cannot see through; `made` has them.
 
@@ -97,34 +87,23 @@ class _Copies:
 
     def of(self, value: Binding, before: Binding) -> Binding:
         """Returns a copy that stands before an operation."""
-        return self._copied(value, before, after=False).results[0]
+        return self._copied(value, Writer(self._ir, before))
 
     def instead(self, value: Binding, at: Binding, *, after: bool = False) -> None:
         """Puts a copy before `at`, or after it, and in the place of every use of `value`."""
-        selection = self._copied(value, at, after=after)
-        value.replace_all_uses_except(selection.results[0], selection)
+        copy = self._copied(value, Writer(self._ir, at, behind=after))
+        value.replace_all_uses_except(copy, copy.owner.operation)
 
-    def _copied(self, value: Binding, at: Binding, *, after: bool) -> Binding:
-        type, number = value.type, len(self.made)
-        text = f"""
-        func.func private @f(%x: {type}) -> {type} {{
-          %number = stablehlo.constant dense<{number}> : tensor<i32>
-          %same = stablehlo.optimization_barrier %number : tensor<i32>
-          %hidden = stablehlo.compare EQ, %number, %same
-            : (tensor<i32>, tensor<i32>) -> tensor<i1>
-          {_zero(self._ir, type)}
-          %copy = stablehlo.select %hidden, %x, %zero : tensor<i1>, {type}
-          return %copy : {type}
-        }}"""
-        selection = inlined(self._ir, at, text, [value], after).operations[-1]
-        self.made.add(selection.results[0])
-        return selection
+    def _copied(self, value: Binding, write: Writer) -> Binding:
+        number = write.constant(len(self.made), write.type([], "i32"))
+        hidden = write.compare(number, "EQ", write(BARRIER, number))
+        copy = write.select(hidden, value, self._zero(value.type, write))
+        self.made.add(copy)
+        return copy
 
-
-def _zero(ir: Binding, type: Binding) -> str:
-    if not isinstance(type.element_type, ir.ComplexType):
-        return f"%zero = stablehlo.constant dense<{zero(str(type.element_type))}> : {type}"
-    part = tensor(type.shape, type.element_type.element_type)
-    return f"""%part = stablehlo.constant dense<0.0> : {part}
-      %apart = stablehlo.optimization_barrier %part : {part}
-      %zero = stablehlo.complex %apart, %apart : {type}"""
+    def _zero(self, type: Binding, write: Writer) -> Binding:
+        if not isinstance(type.element_type, self._ir.ComplexType):
+            return write.zero(type)
+        part = write.zero(shaped(self._ir, type, str(type.element_type.element_type)))
+        apart = write(BARRIER, part)
+        return write("complex", apart, apart, to=type)

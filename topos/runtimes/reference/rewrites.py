@@ -6,7 +6,8 @@ from typing import Final
 
 from topos.errors import UnsupportedError
 from topos.runtimes._mlir import Binding
-from topos.runtimes._rewriting import operations_of, replaced, written
+from topos.runtimes._rewriting import Writer, operations_of
+from topos.runtimes.reference.batch_norm import BATCH_NORMS, expand
 
 __all__ = ["rewrite"]
 
@@ -17,19 +18,23 @@ IDEMPOTENT: Final = frozenset(
 
 
 def rewrite(ir: Binding, module: Binding) -> None:
-    """Rewrites scatters of `module`; raises `UnsupportedError` for one that has no right form."""
+    """Rewrites scatters and normalizations of `module`.
+
+    Raises `UnsupportedError` for a scatter that has no right form.
+    """
     for operation in operations_of(ir, module):
         if operation.name == "stablehlo.scatter":
             _copy_operands(ir, operation)
         elif operation.name == "stablehlo.select_and_scatter":
             _start_once(ir, operation)
+        elif operation.name in BATCH_NORMS:
+            expand(ir, operation)
 
 
 def _copy_operands(ir: Binding, operation: Binding) -> None:
     """Gives a scatter operands of its own: the interpreter writes into them."""
     for place in range(len(operation.results)):
-        type = operation.operands[place].type
-        replaced(ir, operation, place, f"%r = stablehlo.reshape %i : ({type}) -> {type}", type)
+        operation.operands[place] = Writer(ir, operation)("reshape", operation.operands[place])
 
 
 def _start_once(ir: Binding, operation: Binding) -> None:
@@ -50,10 +55,7 @@ def _start_once(ir: Binding, operation: Binding) -> None:
     nothing = "0" if isinstance(initial.type.element_type, ir.IntegerType) else "-0.0"
     nothing = {"i1": "false"}.get(element, nothing)
     nothing = f"({nothing}, {nothing})" if element.startswith("complex") else nothing
-    line = f"%r = stablehlo.constant dense<{nothing}> : {initial.type}"
-    replaced(ir, operation, 2, line, initial.type)
-    spread = f"broadcast_in_dim %i, dims = [] : ({initial.type}) -> {result.type}"
-    lines = f"""%spread = stablehlo.{spread}
-    %r = stablehlo.add %s, %spread : {result.type}"""
-    total = written(ir, operation, result.type, lines, behind=True, i=initial, s=result)
+    operation.operands[2] = Writer(ir, operation).constant(nothing, initial.type)
+    write = Writer(ir, operation, behind=True)
+    total = write("add", result, write.broadcast(initial, [], result.type))
     result.replace_all_uses_except(total, total.owner.operation)

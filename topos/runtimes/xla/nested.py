@@ -7,7 +7,7 @@ from typing import Final
 
 from topos.runtimes._mlir import Binding
 from topos.runtimes._origins import Origins
-from topos.runtimes._rewriting import along, dimension_numbers, operations_of, replaced
+from topos.runtimes._rewriting import Writer, dimension_numbers, operations_of
 
 __all__ = ["clamp_nested"]
 
@@ -73,10 +73,8 @@ def _clamp_operand(
     ir: Binding, operation: Binding, place: int, highest: Sequence[int], axis: int
 ) -> None:
     """Clamps indices to `highest`, one for each place along `axis`."""
-    type = operation.operands[place].type
+    indices = operation.operands[place]
+    type = indices.type
     if not type.has_static_shape or 0 in type.shape or min(highest) < 0:
         return
-    lines = f"""%low = stablehlo.constant dense<0> : {type}
-    {along("high", highest, type, axis)}
-    %r = stablehlo.clamp %low, %i, %high : {type}"""
-    replaced(ir, operation, place, lines, type)
+    operation.operands[place] = Writer(ir, operation).clamp(indices, highest, axis)

@@ -9,9 +9,8 @@ from topos.errors import UnsupportedError
 from topos.runtimes._complex_order import ORDERING, order_complex
 from topos.runtimes._intervals import Intervals
 from topos.runtimes._mlir import Binding
-from topos.runtimes._plain_constants import plain_constants
-from topos.runtimes._plain_indices import plain_indices
-from topos.runtimes._rewriting import operations_of, replaced, shaped, written
+from topos.runtimes._plain_forms import plain_constants, plain_indices
+from topos.runtimes._rewriting import Writer, operations_of
 from topos.runtimes._scatter_margins import keep_windows
 from topos.runtimes.xla.nested import clamp_nested
 from topos.runtimes.xla.windows import keep_cropped
@@ -19,7 +18,7 @@ from topos.runtimes.xla.windows import keep_cropped
 __all__ = ["REVISION", "needed_flags", "rewrite"]
 
 # Of what is done to a module before XLA sees it: one more with every change to that.
-REVISION: Final = 4
+REVISION: Final = 5
 
 FRONTEND: Final = "mhlo.frontend_attributes"
 SHARDING: Final = "xla.sdy."
@@ -80,9 +79,7 @@ def _reduce(ir: Binding, operation: Binding) -> None:
     stands = [_standing(ir, operation, place) for place in range(len(last.operands))]
     for result, value in zip(operation.results, stands, strict=True):
         if value is not None:
-            line = f"broadcast_in_dim %i, dims = [] : ({value.type}) -> {result.type}"
-            made = written(ir, operation, result.type, f"%r = stablehlo.{line}", i=value)
-            result.replace_all_uses_with(made)
+            result.replace_all_uses_with(Writer(ir, operation).broadcast(value, [], result.type))
     if all(value is not None for value in stands):
         operation.erase()
 
@@ -115,25 +112,15 @@ def _standing(ir: Binding, operation: Binding, place: int) -> Binding | None:
 
 def _select(ir: Binding, operation: Binding) -> None:
     """Clamps 64-bit indices of a torch_index_select, of which XLA drops the upper half."""
-    operand, indices = (each.type for each in operation.operands)
-    highest = operand.shape[int(ir.IntegerAttr(operation.attributes["dim"]))] - 1
-    if str(indices.element_type) != "i64" or not indices.has_static_shape:
+    operand, indices = operation.operands
+    highest = operand.type.shape[int(ir.IntegerAttr(operation.attributes["dim"]))] - 1
+    if str(indices.type.element_type) != "i64" or not indices.type.has_static_shape:
         return
     if highest >= NARROWEST_WIDE:
         raise UnsupportedError("xla takes a torch_index_select of at most 2**31 rows")
-    result = shaped(ir, indices, ir.IntegerType.get_signless(32))
-    lines = f"""%low = stablehlo.constant dense<0> : {indices}
-    %high = stablehlo.constant dense<{max(highest, 0)}> : {indices}
-    %inside = stablehlo.clamp %low, %i, %high : {indices}
-    %r = stablehlo.convert %inside : ({indices}) -> {result}"""
-    replaced(ir, operation, 1, lines, result)
-
-
-def _loop(ir: Binding, operation: Binding) -> None:
-    """Refuses a loop over a tensor of bounded size: where it changes, XLA ends its process."""
-    for value in operation.operands:
-        if isinstance(value.type, ir.RankedTensorType) and not value.type.has_static_shape:
-            raise UnsupportedError(f"xla takes no loop over a tensor of changing size {value.type}")
+    write = Writer(ir, operation)
+    inside = write.clamp(indices, [max(highest, 0)], indices.type.rank)
+    operation.operands[1] = write.convert(inside, "i32")
 
 
 def _function(ir: Binding, operation: Binding) -> None:
@@ -167,5 +154,4 @@ RULES: Final[Mapping[str, Callable[[Any, Binding], None]]] = {
     "func.func": _function,
     "stablehlo.reduce": _reduce,
     "stablehlo.torch_index_select": _select,
-    "stablehlo.while": _loop,
 }

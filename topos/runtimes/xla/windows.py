@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from topos.runtimes._mlir import Binding
-from topos.runtimes._rewriting import listed, replaced, written
+from topos.runtimes._rewriting import Writer
 
 __all__ = ["keep_cropped"]
 
@@ -23,9 +23,9 @@ def keep_cropped(ir: Binding, operation: Binding) -> None:
         _crop(ir, operation, padding)
         return
     for place in range(len(operation.results)):
-        type = operation.operands[place].type
-        if _is_cropped(ir, operation.operands[place]):
-            replaced(ir, operation, place, f"%r = stablehlo.optimization_barrier %i : {type}", type)
+        operand = operation.operands[place]
+        if _is_cropped(ir, operand):
+            operation.operands[place] = Writer(ir, operation)("optimization_barrier", operand)
 
 
 def _is_cropped(ir: Binding, value: Binding) -> bool:
@@ -49,17 +49,14 @@ def _crop(ir: Binding, operation: Binding, padding: Any) -> None:
     spread = [1] * rank
     if "base_dilations" in operation.attributes:
         spread = [*ir.DenseI64ArrayAttr(operation.attributes["base_dilations"])]
-    low, high = (listed(np.minimum(edge, 0)) for edge in padding.T)
+    low, high = np.minimum(padding, 0).T
+    write, between = Writer(ir, operation), [each - 1 for each in spread]
     for place in range(count):
         operand, initial = operation.operands[place], operation.operands[count + place]
-        type, between = operand.type, listed([each - 1 for each in spread])
-        shape = np.minimum(padding, 0).sum(1) + (np.array(type.shape) - 1) * spread + 1
-        unknown = ir.Location.unknown()
-        cropped = ir.RankedTensorType.get([*map(int, shape)], type.element_type, loc=unknown)
-        lines = f"""%p = stablehlo.pad %i, %z, low = {low}, high = {high}, interior = {between} :
-          ({type}, {initial.type}) -> {cropped}
-        %r = stablehlo.optimization_barrier %p : {cropped}"""
-        operation.operands[place] = written(ir, operation, cropped, lines, i=operand, z=initial)
+        shape = low + high + (np.array(operand.type.shape) - 1) * spread + 1
+        cropped = write.type(shape, operand.type.element_type)
+        made = write.pad(operand, low, high, between, cropped, initial)
+        operation.operands[place] = write("optimization_barrier", made)
     kept = np.ascontiguousarray(np.maximum(padding, 0))
     operation.attributes["padding"] = ir.DenseElementsAttr.get(kept)
     operation.attributes["base_dilations"] = ir.DenseI64ArrayAttr.get([1] * rank)
