@@ -15,12 +15,9 @@ from typing import Any, Final
 from topos import errors
 from topos.errors import ArgumentError, ToposError
 from topos.runtimes._archive import Array
-from topos.runtimes._worker_process import WorkerProcess
+from topos.runtimes._worker_process import Message, WorkerProcess
 
 __all__ = ["Isolation", "Remote"]
-
-Answer = tuple[dict[str, Any], list[Array]]
-
 
 # The keys of everything in any worker.
 _KEYS: Final = itertools.count()
@@ -83,7 +80,7 @@ class Isolation:
         arrays: Sequence[Array],
         doing: str,
         seconds: float,
-    ) -> Answer:
+    ) -> Message:
         """Returns the answer to a request about `remote`, made again where the worker is new."""
         with self._lock:
             worker = self._live_worker()
@@ -94,7 +91,7 @@ class Isolation:
     def forget_worker(self) -> None:
         """Starts anew in a forked process, whose threads but the one that forked are gone."""
         self._lock = threading.Lock()
-        # Its pipes may be locked for ever by a thread that is gone: it is kept, not destroyed.
+        # It is kept: to destroy it would warn of a process that still runs.
         self._inherited, self._worker = self._worker, None
         self._loaded.clear()
 
@@ -120,7 +117,7 @@ class Isolation:
         arrays: Sequence[Array],
         seconds: float,
         doing: str,
-    ) -> Answer:
+    ) -> Message:
         # What is gone is named to the worker by the next request: a finalizer may run at any
         # moment and must not wait for the lock.
         dropped = [self._dropped.popleft() for _ in range(len(self._dropped))]

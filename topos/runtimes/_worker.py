@@ -1,30 +1,29 @@
 """The process that compiles and runs the modules of one runtime, so that only it dies of them.
 
-It answers one frame with one frame until its input ends. A request names an action; an answer
-holds what the action returned, or an error of topos by class and arguments. Executables and placed
-arrays stay here under the keys that the requests give them.
+It answers one message with one message until its parent's end of the socket closes. A request names
+an action; an answer holds what the action returned, or an error of topos by class and arguments.
+Executables and placed arrays stay here under the keys that the requests give them.
 """
 
 from __future__ import annotations
 
-import os
 import signal
 import sys
 from collections.abc import Callable
 from contextlib import suppress
 from importlib import import_module
+from multiprocessing.connection import Connection
 from pathlib import Path
-from typing import IO, Any, Final
+from typing import Any, Final
 
 import numpy as np
 
 from topos.errors import TextError, ToposError
 from topos.runtimes._archive import Array, restored, stored
-from topos.runtimes._frames import receive, send
 from topos.runtimes._runtime import Executable, Runtime
+from topos.runtimes._worker_process import Message, receive, send
 
 Header = dict[str, Any]
-Answer = tuple[Header, list[Array]]
 
 # How long after the parent's own limit the system ends a process whose parent is gone.
 GRACE_SECONDS: Final = 5.0
@@ -32,32 +31,21 @@ GRACE_SECONDS: Final = 5.0
 RUNNING: Final = frozenset({"run", "time"})
 
 
-def main() -> None:
-    """Answers requests from standard input on standard output until the input ends."""
+def main(adapter: str, descriptor: int) -> None:
+    """Answers requests at the socket of that file descriptor until its other end closes."""
     # Ctrl-C reaches the whole process group, and it is the parent's to decide what it means.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    requests, answers = sys.stdin.buffer, _private_output()
-    # Foreign packages are loaded only now that they can print without harm.
-    try:
-        runtime = _ready(sys.argv[1])
-    except Exception as error:
-        # A broken package raises whatever stands in its way.
-        send(answers, {"error": _told(error)})
-        return
-    worker = Worker(runtime)
-    send(answers, {"ready": True})
-    while True:
+    with Connection(descriptor) as connection:
         try:
-            send(answers, *worker.answer(*receive(requests)))
-        except (EOFError, BrokenPipeError):
+            worker = Worker(_ready(adapter))
+        except Exception as error:
+            # A broken package raises whatever stands in its way.
+            send(connection, {"error": _told(error)})
             return
-
-
-def _private_output() -> IO[bytes]:
-    """Returns standard output, and leaves standard error to whatever prints there from now on."""
-    answers = os.fdopen(os.dup(1), "wb")
-    os.dup2(2, 1)
-    return answers
+        send(connection, {"ready": True})
+        with suppress(EOFError, ConnectionError):
+            while True:
+                send(connection, *worker.answer(*receive(connection)))
 
 
 def _ready(adapter: str) -> Runtime:
@@ -76,7 +64,7 @@ class Worker:
         self._runtime = runtime
         self._held: dict[int, Any] = {}
 
-    def answer(self, header: Header, arrays: list[Array]) -> Answer:
+    def answer(self, header: Header, arrays: list[Array]) -> Message:
         """Returns what the request gives, or the error that stands in its way."""
         for key in header["dropped"]:
             self._held.pop(key, None)
@@ -93,7 +81,7 @@ class Worker:
         finally:
             _arm(0.0)
 
-    def compile(self, header: Header, arrays: list[Array]) -> Answer:
+    def compile(self, header: Header, arrays: list[Array]) -> Message:
         """Compiles a text."""
         text = arrays[0].tobytes().decode(errors="surrogatepass")
         folder = header["cache"]
@@ -107,47 +95,47 @@ class Worker:
             ),
         )
 
-    def deserialize(self, header: Header, arrays: list[Array]) -> Answer:
+    def deserialize(self, header: Header, arrays: list[Array]) -> Message:
         """Loads a compiled form."""
         data = arrays[0].tobytes()
         return self._keep(header, self._runtime.deserialize(data, options=header["options"]))
 
-    def place(self, header: Header, arrays: list[Array]) -> Answer:
+    def place(self, header: Header, arrays: list[Array]) -> Message:
         """Holds an array, where the runtime wants it."""
         array = restored(arrays[0], np.dtype(header["dtype"]))
         self._held[header["key"]] = self._runtime.place(array, options=header["options"])
         return {}, []
 
-    def bind(self, header: Header, arrays: list[Array]) -> Answer:
+    def bind(self, header: Header, arrays: list[Array]) -> Message:
         """Binds placed arrays to an executable."""
         placed = {int(place): self._held[key] for place, key in header["resident"].items()}
         return self._keep(header, self._held[header["of"]].bind(placed))
 
-    def run(self, header: Header, arrays: list[Array]) -> Answer:
+    def run(self, header: Header, arrays: list[Array]) -> Message:
         """Calls an executable once."""
         executable, arguments = self._called(header, arrays)
         return {}, [stored(result) for result in executable(*arguments)]
 
-    def time(self, header: Header, arrays: list[Array]) -> Answer:
+    def time(self, header: Header, arrays: list[Array]) -> Message:
         """Calls an executable for some seconds and returns how long each call took."""
         executable, arguments = self._called(header, arrays)
         timing = executable.timed(arguments, header["time"], header["threads"])
         return {"elapsed": timing.elapsed}, [timing.latencies]
 
-    def serialize(self, header: Header, arrays: list[Array]) -> Answer:
+    def serialize(self, header: Header, arrays: list[Array]) -> Message:
         """Returns the compiled form of an executable."""
         data = self._held[header["key"]].serialize()
         return {}, [np.frombuffer(data, np.uint8)]
 
-    def memory(self, header: Header, arrays: list[Array]) -> Answer:
+    def memory(self, header: Header, arrays: list[Array]) -> Message:
         """Returns what an executable needs."""
         return {"figures": self._held[header["key"]].memory()}, []
 
-    def cost(self, header: Header, arrays: list[Array]) -> Answer:
+    def cost(self, header: Header, arrays: list[Array]) -> Message:
         """Returns what an executable costs."""
         return {"figures": self._held[header["key"]].cost()}, []
 
-    def _keep(self, header: Header, executable: Executable) -> Answer:
+    def _keep(self, header: Header, executable: Executable) -> Message:
         self._held[header["key"]] = executable
         arguments, results = (
             [[each.dtype.name, each.shape] for each in types] for types in executable.signature
@@ -162,7 +150,7 @@ class Worker:
         ]
 
 
-ACTIONS: Final[dict[str, Callable[[Worker, Header, list[Array]], Answer]]] = {
+ACTIONS: Final[dict[str, Callable[[Worker, Header, list[Array]], Message]]] = {
     each.__name__: each
     for each in (
         *(Worker.compile, Worker.deserialize, Worker.place, Worker.bind, Worker.run, Worker.time),
@@ -189,4 +177,4 @@ def _told(error: Exception) -> str:
 
 
 if __name__ == "__main__":
-    main()
+    main(sys.argv[1], int(sys.argv[2]))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import shutil
@@ -9,28 +10,48 @@ import signal
 import subprocess
 import sys
 import tempfile
-import threading
 import weakref
 from collections.abc import Sequence
-from contextlib import suppress
+from contextlib import ExitStack, suppress
+from multiprocessing import Pipe
+from multiprocessing.connection import Connection
 from typing import IO, Any, Final
+
+import numpy as np
 
 from topos.errors import CrashError, UnavailableError
 from topos.runtimes._archive import Array
 from topos.runtimes._compile_cache import VARIABLE
-from topos.runtimes._frames import FrameError, receive, send, skip
 
-__all__ = ["WorkerProcess"]
+__all__ = ["Message", "WorkerProcess", "receive", "send"]
 
-Answer = tuple[dict[str, Any], list[Array]]
+# A header, and arrays of numpy's own elements.
+Message = tuple[dict[str, Any], list[Array]]
 
 WORKER: Final = "topos.runtimes._worker"
 STARTUP_SECONDS: Final = 120.0
-ENDING_SECONDS: Final = 0.2
 LAST_LINES: Final = 8
 # A frame of a stack that a C++ library prints as it ends its process.
 STACK_FRAME: Final = re.compile(r"\s*@ +0x[0-9a-f]+ ")
-LONGEST_BANNER: Final = 2**16
+
+
+def send(connection: Connection, header: dict[str, Any], arrays: Sequence[Array] = ()) -> None:
+    """Writes a message: its header as JSON, then each array's bytes; a reader executes nothing."""
+    described = [[array.dtype.str, array.shape] for array in arrays]
+    connection.send_bytes(json.dumps({**header, "arrays": described}).encode())
+    for array in arrays:
+        connection.send_bytes(array.tobytes())
+
+
+def receive(connection: Connection) -> Message:
+    """Returns the next message; raises `EOFError` or `OSError` where its sender is gone."""
+    header = json.loads(connection.recv_bytes())
+    described = header.pop("arrays")
+    # A bytearray gives an array that its receiver owns and may write to.
+    return header, [
+        np.frombuffer(bytearray(connection.recv_bytes()), code).reshape(shape)
+        for code, shape in described
+    ]
 
 
 class WorkerProcess:
@@ -43,16 +64,14 @@ class WorkerProcess:
 
     def __init__(self, runtime: str, adapter: str) -> None:
         self._runtime = runtime
-        # Open for as long as the process: `_end` closes it.
-        self._said, self._folder, self._process = _started(runtime, adapter)
-        self._expired = threading.Event()
-        # A process forked from this one holds the same pipes and must leave them alone.
+        # Open for as long as the process: `_end` closes them.
+        self._connection, self._said, self._folder, self._process = _started(runtime, adapter)
+        # A process forked from this one holds the same socket and must leave it alone.
         self._owner = os.getpid()
         self._greeted = False
         # Called when this object goes, and when Python exits.
-        self.end = weakref.finalize(
-            self, _end, self._process, self._said, self._folder, self._owner
-        )
+        opened = (self._connection, self._said, self._folder)
+        self.end = weakref.finalize(self, _end, self._process, self._owner, *opened)
 
     @property
     def pid(self) -> int:
@@ -67,13 +86,12 @@ class WorkerProcess:
     @property
     def alive(self) -> bool:
         """Whether this worker can be asked, by this very process."""
-        if os.getpid() != self._owner or self._expired.is_set() or not self.end.alive:
-            return False
-        return self._process.poll() is None
+        is_own = os.getpid() == self._owner and self.end.alive
+        return is_own and self._process.poll() is None
 
     def ask(
         self, header: dict[str, Any], arrays: Sequence[Array], seconds: float, doing: str
-    ) -> Answer:
+    ) -> Message:
         """Returns the worker's answer, or raises `CrashError` where it died or ran too long.
 
         `doing` tells in the error what the worker was asked to do.
@@ -94,59 +112,32 @@ class WorkerProcess:
 
     def _exchange(
         self, request: tuple[dict[str, Any], Sequence[Array]] | None, seconds: float, doing: str
-    ) -> Answer:
-        requests, answers = self._process.stdin, self._process.stdout
-        assert requests is not None
-        assert answers is not None
+    ) -> Message:
         before = 0 if request is None else os.fstat(self._said.fileno()).st_size
-        timer = threading.Timer(seconds, self._expire)
-        timer.daemon = True
+        expired = False
         try:
-            timer.start()
-            if request is None:
-                # What Python prints while it starts is no answer and does no harm.
-                return skip(answers, LONGEST_BANNER)
-            send(requests, *request)
-            return receive(answers)
-        except (BrokenPipeError, EOFError, FrameError) as error:
-            strange = error if isinstance(error, FrameError) else None
-            raise CrashError(self._last_words(seconds, doing, before, strange)) from None
+            if request is not None:
+                send(self._connection, *request)
+            if self._connection.poll(seconds):
+                return receive(self._connection)
+            expired = True
+            _kill(self._process)
+        except (EOFError, OSError):
+            pass
         except BaseException:
             self.end()
             raise
-        finally:
-            timer.cancel()
-
-    def _expire(self) -> None:
-        self._expired.set()
-        _kill(self._process)
-
-    def _last_words(
-        self, seconds: float, doing: str, before: int, strange: FrameError | None
-    ) -> str:
-        stopped = strange is not None and self._still_runs()
-        if stopped:
-            _kill(self._process)
-        status = self._process.wait()
+        cause = f"was stopped after {seconds:g} seconds" if expired else self._death()
         lines = self._last_lines(before)
         self.end()
-        if self._expired.is_set():
-            cause = f"was stopped after {seconds:g} seconds"
-        elif stopped:
-            cause = "was stopped"
-        elif status < 0:
-            cause = f"died of {signal.Signals(-status).name}"
-        else:
-            cause = f"ended with status {status}"
-        reason = f": {strange}" if strange else ""
-        return "\n".join([f"the {self._runtime} runtime {cause} while it {doing}{reason}", *lines])
+        told = "\n".join([f"the {self._runtime} runtime {cause} while it {doing}", *lines])
+        raise CrashError(told)
 
-    def _still_runs(self) -> bool:
-        # A worker that ended with its stream has a moment to be seen so.
-        with suppress(subprocess.TimeoutExpired):
-            self._process.wait(ENDING_SECONDS)
-            return False
-        return True
+    def _death(self) -> str:
+        status = self._process.wait()
+        if status < 0:
+            return f"died of {signal.Signals(-status).name}"
+        return f"ended with status {status}"
 
     def _last_lines(self, before: int) -> list[str]:
         """Returns what was said last since the file was `before` bytes long."""
@@ -156,55 +147,57 @@ class WorkerProcess:
         return [line for line in told if not STACK_FRAME.match(line)][-LAST_LINES:]
 
 
-def _started(runtime: str, adapter: str) -> tuple[IO[bytes], str, subprocess.Popen[bytes]]:
-    """Returns the file that takes the worker's standard error, its temporary folder, and it."""
-    if not sys.executable:
-        raise UnavailableError(f"the {runtime} runtime needs sys.executable, got none")
-    try:
-        said = tempfile.TemporaryFile()  # noqa: SIM115
-        folder = tempfile.mkdtemp(prefix="topos-")
+def _started(
+    runtime: str, adapter: str
+) -> tuple[Connection, IO[bytes], str, subprocess.Popen[bytes]]:
+    """Returns the parent's end of a socket, a file of what the worker says, its folder, and it."""
+    if not sys.executable or sys.platform == "win32":
+        got = f"{sys.executable!r} on {sys.platform}"
+        raise UnavailableError(f"the {runtime} runtime needs sys.executable on POSIX, got {got}")
+    with ExitStack() as opened:
         try:
-            return (
-                said,
-                folder,
-                subprocess.Popen(
-                    [sys.executable, "-P", "-m", WORKER, adapter],
-                    stdin=subprocess.PIPE,
-                    stdout=subprocess.PIPE,
-                    stderr=said,
-                    env=_environment(folder),
-                    # A group of its own, which ends as a whole.
-                    start_new_session=True,
-                ),
+            ours, theirs = map(opened.enter_context, Pipe())
+            said = opened.enter_context(tempfile.TemporaryFile())
+            folder = tempfile.mkdtemp(prefix="topos-")
+            opened.callback(shutil.rmtree, folder, ignore_errors=True)
+            process = subprocess.Popen(
+                [sys.executable, "-P", "-m", WORKER, adapter, str(theirs.fileno())],
+                stdin=subprocess.DEVNULL,
+                stdout=said,
+                stderr=said,
+                pass_fds=[theirs.fileno()],
+                env=_environment(folder),
+                # A group of its own, which ends as a whole.
+                start_new_session=True,
             )
-        except BaseException:
-            said.close()
-            shutil.rmtree(folder, ignore_errors=True)
-            raise
-    # No folder for temporary files, no such program, too few file descriptors or processes.
-    except OSError as error:
-        raise UnavailableError(f"the {runtime} runtime cannot start its worker: {error}") from error
+        # No folder for temporary files, no such program, too few file descriptors or processes.
+        except OSError as error:
+            raise UnavailableError(
+                f"the {runtime} runtime cannot start its worker: {error}"
+            ) from error
+        opened.pop_all()
+        theirs.close()
+    return ours, said, folder, process
 
 
-def _end(process: subprocess.Popen[bytes], said: IO[bytes], folder: str, owner: int) -> None:
+def _end(
+    process: subprocess.Popen[bytes],
+    owner: int,
+    connection: Connection,
+    said: IO[bytes],
+    folder: str,
+) -> None:
     if os.getpid() != owner:
         return
     _kill(process)
-    for stream in (process.stdin, process.stdout):
-        assert stream is not None
-        # What was still to be written has no reader any more.
-        with suppress(BrokenPipeError):
-            stream.close()
     process.wait()
+    connection.close()
     said.close()
     shutil.rmtree(folder, ignore_errors=True)
 
 
 def _kill(process: subprocess.Popen[bytes]) -> None:
     """Ends the worker and what it started, such as IREE's compiler."""
-    if not hasattr(os, "killpg"):
-        process.kill()
-        return
     # Nothing of the group may be left.
     with suppress(ProcessLookupError):
         os.killpg(process.pid, signal.SIGKILL)
