@@ -1,4 +1,4 @@
-"""Reductions and the broadcasts that are their adjoints."""
+"""Reductions, the broadcasts that are their adjoints, and the stable forms made of them."""
 
 from __future__ import annotations
 
@@ -8,8 +8,16 @@ import numpy as np
 
 from topos.emit.text import number
 from topos.emit.writer import Site, Ssa, lower
-from topos.op import Broadcast, BroadcastAlong, MaxAlong, Sum, SumAlong
-from topos.payload import Element, TensorType
+from topos.op import (
+    Broadcast,
+    BroadcastAlong,
+    LogSoftmax,
+    LogSumExp,
+    MaxAlong,
+    Sum,
+    SumAlong,
+)
+from topos.payload import Element, TensorType, bool_
 
 
 @lower.rule(Sum)
@@ -64,3 +72,32 @@ def lowest(element: Element) -> Any:
     if element.dtype.kind in "iu":
         return element.dtype.type(np.iinfo(element.dtype).min)
     return element.dtype.type(-np.inf)
+
+
+@lower.rule(LogSoftmax)
+def log_softmax(operation: LogSoftmax, site: Site) -> Ssa:
+    shifted, _, logarithm = _parts(site, operation.axis)
+    spread = repeated(site, logarithm, (operation.axis,), shifted.type.shape)
+    result = site.elementwise("stablehlo.subtract", shifted, spread)
+    return site.convert(result, site.type.element)
+
+
+@lower.rule(LogSumExp)
+def log_sum_exp(operation: LogSumExp, site: Site) -> Ssa:
+    _, shift, logarithm = _parts(site, operation.axis)
+    result = site.elementwise("stablehlo.add", shift, logarithm)
+    return site.convert(result, site.type.element)
+
+
+def _parts(site: Site, axis: int) -> tuple[Ssa, Ssa, Ssa]:
+    """Writes `x - m`, `m` and `ln(sum(exp(x - m)))`, in the accumulating element."""
+    value = site.widened(site.operands[0])
+    top = largest(site, value, (axis,))
+    finite = site.apply("stablehlo.is_finite", (top,), TensorType(top.type.shape, bool_))
+    zero = site.zero(top.type.shape, top.type.element)
+    shift = site.apply("stablehlo.select", (finite, top, zero), top.type)
+    spread = repeated(site, shift, (axis,), value.type.shape)
+    shifted = site.elementwise("stablehlo.subtract", value, spread)
+    exponentials = site.elementwise("stablehlo.exponential", shifted)
+    logarithm = site.elementwise("stablehlo.log", summed(site, exponentials, (axis,)))
+    return shifted, shift, logarithm

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 
-from topos.emit.lowering.slicing import sliced
+from topos.emit.lowering.layout import sliced
 from topos.emit.text import integers
 from topos.emit.writer import Site, Ssa, functional
 from topos.engine.catalog.window_product import WindowProduct
