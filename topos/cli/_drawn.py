@@ -12,7 +12,8 @@ import numpy.typing as npt
 from topos.cli._shared import naming, whole
 from topos.errors import ArgumentError, ExecutionError
 from topos.runtimes._archive import load
-from topos.runtimes._runtime import ArrayType, Executable
+from topos.runtimes._runtime import Executable
+from topos.runtimes._signature import ArrayType
 
 __all__ = ["add_argument_sources", "arguments_of", "called", "drawn"]
 

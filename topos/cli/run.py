@@ -10,7 +10,8 @@ from topos.cli._drawn import add_argument_sources, arguments_of, called
 from topos.cli._reporting import UNUSABLE, complain
 from topos.cli._shared import EXIT, add_runtime_arguments, naming, of_file, whole
 from topos.runtimes._archive import save
-from topos.runtimes._runtime import ArrayType, Runtime, isolating
+from topos.runtimes._runtime import Runtime, isolating
+from topos.runtimes._signature import ArrayType
 
 __all__ = ["EPILOG", "HELP", "add_arguments", "run"]
 

@@ -8,8 +8,6 @@ from topos.engine import Port, Signature
 from topos.errors import EmitError
 from topos.graph import Symbol
 
-__all__ = ["donated"]
-
 
 def donated(signature: Signature, donate: Mapping[Symbol, Symbol]) -> dict[Symbol, int]:
     """Returns for each argument that is donated the place of the result that takes its buffer.

@@ -16,8 +16,6 @@ from topos.errors import EmitError
 from topos.graph import Form, Location, Symbol
 from topos.op import Input, Parameter
 
-__all__ = ["ARGUMENTS", "write"]
-
 assert _lowering.__all__  # Importing the rules fills the table they are registered in.
 
 ARGUMENTS: Final = (Parameter, Input)

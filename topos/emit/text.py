@@ -11,8 +11,6 @@ import numpy.typing as npt
 from topos.errors import EmitError
 from topos.payload import Shape, TensorType
 
-__all__ = ["dense", "integers", "number", "quoted", "shape_text", "tensor_type"]
-
 Array = npt.NDArray[Any]
 
 LONGEST_LIST = 64

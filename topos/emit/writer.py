@@ -11,8 +11,6 @@ from topos.graph import Form
 from topos.op import Table
 from topos.payload import Element, Shape, TensorType, element_of
 
-__all__ = ["Site", "Ssa", "lower", "stamp", "stamped"]
-
 # Names of values while a form is rendered: tokens in private characters, which no text of ours
 # contains, replaced by the names of a node when its lines are stamped.
 _TOKEN: Final = re.compile("\ue000(.)(\\d*)\ue001")

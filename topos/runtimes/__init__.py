@@ -6,19 +6,12 @@ from importlib import import_module
 from pkgutil import iter_modules
 from typing import Final
 
+from topos.backend import Status
 from topos.errors import UnavailableError
-from topos.runtimes._placed import aligned
-from topos.runtimes._runtime import (
-    ArrayType,
-    Executable,
-    ExecutableCost,
-    ExecutableMemory,
-    Loop,
-    ModuleSignature,
-    Placed,
-    Runtime,
-    Status,
-)
+from topos.runtimes._loop import Loop
+from topos.runtimes._placed import Placed, aligned
+from topos.runtimes._runtime import Executable, ExecutableCost, ExecutableMemory, Runtime
+from topos.runtimes._signature import ArrayType, ModuleSignature
 from topos.runtimes._texts import census, cost_analysis, printed, verify
 
 __all__ = [

@@ -13,8 +13,6 @@ from topos.errors import UnsupportedError, VerifyError
 from topos.runtimes._mlir import DTYPES, Binding
 from topos.runtimes._rewriting import operations_of
 
-__all__ = ["admit", "refuse_folded_zero_divisors"]
-
 # More bytes than any processor of today can address; sizes near 2**63 overflow in a compiler.
 LARGEST_BYTES: Final = 2**48
 COMPUTATIONS: Final = "called_computations"

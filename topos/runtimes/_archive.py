@@ -19,9 +19,7 @@ import numpy as np
 import numpy.typing as npt
 
 from topos.errors import ArgumentError
-from topos.runtimes._runtime import ArrayType
-
-__all__ = ["load", "restored", "save", "stored", "stored_dtype"]
+from topos.runtimes._signature import ArrayType
 
 Array = npt.NDArray[Any]
 

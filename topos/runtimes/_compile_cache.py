@@ -17,18 +17,6 @@ from typing import Any, Final
 
 from topos.errors import ArgumentError
 
-__all__ = [
-    "LARGEST_TOTAL",
-    "VARIABLE",
-    "CompileCache",
-    "cache_at",
-    "demand_folder",
-    "entry_key",
-    "processor_digest",
-    "sealed",
-    "unsealed",
-]
-
 VARIABLE: Final = "TOPOS_COMPILE_CACHE"
 SUFFIX: Final = ".topos"
 UNFINISHED: Final = ".part"

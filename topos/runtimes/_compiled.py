@@ -18,8 +18,6 @@ from topos.runtimes import load
 from topos.runtimes._runtime import Executable
 from topos.runtimes._signature import Array
 
-__all__ = ["BoundPlan", "CompiledPlan", "PlanLoop", "compile_plan"]
-
 SHOWN: Final = 4
 """How many arguments or results a text names."""
 

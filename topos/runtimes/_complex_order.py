@@ -8,8 +8,6 @@ from topos.errors import UnsupportedError
 from topos.runtimes._mlir import Binding
 from topos.runtimes._rewriting import Writer, shaped
 
-__all__ = ["ORDERING", "order_complex"]
-
 EXTREMES: Final = {"maximum": "GE", "minimum": "LE"}
 ORDERING: Final = (
     *(f"stablehlo.{name}" for name in ("clamp", "compare", *EXTREMES)),

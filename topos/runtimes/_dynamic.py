@@ -11,8 +11,6 @@ from topos.engine import Numerics
 from topos.errors import UnavailableError
 from topos.runtimes._runtime import Executable, Runtime
 
-__all__ = ["specializing"]
-
 # How a type spells an extent that it leaves open.
 _OPEN: Final = re.compile(r"tensor<[^<>\"]*\?")
 # What spells no type: a string or a comment.

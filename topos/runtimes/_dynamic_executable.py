@@ -19,8 +19,6 @@ from topos.runtimes._signature import ModuleSignature
 from topos.stablehlo.read import read, told_of
 from topos.stablehlo.specialize import leaves_open
 
-__all__ = ["DynamicExecutable", "opened"]
-
 Array = npt.NDArray[Any]
 # The shapes of the arguments, then the bytes of those that are sizes.
 Key = tuple[Any, ...]

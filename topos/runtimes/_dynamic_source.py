@@ -16,8 +16,6 @@ from topos.stablehlo.read import told_of
 from topos.stablehlo.specialize import SpecializedText, is_number, is_static, specialized_for
 from topos.stablehlo.types import ELEMENTS, dtype_of
 
-__all__ = ["Numbers", "Shapes", "Source"]
-
 Array = npt.NDArray[Any]
 Shapes = tuple[tuple[int, ...], ...]
 # The elements of arguments that may be sizes, by position.

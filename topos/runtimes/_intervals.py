@@ -9,8 +9,6 @@ import numpy as np
 
 from topos.runtimes._mlir import DTYPES, Binding
 
-__all__ = ["Interval", "Intervals"]
-
 # Operations whose results are elements of their first operand.
 PLACEMENTS: Final = frozenset(
     f"stablehlo.{name}" for name in ("broadcast_in_dim", "reshape", "reverse", "slice", "transpose")

@@ -17,6 +17,7 @@ import ml_dtypes  # noqa: F401  # numpy knows bfloat16 and its like by name from
 import numpy as np
 import numpy.typing as npt
 
+from topos.backend import Status
 from topos.engine import Numerics
 from topos.errors import ArgumentError, ExecutionError, UnavailableError
 from topos.runtimes._archive import Array, restored, stored
@@ -25,20 +26,16 @@ from topos.runtimes._isolation import Isolation, Remote
 from topos.runtimes._placed import Placed, placed_on_host, residents
 from topos.runtimes._runtime import (
     TIMEOUT,
-    ArrayType,
     Executable,
     ExecutableCost,
     ExecutableMemory,
-    ModuleSignature,
     Runtime,
-    Status,
     requested,
     seconds_of,
 )
+from topos.runtimes._signature import ArrayType, ModuleSignature
 from topos.runtimes._timing import Timing
 from topos.stablehlo.forms import ModuleLike, text_of
-
-__all__ = ["IsolatedExecutable", "IsolatedRuntime"]
 
 # The option of `compile` that says where arguments lie.
 DEVICE: Final = "device"

@@ -17,8 +17,6 @@ from topos.errors import ArgumentError, ToposError
 from topos.runtimes._archive import Array
 from topos.runtimes._worker_process import Message, WorkerProcess
 
-__all__ = ["Isolation", "Remote"]
-
 # The keys of everything in any worker.
 _KEYS: Final = itertools.count()
 

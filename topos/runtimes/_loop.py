@@ -15,7 +15,6 @@ from topos.runtimes._signature import ModuleSignature, fitting, require_count
 if TYPE_CHECKING:
     from topos.runtimes._runtime import Executable
 
-__all__ = ["Loop", "require_carried"]
 
 Array = npt.NDArray[Any]
 

@@ -14,9 +14,7 @@ import ml_dtypes
 import numpy as np
 
 from topos.errors import ParseError, UnsupportedError, VerifyError
-from topos.runtimes._runtime import ArrayType, ModuleSignature
-
-__all__ = ["Fault", "bytecode", "main_of", "parse", "read", "signature", "unalias"]
+from topos.runtimes._signature import ArrayType, ModuleSignature
 
 # A binding has no useful static type: it is a compiled module that may be absent.
 Binding = Any

@@ -7,8 +7,6 @@ from typing import Final
 
 from topos.runtimes._mlir import Binding
 
-__all__ = ["Origins"]
-
 # By the operation, the attribute that names the function that it calls.
 CALLS: Final = {"func.call": "callee", "stablehlo.composite": "decomposition"}
 BRANCHES: Final = frozenset({"stablehlo.case", "stablehlo.if"})

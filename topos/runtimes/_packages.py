@@ -7,10 +7,8 @@ from contextlib import contextmanager
 from importlib import import_module
 from importlib.util import find_spec
 
+from topos.backend import Status
 from topos.errors import UnavailableError
-from topos.runtimes._runtime import Status
-
-__all__ = ["imported", "installed", "missing"]
 
 
 def installed(runtime: str, extra: str, packages: Mapping[str, str]) -> Status:

@@ -14,8 +14,6 @@ from topos.runtimes._compile_cache import sealed, unsealed
 from topos.runtimes._signature import ArrayType, ModuleSignature
 from topos.stablehlo.types import ELEMENTS
 
-__all__ = ["Packed", "packed", "unpacked"]
-
 LENGTH_SIZE: Final = 4
 NAMES: Final = {dtype: name for name, dtype in ELEMENTS.items()}
 # numpy's own bounds of a shape.

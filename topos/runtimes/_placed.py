@@ -14,8 +14,6 @@ from topos.payload import storage
 from topos.payload.storage import ALIGNMENT
 from topos.runtimes._signature import ArrayType, ModuleSignature, fits, fitting
 
-__all__ = ["ALIGNMENT", "HOST", "Placed", "aligned", "owned", "placed_on_host", "residents"]
-
 Array = npt.NDArray[Any]
 
 HOST: Final = "the host"

@@ -11,8 +11,6 @@ from topos.runtimes._rewriting import Writer, operations_of, shaped
 from topos.stablehlo.ir import Tensor
 from topos.stablehlo.resources import resources_of
 
-__all__ = ["plain_constants", "plain_index", "plain_indices"]
-
 NAMED: Final = "dense_resource<"
 SECTION: Final = "{-#"
 # Where the indices of an operation begin among its operands, those of a scatter and a slice apart.

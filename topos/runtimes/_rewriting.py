@@ -8,8 +8,6 @@ from typing import Any, Final
 
 from topos.runtimes._mlir import Binding
 
-__all__ = ["Writer", "dimension_numbers", "operations_of", "shaped"]
-
 FIELD: Final = re.compile(r"(\w+) = (?:\[([^\]]*)\]|(\d+))")
 # What a caller gives as an attribute: a number, numbers in a list, or the attribute's text.
 Attribute = int | Sequence[int] | str

@@ -16,7 +16,6 @@ from topos.errors import ArgumentError, CompileError, UnsupportedError
 from topos.runtimes._loop import Loop
 from topos.runtimes._placed import HOST, Placed, placed_on_host, residents
 from topos.runtimes._signature import (
-    ArrayType,
     ModuleSignature,
     fitting,
     require_count,
@@ -28,24 +27,6 @@ from topos.stablehlo.forms import ModuleLike
 if TYPE_CHECKING:
     from topos.runtimes._isolated import IsolatedRuntime
 
-__all__ = [
-    "ArrayType",
-    "BoundExecutable",
-    "Executable",
-    "ExecutableCost",
-    "ExecutableMemory",
-    "Loop",
-    "ModuleSignature",
-    "Placed",
-    "Runtime",
-    "Status",
-    "Timing",
-    "isolated",
-    "isolating",
-    "no_option",
-    "requested",
-    "seconds_of",
-]
 
 Array = npt.NDArray[Any]
 

@@ -12,8 +12,6 @@ from topos.runtimes._intervals import Interval, Intervals
 from topos.runtimes._mlir import Binding
 from topos.runtimes._rewriting import Writer, dimension_numbers, shaped
 
-__all__ = ["add_margins", "keep_windows", "windows"]
-
 NUMBERS: Final = "scatter_dimension_numbers"
 
 

@@ -10,15 +10,6 @@ import numpy.typing as npt
 
 from topos.errors import ArgumentError, ExecutionError
 
-__all__ = [
-    "ArrayType",
-    "ModuleSignature",
-    "fits",
-    "fitting",
-    "require_count",
-    "require_results",
-]
-
 Array = npt.NDArray[Any]
 
 ORDERS: Final = {"<": "little", ">": "big"}

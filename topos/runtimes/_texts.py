@@ -9,7 +9,6 @@ from topos.stablehlo.forms import ModuleLike, text_of
 if TYPE_CHECKING:
     from topos.stablehlo.cost import CostAnalysis
 
-__all__ = ["census", "cost_analysis", "printed", "verify"]
 
 # The parser is loaded by the first text, not by the import of the adapters.
 

@@ -11,8 +11,6 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["Timing", "together"]
-
 Call = Callable[[], object]
 
 

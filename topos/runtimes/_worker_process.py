@@ -23,8 +23,6 @@ from topos.errors import CrashError, UnavailableError
 from topos.runtimes._archive import Array
 from topos.runtimes._compile_cache import VARIABLE
 
-__all__ = ["Message", "WorkerProcess", "receive", "send"]
-
 # A header, and arrays of numpy's own elements.
 Message = tuple[dict[str, Any], list[Array]]
 

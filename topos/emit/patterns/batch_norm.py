@@ -11,8 +11,6 @@ from topos.emit.writer import Site, Ssa, functional
 from topos.engine.catalog.batch_norm import BatchNorm
 from topos.payload import TensorType, f32, f64
 
-__all__ = ["inference", "supports", "training"]
-
 
 def supports(form: BatchNorm, types: Sequence[TensorType]) -> bool:
     """Returns whether the operation has this meaning: its epsilon is of f32, whatever the element.

@@ -10,8 +10,6 @@ from topos.emit.writer import Site, Ssa, functional
 from topos.engine.catalog.reduce_window import ReduceWindow
 from topos.payload import TensorType
 
-__all__ = ["maxima", "supports"]
-
 
 def supports(form: ReduceWindow, types: Sequence[TensorType]) -> bool:
     """Returns whether the elements are numbers."""

@@ -17,8 +17,6 @@ from topos.engine.catalog.window_product_gradient import WeightsGradient
 from topos.engine.catalog.windows import Patches
 from topos.payload import DIFFERENTIABLE, Shape, TensorType, f32
 
-__all__ = ["product", "supports", "supports_gradient", "weights_gradient"]
-
 
 def supports(form: WindowProduct, types: Sequence[TensorType]) -> bool:
     """Returns whether the operands are floating."""

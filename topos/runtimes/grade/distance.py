@@ -7,8 +7,6 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["FAR", "largest_distance", "relative_difference", "same_bits"]
-
 Array = npt.NDArray[Any]
 
 FAR = 1 << 63

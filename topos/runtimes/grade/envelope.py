@@ -6,8 +6,6 @@ from typing import Final, NamedTuple
 
 from topos.op import Map, Operation
 
-__all__ = ["FLUSHING", "ROWS", "Envelope", "Row", "envelope", "subject"]
-
 MAPS: Final = "an approximation that is not correctly rounded"
 SUMS: Final = "terms added in another order"
 PRODUCTS: Final = "multiply-adds contracted or added in another order"

@@ -15,8 +15,6 @@ from topos.runtimes._runtime import isolating, requested
 from topos.runtimes.grade.distance import FAR, largest_distance, relative_difference, same_bits
 from topos.runtimes.grade.envelope import FLUSHING
 
-__all__ = ["Grade", "ResultGrade", "grade", "graded"]
-
 
 class ResultGrade(NamedTuple):
     """One result: whether its bits are the oracle's, else how many units in the last place off.

@@ -9,13 +9,14 @@ from typing import Any, Final
 import numpy as np
 import numpy.typing as npt
 
+from topos.backend import Status
 from topos.engine import Numerics
 from topos.errors import CompileError
 from topos.payload.kernels.canonical import Array
 from topos.runtimes._dynamic import specializing
 from topos.runtimes._packages import imported, missing
 from topos.runtimes._packing import packed, unpacked
-from topos.runtimes._runtime import Executable, Runtime, Status, isolated, requested
+from topos.runtimes._runtime import Executable, Runtime, isolated, requested
 from topos.runtimes.interpreter.custom_calls import CustomCall, register_custom_call
 from topos.stablehlo.forms import ModuleLike, text_of
 

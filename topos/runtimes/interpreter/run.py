@@ -10,7 +10,8 @@ import numpy as np
 
 from topos.errors import ExecutionError
 from topos.payload.kernels.subnormals import demand_subnormals
-from topos.runtimes._runtime import ArrayType, Executable, ModuleSignature
+from topos.runtimes._runtime import Executable
+from topos.runtimes._signature import ArrayType, ModuleSignature
 from topos.runtimes.interpreter.budget import StepsError, limited
 from topos.runtimes.interpreter.build import build
 from topos.runtimes.interpreter.program import Array, Program

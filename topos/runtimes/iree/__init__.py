@@ -12,6 +12,7 @@ from typing import Any, Final
 import numpy as np
 import numpy.typing as npt
 
+from topos.backend import Status
 from topos.engine import Numerics
 from topos.errors import CompileError
 from topos.runtimes._admission import admit
@@ -22,7 +23,7 @@ from topos.runtimes._mlir import bytecode, parse, signature, unalias
 from topos.runtimes._packages import imported, installed
 from topos.runtimes._placed import Placed, placed_on_host
 from topos.runtimes._plain_forms import plain_constants
-from topos.runtimes._runtime import Executable, Runtime, Status, isolated, requested, seconds_of
+from topos.runtimes._runtime import Executable, Runtime, isolated, requested, seconds_of
 from topos.runtimes.iree.bounds import keep_inside
 from topos.runtimes.iree.device import DEVICES, device_of
 from topos.runtimes.iree.executable import NAME, Binary, IreeExecutable, restored

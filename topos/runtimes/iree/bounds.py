@@ -13,8 +13,6 @@ from topos.runtimes._rewriting import dimension_numbers, operations_of
 from topos.runtimes._scatter_margins import NUMBERS, add_margins, windows
 from topos.runtimes.iree.site import Site
 
-__all__ = ["keep_inside"]
-
 DIALECTS: Final = frozenset({"builtin", "chlo", "func", "stablehlo"})
 SLICE: Final = "stablehlo.dynamic_slice"
 

@@ -11,8 +11,6 @@ from topos.runtimes._mlir import Binding
 from topos.runtimes._rewriting import Writer
 from topos.runtimes.iree.maps import INFINITY, NAN
 
-__all__ = ["cosine", "sine"]
-
 # As many digits as the largest number of f32, 2**128, needs for 80 bits of its remainder.
 PI: Final = Decimal(
     "3.14159265358979323846264338327950288419716939937510582097494459230781640628620899862803"

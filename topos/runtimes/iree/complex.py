@@ -11,8 +11,6 @@ from topos.runtimes._mlir import Binding
 from topos.runtimes._rewriting import Writer, shaped
 from topos.runtimes.iree.site import Site
 
-__all__ = ["complex_bits", "complex_constant"]
-
 VALUE: Final = re.compile(r"dense<(.*)> : tensor<", re.DOTALL)
 PAIR: Final = re.compile(r"\(([^,()]+),([^,()]+)\)")
 

@@ -12,10 +12,9 @@ import ml_dtypes  # noqa: F401  # numpy knows bfloat16 and its like by name from
 import numpy as np
 
 from topos.errors import ArgumentError, CompileError, ExecutionError, UnavailableError
-from topos.runtimes._placed import ALIGNMENT, Placed, owned
+from topos.payload.storage import ALIGNMENT
+from topos.runtimes._placed import Placed, owned
 from topos.runtimes._signature import Array, ArrayType
-
-__all__ = ["DEVICES", "Buffer", "Device", "Program", "device_of"]
 
 # The first is the default: a small call takes a third of the time there.
 DEVICES: Final = ("local-sync", "local-task")

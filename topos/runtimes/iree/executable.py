@@ -17,8 +17,6 @@ from topos.runtimes._runtime import Executable, ExecutableMemory
 from topos.runtimes._signature import Array, ArrayType, ModuleSignature
 from topos.runtimes.iree.device import Buffer, Device, Program, device_of
 
-__all__ = ["NAME", "Binary", "IreeExecutable", "restored"]
-
 NAME: Final = "iree"
 
 

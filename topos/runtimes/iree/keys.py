@@ -8,8 +8,6 @@ from topos.runtimes._mlir import Binding
 from topos.runtimes._rewriting import Writer
 from topos.runtimes.iree.site import Site
 
-__all__ = ["KEYS", "MARK", "chosen"]
-
 # By the element, the signed integer that is in its order.
 KEYS: Final = {
     **{"bf16": "i16", "f16": "i16", "f32": "i32", "f64": "i64"},

@@ -9,8 +9,6 @@ from topos.runtimes._mlir import Binding
 from topos.runtimes._rewriting import Writer
 from topos.runtimes.iree.site import Site
 
-__all__ = ["INFINITY", "MAPS", "NAN", "NARROW", "mapped"]
-
 # Elements whose maps are computed in f64 and rounded once.
 NARROW: Final = frozenset({"bf16", "f16", "f32"})
 DOUBLE: Final = frozenset({"f64"})

@@ -10,8 +10,6 @@ from topos.runtimes._rewriting import Writer
 from topos.runtimes.iree.keys import KEYS, MARK, chosen
 from topos.runtimes.iree.site import Site
 
-__all__ = ["approx_top_k", "keep_ties", "top_k"]
-
 APPROX: Final = "ApproxTopK"
 
 

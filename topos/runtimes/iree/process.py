@@ -14,8 +14,6 @@ from typing import Final, NamedTuple
 from topos.errors import CompileError, CrashError, UnsupportedError
 from topos.runtimes._runtime import no_option
 
-__all__ = ["STATISTICS", "Compiled", "compiled"]
-
 FIXED: Final = (
     "--iree-input-type=stablehlo",
     "--iree-vm-bytecode-module-output-format=flatbuffer-binary",

@@ -10,8 +10,6 @@ from topos.runtimes._mlir import Binding
 from topos.runtimes._rewriting import Writer
 from topos.runtimes.iree.site import Site
 
-__all__ = ["random_bits"]
-
 MULTIPLIERS: Final = (0xD2511F53, 0xCD9E8D57)
 WEYL: Final = (0x9E3779B9, 0xBB67AE85)
 ROUNDS: Final = 10

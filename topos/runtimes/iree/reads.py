@@ -9,8 +9,6 @@ from typing import Final
 from topos.runtimes._mlir import Binding
 from topos.runtimes._rewriting import operations_of
 
-__all__ = ["FRESH", "Reads"]
-
 # Operations whose result is never the memory of an operand, whatever IREE folds.
 FRESH: Final = frozenset(
     f"stablehlo.{name}"

@@ -15,8 +15,6 @@ from topos.runtimes.iree.orders import approx_top_k, keep_ties, top_k
 from topos.runtimes.iree.random import random_bits
 from topos.runtimes.iree.site import Site
 
-__all__ = ["rewrite"]
-
 # Returns the values that stand for the operation's results, or None where it may stay.
 Rule = Callable[[Site], list[Binding] | None]
 

@@ -8,8 +8,6 @@ from topos.errors import UnsupportedError
 from topos.runtimes._mlir import Binding
 from topos.runtimes._rewriting import Writer
 
-__all__ = ["Site"]
-
 
 class Site:
     """An operation in its module; the bindings' `ir` comes with it."""

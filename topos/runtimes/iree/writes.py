@@ -9,8 +9,6 @@ from topos.runtimes._origins import Origins
 from topos.runtimes._rewriting import Writer, operations_of, shaped
 from topos.runtimes.iree.reads import FRESH, Reads
 
-__all__ = ["keep_values"]
-
 # Operations whose results IREE shares, also where two sorts write to them.
 KNOWN: Final = frozenset({"stablehlo.constant", "stablehlo.iota"})
 UPDATE: Final = "stablehlo.dynamic_update_slice"

@@ -12,12 +12,13 @@ from typing import Any, Final
 
 import numpy.typing as npt
 
+from topos.backend import Status
 from topos.engine import Numerics
 from topos.errors import CompileError
 from topos.runtimes._dynamic import specializing
 from topos.runtimes._isolated import IsolatedExecutable, IsolatedRuntime
 from topos.runtimes._placed import Placed
-from topos.runtimes._runtime import ISOLATED, Executable, Runtime, Status, isolated, requested
+from topos.runtimes._runtime import ISOLATED, Executable, Runtime, isolated, requested
 from topos.runtimes.reference import executable
 from topos.stablehlo.forms import ModuleLike, text_of
 

@@ -13,8 +13,6 @@ from typing import Final
 from topos.runtimes._mlir import Binding
 from topos.runtimes._rewriting import Writer
 
-__all__ = ["BATCH_NORMS", "expand"]
-
 
 def expand(ir: Binding, operation: Binding) -> None:
     """Replaces a batch normalization, inside the module's own context."""

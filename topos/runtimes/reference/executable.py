@@ -6,16 +6,15 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Final
 
+from topos.backend import Status
 from topos.engine import Numerics
 from topos.errors import CompileError
 from topos.runtimes._archive import Array, restored, stored
 from topos.runtimes._packages import imported, installed
 from topos.runtimes._packing import packed, unpacked
 from topos.runtimes._placed import Placed
-from topos.runtimes._runtime import Executable, Runtime, Status, requested
+from topos.runtimes._runtime import Executable, Runtime, requested
 from topos.stablehlo.forms import ModuleLike, text_of
-
-__all__ = ["NAME", "RUNTIME", "ReferenceExecutable", "ReferenceInside"]
 
 NAME: Final = "reference"
 

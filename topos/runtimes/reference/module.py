@@ -15,11 +15,9 @@ from topos.runtimes._archive import Array, stored_dtype
 from topos.runtimes._mlir import main_of, parse, signature
 from topos.runtimes._plain_forms import plain_constants, plain_indices
 from topos.runtimes._rewriting import operations_of
-from topos.runtimes._runtime import ArrayType
+from topos.runtimes._signature import ArrayType
 from topos.runtimes.reference.rewrites import rewrite
 from topos.stablehlo import dialect
-
-__all__ = ["ReferenceModule"]
 
 # Decompositions that come with the bindings: of CHLO, and of operations the specification dropped.
 PIPELINE: Final = (

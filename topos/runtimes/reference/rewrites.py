@@ -9,8 +9,6 @@ from topos.runtimes._mlir import Binding
 from topos.runtimes._rewriting import Writer, operations_of
 from topos.runtimes.reference.batch_norm import BATCH_NORMS, expand
 
-__all__ = ["rewrite"]
-
 # Bodies that give the same for the initial value once and twice.
 IDEMPOTENT: Final = frozenset(
     {"stablehlo.and", "stablehlo.maximum", "stablehlo.minimum", "stablehlo.or"}

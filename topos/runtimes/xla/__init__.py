@@ -8,6 +8,7 @@ from typing import Any, Final
 
 import numpy.typing as npt
 
+from topos.backend import Status
 from topos.engine import Numerics
 from topos.errors import CompileError
 from topos.runtimes._compile_cache import cache_at
@@ -15,15 +16,7 @@ from topos.runtimes._dynamic import specializing
 from topos.runtimes._isolated import IsolatedRuntime
 from topos.runtimes._packages import imported, installed
 from topos.runtimes._placed import Placed, placed_on_host
-from topos.runtimes._runtime import (
-    ISOLATED,
-    TIMEOUT,
-    Executable,
-    Runtime,
-    Status,
-    isolated,
-    requested,
-)
+from topos.runtimes._runtime import ISOLATED, TIMEOUT, Executable, Runtime, isolated, requested
 from topos.runtimes.xla.build import NAME, Recipe, built, restored
 from topos.runtimes.xla.device import DEVICE, device_of
 from topos.runtimes.xla.executable import XlaExecutable, placed_on

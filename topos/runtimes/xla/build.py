@@ -17,8 +17,6 @@ from topos.runtimes.xla.dispatch import Run, dispatched
 from topos.runtimes.xla.module import brief, program, refusal
 from topos.runtimes.xla.rewrites import REVISION
 
-__all__ = ["NAME", "Loaded", "Recipe", "built", "packed_form", "restored"]
-
 NAME: Final = "xla"
 
 

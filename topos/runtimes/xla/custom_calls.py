@@ -14,8 +14,6 @@ from topos.errors import UnsupportedError
 from topos.runtimes._mlir import Binding
 from topos.runtimes._rewriting import operations_of
 
-__all__ = ["LAPACK", "admit_custom_calls", "prepare_kernels"]
-
 CUSTOM_CALL: Final = "stablehlo.custom_call"
 FOURIER: Final = "stablehlo.fft"
 LAPACK: Final = "lapack_"

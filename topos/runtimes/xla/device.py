@@ -8,8 +8,6 @@ from typing import Any, Final
 
 from topos.errors import ArgumentError, UnavailableError
 
-__all__ = ["DEVICE", "device_of", "place_of", "require_own"]
-
 DEVICE: Final = "device"
 NAME: Final = re.compile(r"([A-Za-z_]\w*)(?::(\d{1,9}))?")
 # The process whose devices these are, once there are any; a fork has it from its parent.

@@ -16,8 +16,6 @@ import numpy as np
 from topos.errors import ExecutionError
 from topos.runtimes._signature import ArrayType, ModuleSignature
 
-__all__ = ["Run", "Unusual", "dispatched", "plain"]
-
 Run = Callable[..., Any]
 """Takes device or numpy arrays; returns the only result, or a sequence of several.
 

@@ -20,8 +20,6 @@ from topos.runtimes.xla.device import place_of
 from topos.runtimes.xla.dispatch import Run, Unusual
 from topos.runtimes.xla.module import brief
 
-__all__ = ["XlaExecutable", "placed_on"]
-
 Array = npt.NDArray[Any]
 
 # jax cuts these to 32 bits on their way in unless it is told not to.

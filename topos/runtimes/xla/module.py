@@ -15,8 +15,6 @@ from topos.runtimes._signature import ModuleSignature
 from topos.runtimes.xla.custom_calls import admit_custom_calls
 from topos.runtimes.xla.rewrites import needed_flags, rewrite
 
-__all__ = ["Program", "bindings", "brief", "flags_of", "program", "refusal"]
-
 # XLA rewrites x / 3 as x * (1 / 3) in the one pass and contracts a * b + c in the other; without
 # both, every elementwise operation rounds for itself. The third leaves pairs of transposes for the
 # first to cancel, and adds such pairs to pairs where that is away.

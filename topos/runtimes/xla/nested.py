@@ -9,8 +9,6 @@ from topos.runtimes._mlir import Binding
 from topos.runtimes._origins import Origins
 from topos.runtimes._rewriting import Writer, dimension_numbers, operations_of
 
-__all__ = ["clamp_nested"]
-
 SLICE: Final = "stablehlo.dynamic_slice"
 GATHER: Final = "stablehlo.gather"
 SLICES: Final = frozenset({SLICE, GATHER, "stablehlo.dynamic_gather"})

@@ -15,8 +15,6 @@ from topos.runtimes._scatter_margins import keep_windows
 from topos.runtimes.xla.nested import clamp_nested
 from topos.runtimes.xla.windows import keep_cropped
 
-__all__ = ["REVISION", "needed_flags", "rewrite"]
-
 # Of what is done to a module before XLA sees it: one more with every change to that.
 REVISION: Final = 5
 

@@ -9,8 +9,6 @@ import numpy as np
 from topos.runtimes._mlir import Binding
 from topos.runtimes._rewriting import Writer
 
-__all__ = ["keep_cropped"]
-
 
 def keep_cropped(ir: Binding, operation: Binding) -> None:
     """Puts what crops the operands of a reduce_window behind a barrier.

@@ -14,7 +14,7 @@ import numpy as np
 
 from topos.errors import ArgumentError, ExecutionError
 from topos.payload.kernels.canonical import Array
-from topos.runtimes._runtime import ArrayType
+from topos.runtimes._signature import ArrayType
 
 __all__ = [
     "Called",

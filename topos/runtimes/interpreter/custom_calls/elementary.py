@@ -12,7 +12,7 @@ from topos.payload.kernels import maps
 from topos.payload.kernels.canonical import Array
 from topos.payload.kernels.conversion import convert
 from topos.payload.kernels.mapping import mapped
-from topos.runtimes._runtime import ArrayType
+from topos.runtimes._signature import ArrayType
 from topos.runtimes.interpreter.custom_calls.call import CustomCall, Target
 from topos.runtimes.interpreter.special import (
     circular,

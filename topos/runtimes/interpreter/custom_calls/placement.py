@@ -10,7 +10,7 @@ import numpy as np
 
 from topos.errors import ExecutionError
 from topos.payload.kernels.canonical import Array
-from topos.runtimes._runtime import ArrayType
+from topos.runtimes._signature import ArrayType
 from topos.runtimes.interpreter.custom_calls.call import CustomCall, Target
 
 __all__ = ["TARGETS"]

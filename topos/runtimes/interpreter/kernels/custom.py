@@ -10,7 +10,7 @@ from typing import Any, Final
 import numpy as np
 
 from topos.errors import ExecutionError, UnavailableError
-from topos.runtimes._runtime import ArrayType
+from topos.runtimes._signature import ArrayType
 from topos.runtimes.interpreter.context import BuildContext, Builders
 from topos.runtimes.interpreter.custom_calls import (
     CustomCall,
