@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator
 from typing import Any
 
@@ -46,12 +47,12 @@ def device(monkeypatch: pytest.MonkeyPatch) -> Iterator[Device]:
     """A device that is ready, in use, and takes every size; the process forgets it afterwards."""
     played = Device()
     monkeypatch.setattr(cuda, "absence", lambda: None)
-    monkeypatch.setattr(cuda, "_cupy", lambda: played)
-    monkeypatch.setattr(cuda, "FEWEST_FLOPS", 0)
-    monkeypatch.setattr(cuda, "FEWEST", 0)
+    monkeypatch.setitem(sys.modules, "cupy", played)
+    monkeypatch.setattr(cuda.DEVICE, "fewest_flops", 0)
+    monkeypatch.setattr(cuda.DEVICE, "fewest", 0)
     monkeypatch.setattr(devices, "_FAILED", {})
-    cuda._refusal.cache_clear()
+    devices._refusal.cache_clear()
     Backend.use({Backend.CUDA: True})
     yield played
     Backend.use(None)
-    cuda._refusal.cache_clear()
+    devices._refusal.cache_clear()

@@ -20,6 +20,7 @@ from topos.backend import (
     metal,
     serve,
 )
+from topos.backend.device import _refusal
 from topos.payload import kernels
 
 
@@ -28,11 +29,11 @@ def mlx(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """Takes this machine for Apple silicon, where mlx is installed."""
     pytest.importorskip("mlx.core")
     monkeypatch.setattr(metal, "absence", lambda: None)
-    metal._refusal.cache_clear()
+    _refusal.cache_clear()
     Backend.use({Backend.METAL: True})
     yield
     Backend.use(None)
-    metal._refusal.cache_clear()
+    _refusal.cache_clear()
 
 
 def covered() -> list[Formula]:
@@ -49,7 +50,7 @@ def test_the_trial_succeeds_and_says_the_version() -> None:
 @pytest.mark.usefixtures("mlx")
 @pytest.mark.parametrize("formula", covered(), ids=lambda formula: formula.value)
 def test_a_large_map_is_near_the_oracle(formula: Formula) -> None:
-    values = np.random.default_rng(0).uniform(0.1, 3.0, metal.FEWEST).astype(np.float32)
+    values = np.random.default_rng(0).uniform(0.1, 3.0, metal.DEVICE.fewest).astype(np.float32)
     served = serve(formula, MapTask(TensorType(values.shape, f32)), False)
     assert served.backend is Backend.METAL
     result = served.kernel(values)
@@ -63,7 +64,7 @@ def test_a_large_map_is_near_the_oracle(formula: Formula) -> None:
 
 @pytest.mark.usefixtures("mlx")
 def test_a_product_of_turned_operands_is_near_the_oracle(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(metal, "FEWEST_FLOPS", 1)
+    monkeypatch.setattr(metal.DEVICE, "fewest_flops", 1)
     random = np.random.default_rng(0)
     left = random.standard_normal((3, 40, 30)).astype(np.float32).swapaxes(1, 2)
     right = random.standard_normal((3, 40, 20)).astype(np.float32)
@@ -79,10 +80,10 @@ def test_a_product_of_turned_operands_is_near_the_oracle(monkeypatch: pytest.Mon
 def test_small_tasks_stay_with_the_host() -> None:
     operand = TensorType((1000, 1000), f32)
     task = GemmTask(operand, operand)
-    reason = f"a product needs {metal.FEWEST_FLOPS} flops or more, got 2000000000"
+    reason = f"a product needs {metal.DEVICE.fewest_flops} flops or more, got 2000000000"
     assert Backend.METAL.offer(Formula.GEMM, task) == Declined(reason)
-    few = MapTask(TensorType((metal.FEWEST - 1,), f32))
-    reason = f"a map needs {metal.FEWEST} elements or more, got {metal.FEWEST - 1}"
+    few = MapTask(TensorType((metal.DEVICE.fewest - 1,), f32))
+    reason = f"a map needs {metal.DEVICE.fewest} elements or more, got {metal.DEVICE.fewest - 1}"
     assert Backend.METAL.offer(Formula.EXP, few) == Declined(reason)
 
 

@@ -156,8 +156,8 @@ def test_a_device_serves_fast_runs_alone(device: Device) -> None:
 
 
 def test_a_device_declines_small_tasks(device: Device, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(cuda, "FEWEST_FLOPS", 3000)
-    monkeypatch.setattr(cuda, "FEWEST", 10)
+    monkeypatch.setattr(cuda.DEVICE, "fewest_flops", 3000)
+    monkeypatch.setattr(cuda.DEVICE, "fewest", 10)
     declined = Backend.CUDA.offer(Formula.GEMM, product(f32))
     assert declined == Declined("a product needs 3000 flops or more, got 2520")
     few = Backend.CUDA.offer(Formula.TANH, MapTask(TensorType((3, 3), f32)))

@@ -70,8 +70,6 @@ def test_a_new_map_touches_the_files_that_contributing_names() -> None:
     folders = [f"topos/{name}" for name in ("backend", "emit", "engine", "op", "reading")]
     files = [file for folder in folders for file in (ROOT / folder).rglob("*.py")]
     everywhere = {file.relative_to(ROOT).as_posix() for file in files if names_every_map(file)}
-    # Its table is of what mlx has, which may be less.
-    everywhere.discard("topos/backend/metal.py")
     beside = {"topos/payload/kernels/maps.py", "tests/op/test_map.py"}
     assert everywhere | beside == listed
 

@@ -137,8 +137,8 @@ def norms(element: Element) -> dict[str, dict[str, float]]:
 
 if __name__ == "__main__":
     for device in (metal, cuda):
-        device.FEWEST = device.FEWEST_FLOPS = 0  # type: ignore[misc]  # For this process alone.
-    accelerate.FEWEST = 0  # type: ignore[misc]  # As above.
+        device.DEVICE.fewest = device.DEVICE.fewest_flops = 0
+    accelerate.FEWEST = 0  # type: ignore[misc]  # For this process alone.
     for own in (f32, f64):
         table(f"product of squares, {own}", products(own))
     table("exp, f64", maps(Formula.EXP, f64))

@@ -10,6 +10,7 @@ from typing import Any, Final
 import numpy as np
 import numpy.typing as npt
 
+from topos.backend.device import too_small
 from topos.backend.formula import Formula, Precision
 from topos.backend.task import GemmTask, MapTask
 from topos.backend.terms import Coverage, Declined, Dispatch, Fidelity, Kernel, Row, Status
@@ -59,9 +60,7 @@ def _product(task: GemmTask) -> Kernel | Declined:
 
 def _map(name: str, task: MapTask) -> Kernel | Declined:
     """Returns vForce's map of large arrays."""
-    if task.size < FEWEST:
-        return Declined(f"a map needs {FEWEST} elements or more, got {task.size}")
-    refusal = _library_refusal()
+    refusal = too_small(task, 0, FEWEST) or _library_refusal()
     if refusal is not None:
         return Declined(refusal)
     suffix = "f" if task.element.dtype.itemsize == 4 else ""
