@@ -1,175 +1,91 @@
 """The model surface: write a network, run it, differentiate it, step its parameters."""
 
-from topos import (
-    absolute,
-    bf16,
-    bool_,
-    broadcast_to,
-    concat,
-    f16,
-    f32,
-    f64,
-    gelu,
-    gelu_tanh,
-    i32,
-    i64,
-    mean,
-    relu,
-    silu,
-    softmax,
-    stack,
-    variance,
-)
-from topos.engine import Run
-from topos.graph import Adjoints, Field, Gradients, Network, Parameters, Symbol, Tape, Value, detach
-from topos.neural import (
-    Activation,
-    Adam,
-    AdamW,
-    AveragePool,
-    BatchNorm,
-    Cache,
-    Clipped,
-    Conv2d,
-    Dropout,
-    Embedding,
-    Flatten,
-    Initializer,
-    LayerNorm,
-    Linear,
-    Lion,
-    MaxPool,
-    Mlp,
-    Module,
-    MultiHeadAttention,
-    Normalization,
-    Optimizer,
-    OptimizerState,
-    Path,
-    RecordedStep,
-    RmsNorm,
-    RunningStatistics,
-    Segment,
-    Sequential,
-    Sgd,
-    Visitor,
-    affine,
-    average_pool,
-    batch_norm,
-    batch_norm_inference,
-    bce_with_logits,
-    cache_step,
-    causal_mask,
-    checkpoint,
-    clip_by_global_norm,
-    conv2d,
-    cross_entropy,
-    every_parameter,
-    global_norm,
-    init,
-    label,
-    layer_norm,
-    matrices,
-    max_pool,
-    merge_heads,
-    mse,
-    named_parameters,
-    parameters,
-    record_step,
-    rms_norm,
-    rotary_embedding,
-    scaled_dot_product,
-    schedule,
-    split_heads,
-)
-from topos.reading import Tensor
+from topos import absolute as absolute
+from topos import bf16 as bf16
+from topos import bool_ as bool_
+from topos import broadcast_to as broadcast_to
+from topos import concat as concat
+from topos import f16 as f16
+from topos import f32 as f32
+from topos import f64 as f64
+from topos import gelu as gelu
+from topos import gelu_tanh as gelu_tanh
+from topos import i32 as i32
+from topos import i64 as i64
+from topos import mean as mean
+from topos import relu as relu
+from topos import silu as silu
+from topos import softmax as softmax
+from topos import stack as stack
+from topos import variance as variance
+from topos.engine import Run as Run
+from topos.graph import Adjoints as Adjoints
+from topos.graph import Field as Field
+from topos.graph import Gradients as Gradients
+from topos.graph import Network as Network
+from topos.graph import Parameters as Parameters
+from topos.graph import Symbol as Symbol
+from topos.graph import Tape as Tape
+from topos.graph import Value as Value
+from topos.graph import detach as detach
+from topos.neural import Activation as Activation
+from topos.neural import Adam as Adam
+from topos.neural import AdamW as AdamW
+from topos.neural import AveragePool as AveragePool
+from topos.neural import BatchNorm as BatchNorm
+from topos.neural import Cache as Cache
+from topos.neural import Clipped as Clipped
+from topos.neural import Conv2d as Conv2d
+from topos.neural import Dropout as Dropout
+from topos.neural import Embedding as Embedding
+from topos.neural import Flatten as Flatten
+from topos.neural import Initializer as Initializer
+from topos.neural import LayerNorm as LayerNorm
+from topos.neural import Linear as Linear
+from topos.neural import Lion as Lion
+from topos.neural import MaxPool as MaxPool
+from topos.neural import Mlp as Mlp
+from topos.neural import Module as Module
+from topos.neural import MultiHeadAttention as MultiHeadAttention
+from topos.neural import Normalization as Normalization
+from topos.neural import Optimizer as Optimizer
+from topos.neural import OptimizerState as OptimizerState
+from topos.neural import Path as Path
+from topos.neural import RecordedStep as RecordedStep
+from topos.neural import RmsNorm as RmsNorm
+from topos.neural import RunningStatistics as RunningStatistics
+from topos.neural import Segment as Segment
+from topos.neural import Sequential as Sequential
+from topos.neural import Sgd as Sgd
+from topos.neural import Visitor as Visitor
+from topos.neural import affine as affine
+from topos.neural import average_pool as average_pool
+from topos.neural import batch_norm as batch_norm
+from topos.neural import batch_norm_inference as batch_norm_inference
+from topos.neural import bce_with_logits as bce_with_logits
+from topos.neural import cache_step as cache_step
+from topos.neural import causal_mask as causal_mask
+from topos.neural import checkpoint as checkpoint
+from topos.neural import clip_by_global_norm as clip_by_global_norm
+from topos.neural import conv2d as conv2d
+from topos.neural import cross_entropy as cross_entropy
+from topos.neural import every_parameter as every_parameter
+from topos.neural import global_norm as global_norm
+from topos.neural import init as init
+from topos.neural import label as label
+from topos.neural import layer_norm as layer_norm
+from topos.neural import matrices as matrices
+from topos.neural import max_pool as max_pool
+from topos.neural import merge_heads as merge_heads
+from topos.neural import mse as mse
+from topos.neural import named_parameters as named_parameters
+from topos.neural import parameters as parameters
+from topos.neural import record_step as record_step
+from topos.neural import rms_norm as rms_norm
+from topos.neural import rotary_embedding as rotary_embedding
+from topos.neural import scaled_dot_product as scaled_dot_product
+from topos.neural import schedule as schedule
+from topos.neural import split_heads as split_heads
+from topos.reading import Tensor as Tensor
 
-__all__ = [
-    "Activation",
-    "Adam",
-    "AdamW",
-    "Adjoints",
-    "AveragePool",
-    "BatchNorm",
-    "Cache",
-    "Clipped",
-    "Conv2d",
-    "Dropout",
-    "Embedding",
-    "Field",
-    "Flatten",
-    "Gradients",
-    "Initializer",
-    "LayerNorm",
-    "Linear",
-    "Lion",
-    "MaxPool",
-    "Mlp",
-    "Module",
-    "MultiHeadAttention",
-    "Network",
-    "Normalization",
-    "Optimizer",
-    "OptimizerState",
-    "Parameters",
-    "Path",
-    "RecordedStep",
-    "RmsNorm",
-    "Run",
-    "RunningStatistics",
-    "Segment",
-    "Sequential",
-    "Sgd",
-    "Symbol",
-    "Tape",
-    "Tensor",
-    "Value",
-    "Visitor",
-    "absolute",
-    "affine",
-    "average_pool",
-    "batch_norm",
-    "batch_norm_inference",
-    "bce_with_logits",
-    "bf16",
-    "bool_",
-    "broadcast_to",
-    "cache_step",
-    "causal_mask",
-    "checkpoint",
-    "clip_by_global_norm",
-    "concat",
-    "conv2d",
-    "cross_entropy",
-    "detach",
-    "every_parameter",
-    "f16",
-    "f32",
-    "f64",
-    "gelu",
-    "gelu_tanh",
-    "global_norm",
-    "i32",
-    "i64",
-    "init",
-    "label",
-    "layer_norm",
-    "matrices",
-    "max_pool",
-    "mean",
-    "merge_heads",
-    "mse",
-    "named_parameters",
-    "parameters",
-    "record_step",
-    "relu",
-    "rms_norm",
-    "rotary_embedding",
-    "scaled_dot_product",
-    "schedule",
-    "silu",
-    "softmax",
-    "split_heads",
-    "stack",
-    "variance",
-]
+__all__ = [name for name in dir() if not name.startswith("_")]

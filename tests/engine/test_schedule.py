@@ -14,7 +14,6 @@ from tests.sample import Sample
 from tests.samples import CASES, title
 from topos import Element, Network, Symbol, Tape, Tensor, Value, bool_
 from topos.compiler import DIFFERENTIABLE
-from topos.engine import schedule
 
 INF, NAN = math.inf, math.nan
 
@@ -150,7 +149,7 @@ def test_a_run_without_nans_takes_the_clean_steps_and_a_nan_the_careful_ones(
     network, result = network_of(lambda x: (x - 1.0) / (x - 1.0), DIFFERENTIABLE[1])
     plan = network.entry([result], numerics="exact").lower()
     taken: list[Any] = []
-    program, carefully = plan._schedule._function, schedule._run_carefully
+    program, carefully = plan._schedule._function, plan._schedule._carefully
 
     def clean(*arguments: Any) -> Any:
         taken.append("clean")
@@ -161,7 +160,7 @@ def test_a_run_without_nans_takes_the_clean_steps_and_a_nan_the_careful_ones(
         return carefully(*arguments)
 
     monkeypatch.setattr(plan._schedule, "_function", clean)
-    monkeypatch.setattr(schedule, "_run_carefully", careful)
+    monkeypatch.setattr(plan._schedule, "_carefully", careful)
     for number, wanted in [(3.0, ["clean"]), (1.0, ["clean", "careful"]), (NAN, ["careful"])]:
         taken.clear()
         feed = Tensor(np.full((2, 2), number, np.float32))

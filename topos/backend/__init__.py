@@ -6,64 +6,36 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
-    from topos.backend.backend import Backend, Backends, used
-    from topos.backend.chain import Served, computed, serve
-    from topos.backend.formula import Formula, Precision
-    from topos.backend.oracle import CLEAN, own_kernel
-    from topos.backend.tally import Service, Tally, count, summed
-    from topos.backend.task import (
-        BatchNormTask,
-        GemmTask,
-        MapTask,
-        Normalized,
-        OperationTask,
-        ReduceTask,
-        Task,
-        precision_of,
-        task_of,
-    )
-    from topos.backend.terms import (
-        Coverage,
-        Declined,
-        Dispatch,
-        Fidelity,
-        Function,
-        Kernel,
-        Status,
-    )
-
-__all__ = [
-    "CLEAN",
-    "Backend",
-    "Backends",
-    "BatchNormTask",
-    "Coverage",
-    "Declined",
-    "Dispatch",
-    "Fidelity",
-    "Formula",
-    "Function",
-    "GemmTask",
-    "Kernel",
-    "MapTask",
-    "Normalized",
-    "OperationTask",
-    "Precision",
-    "ReduceTask",
-    "Served",
-    "Service",
-    "Status",
-    "Tally",
-    "Task",
-    "computed",
-    "count",
-    "own_kernel",
-    "precision_of",
-    "serve",
-    "summed",
-    "task_of",
-    "used",
-]
+    from topos.backend.backend import Backend as Backend
+    from topos.backend.backend import Backends as Backends
+    from topos.backend.backend import used as used
+    from topos.backend.chain import Served as Served
+    from topos.backend.chain import computed as computed
+    from topos.backend.chain import serve as serve
+    from topos.backend.formula import Formula as Formula
+    from topos.backend.formula import Precision as Precision
+    from topos.backend.oracle import CLEAN as CLEAN
+    from topos.backend.oracle import own_kernel as own_kernel
+    from topos.backend.tally import Service as Service
+    from topos.backend.tally import Tally as Tally
+    from topos.backend.tally import count as count
+    from topos.backend.tally import summed as summed
+    from topos.backend.task import BatchNormTask as BatchNormTask
+    from topos.backend.task import GemmTask as GemmTask
+    from topos.backend.task import MapTask as MapTask
+    from topos.backend.task import Normalized as Normalized
+    from topos.backend.task import OperationTask as OperationTask
+    from topos.backend.task import ReduceTask as ReduceTask
+    from topos.backend.task import Task as Task
+    from topos.backend.task import precision_of as precision_of
+    from topos.backend.task import task_of as task_of
+    from topos.backend.terms import Coverage as Coverage
+    from topos.backend.terms import Declined as Declined
+    from topos.backend.terms import Dispatch as Dispatch
+    from topos.backend.terms import Fidelity as Fidelity
+    from topos.backend.terms import Function as Function
+    from topos.backend.terms import Kernel as Kernel
+    from topos.backend.terms import Status as Status
 
 _FILES: Final = {
     "backend": ("Backend", "Backends", "used"),
@@ -71,9 +43,21 @@ _FILES: Final = {
     "formula": ("Formula", "Precision"),
     "oracle": ("CLEAN", "own_kernel"),
     "tally": ("Service", "Tally", "count", "summed"),
+    "task": (
+        "BatchNormTask",
+        "GemmTask",
+        "MapTask",
+        "Normalized",
+        "OperationTask",
+        "ReduceTask",
+        "Task",
+        "precision_of",
+        "task_of",
+    ),
     "terms": ("Coverage", "Declined", "Dispatch", "Fidelity", "Function", "Kernel", "Status"),
 }
 _PLACES: Final = {name: file for file, names in _FILES.items() for name in names}
+__all__ = sorted(_PLACES)
 
 
 def __dir__() -> list[str]:
@@ -82,9 +66,9 @@ def __dir__() -> list[str]:
 
 def __getattr__(name: str) -> Any:
     # A plan that is lowered needs backends; a program that only records or emits loads none.
-    if name not in __all__:
+    if name not in _PLACES:
         raise AttributeError(f"{__name__} has no attribute {name!r}")
-    found = getattr(import_module(f"topos.backend.{_PLACES.get(name, 'task')}"), name)
+    found = getattr(import_module(f"topos.backend.{_PLACES[name]}"), name)
     # The oracle asks at every operation; what is found once is an attribute from then on.
     globals()[name] = found
     return found

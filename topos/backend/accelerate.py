@@ -8,14 +8,12 @@ from functools import cache, partial
 from typing import Any, Final
 
 import numpy as np
-import numpy.typing as npt
 
 from topos.backend.device import too_small
 from topos.backend.formula import Formula, Precision
 from topos.backend.task import GemmTask, MapTask
 from topos.backend.terms import Coverage, Declined, Dispatch, Fidelity, Kernel, Row, Status
-
-Array = npt.NDArray[Any]
+from topos.op import Array
 
 FEWEST: Final = 1 << 16
 """The size from which a map goes to vForce: there the way through ctypes costs a tenth of the

@@ -8,16 +8,15 @@ from functools import cache
 from typing import Any, Final, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from topos.backend.formula import Formula
+from topos.op import Array
 from topos.payload import Shape, size, without
 from topos.payload.kernels import maps, product, reduction
 from topos.payload.kernels.canonical import canonical
 from topos.payload.kernels.tables import exponential_table, logarithm_table
 from topos.payload.kernels.tables_expansion import CENTERS_PER_UNIT, tanh_expansions
 
-Array = npt.NDArray[Any]
 Quick = Callable[[Array, Array, Array], None]
 
 _WIDE: Final = np.dtype(np.float64)

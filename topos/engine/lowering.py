@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from topos.backend import Kernel
+from topos.engine.catalog.view import is_splat
 from topos.engine.layout import Allocator, Layout, dense, viewed
 from topos.engine.liveness import Sharing, sharing_of
 from topos.engine.program import Buffer, Instruction, Names, Program
@@ -277,12 +278,6 @@ class _Lowering:
     def _bytes(self, index: int) -> int:
         type = self.columns.forms[index].type
         return size(type.shape) * type.element.dtype.itemsize
-
-
-def is_splat(payload: Array) -> bool:
-    """Returns whether `payload` is one number spread over its shape."""
-    pairs = zip(payload.strides, payload.shape, strict=True)
-    return payload.size > 0 and all(stride == 0 or extent == 1 for stride, extent in pairs)
 
 
 def _has_buffer(type: TensorType) -> bool:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Container, Mapping, Sequence
 from functools import cached_property
-from typing import NamedTuple
 
 import numpy as np
 
@@ -18,19 +17,12 @@ from topos.engine.result_buffers import ResultBuffers
 from topos.engine.source_text import Function, function_of, text_of
 from topos.engine.steps import Step, steps_of
 from topos.errors import ExecutionError
-from topos.graph import Columns, Form
+from topos.graph import Columns
 from topos.op import Array, Leaf
 from topos.payload import kernels
 from topos.payload.kernels.clean import has_nan
 
-
-class CarefulStep(NamedTuple):
-    """One evaluation by the oracle, after which the values `released` are dropped."""
-
-    form: Form
-    operands: tuple[int, ...]
-    target: int
-    released: tuple[int, ...]
+_CACHE_LINE = 64
 
 
 class Schedule:
@@ -100,7 +92,7 @@ class Schedule:
             else:
                 count(self._services)
                 return results
-        return _run_carefully(self._careful, {**self._constants, **payloads}, self._kept)
+        return self._carefully({**self._constants, **payloads})
 
     def _run(self, payloads: Mapping[int, Array]) -> list[Array]:
         # The layouts of all views were decided for row-major sources.
@@ -138,27 +130,18 @@ class Schedule:
         """Whether a constant holds a NaN."""
         return any(map(has_nan, self._constants.values()))
 
-    @cached_property
-    def _careful(self) -> list[CarefulStep]:
-        freed = releases(self._columns, self._order, set(self._kept))
+    def _carefully(self, values: dict[int, Array]) -> list[Array]:
+        """Returns the values of the nodes kept, by the oracle, from `values` of the sources."""
         forms, operands = self._columns.forms, self._columns.operands
-        return [
-            CarefulStep(forms[index], operands[index], index, dead)
-            for index, dead in zip(self._order, freed, strict=True)
-            if operands[index]
-        ]
+        for index, released in zip(self._order, self._released, strict=True):
+            if operands[index]:
+                arrays = [values[operand] for operand in operands[index]]
+                form = forms[index]
+                values[index] = computed(form.operation, arrays, form.operands)
+                for operand in released:
+                    del values[operand]
+        return [values[index] for index in self._kept]
 
-
-_CACHE_LINE = 64
-
-
-def _run_carefully(
-    steps: Sequence[CarefulStep], payloads: Mapping[int, Array], wanted: Sequence[int]
-) -> list[Array]:
-    values = dict(payloads)
-    for form, operands, target, released in steps:
-        arrays = [values[operand] for operand in operands]
-        values[target] = computed(form.operation, arrays, form.operands)
-        for operand in released:
-            del values[operand]
-    return [values[index] for index in wanted]
+    @cached_property
+    def _released(self) -> list[tuple[int, ...]]:
+        return releases(self._columns, self._order, set(self._kept))

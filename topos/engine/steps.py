@@ -9,9 +9,10 @@ from topos.backend import Backend, Formula, Kernel, Precision, Service
 from topos.engine.catalog import Match, PatternKind, discover, elect
 from topos.engine.catalog.kernels import home
 from topos.engine.catalog.kernels.elementwise import Blocks
+from topos.engine.catalog.view import moves
 from topos.engine.choices import Choice, Choices
 from topos.graph import Columns, Form
-from topos.op import Broadcast, BroadcastAlong, Map, Operation, Pad
+from topos.op import Broadcast, BroadcastAlong, Map, Operation
 from topos.payload import TensorType
 
 
@@ -49,7 +50,9 @@ def steps_of(
         if index in fused:
             steps.append(fused[index])
         # What only moves data may have readers outside of the pattern that it is in.
-        elif index not in answered and (index not in inside or _moves(columns, index)):
+        elif index not in answered and (
+            index not in inside or moves(columns.forms[index].operation)
+        ):
             steps.append(_plain(columns, index, choices, known))
     return _demanded(steps, kept)
 
@@ -78,11 +81,6 @@ def _unspread(columns: Columns, index: int) -> int:
     ):
         return columns.operands[index][0]
     return index
-
-
-def _moves(columns: Columns, index: int) -> bool:
-    operation = columns.forms[index].operation
-    return operation.is_view or isinstance(operation, Pad)
 
 
 def _demanded(steps: list[Step], kept: Iterable[int]) -> list[Step]:

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import Final
 
 import numba
 import numpy as np
-import numpy.typing as npt
 
 from topos.backend.compiled import OPTIONS
-
-Array = npt.NDArray[Any]
+from topos.op import Array
 
 # A panel of the right operand: DEPTH rows of WIDTH elements, which stays in the second-level cache.
 WIDTH: Final = 256

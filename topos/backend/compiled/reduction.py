@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numba
 import numpy as np
-import numpy.typing as npt
 
 from topos.backend.compiled import OPTIONS
-
-Array = npt.NDArray[Any]
+from topos.op import Array
 
 
 @numba.njit(**OPTIONS)

@@ -7,7 +7,7 @@ from functools import cached_property
 from typing import TypeVar
 
 from topos.graph import Columns
-from topos.op import Broadcast, BroadcastAlong, Leaf, Operation, Pad, Permute, Transpose
+from topos.op import Array, Broadcast, BroadcastAlong, Leaf, Operation, Pad, Permute, Transpose
 from topos.payload import Shape, TensorType
 
 Kind = TypeVar("Kind", bound=Operation)
@@ -46,19 +46,16 @@ class View:
 
     def moves(self, node: int) -> bool:
         """Returns whether `node` only moves data: patterns may share such a node."""
-        operation = self.columns.forms[node].operation
-        return operation.is_view or isinstance(operation, Pad)
+        return moves(self.columns.forms[node].operation)
 
     def number(self, node: int) -> float | None:
         """Returns the number that fills `node`, where that is one constant spread out."""
         while self.is_a(node, Broadcast) or self.is_a(node, BroadcastAlong):
             (node,) = self.operands(node)
         leaf = self.operation(node, Leaf)
-        if leaf is None or leaf.payload is None or leaf.payload.size == 0:
+        if leaf is None or leaf.payload is None or not is_splat(leaf.payload):
             return None
-        axes = zip(leaf.payload.strides, leaf.payload.shape, strict=True)
-        is_splat = all(stride == 0 or extent == 1 for stride, extent in axes)
-        return float(leaf.payload.reshape(-1)[0]) if is_splat else None
+        return float(leaf.payload.reshape(-1)[0])
 
     def spread(self, node: int, axes: Sequence[int]) -> int | None:
         """Returns what `node` repeats along exactly `axes`, where it does."""
@@ -121,3 +118,14 @@ class View:
             for operand in dict.fromkeys(self.operands(node)):
                 uses.setdefault(operand, []).append(node)
         return uses
+
+
+def moves(operation: Operation) -> bool:
+    """Returns whether `operation` only moves data."""
+    return operation.is_view or isinstance(operation, Pad)
+
+
+def is_splat(payload: Array) -> bool:
+    """Returns whether `payload` is one number spread over its shape."""
+    pairs = zip(payload.strides, payload.shape, strict=True)
+    return payload.size > 0 and all(stride == 0 or extent == 1 for stride, extent in pairs)

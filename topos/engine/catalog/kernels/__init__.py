@@ -12,9 +12,10 @@ from collections.abc import Callable, Sequence
 from typing import Any, Final
 
 from topos.backend import Function
+from topos.backend.fused import Normalization
+from topos.engine.catalog.batch_norm import BatchNorm
 from topos.engine.catalog.kernels import (
     attention,
-    batch_norm,
     elementwise,
     reduce_window,
     window_product,
@@ -28,10 +29,19 @@ __all__ = ["home"]
 
 Home = Callable[[Any, Sequence[TensorType], Choices], Function | None]
 
+
+def _training(form: BatchNorm, types: object, choices: Choices) -> Function | None:
+    return None if choices.exact else Normalization(*form)
+
+
+def _inference(form: BatchNorm, types: object, choices: Choices) -> Function | None:
+    return None if choices.exact else Normalization(*form).by
+
+
 _HOMES: Final[dict[PatternKind, Home]] = {
     PatternKind.ATTENTION: attention.home,
-    PatternKind.BATCH_NORM_INFERENCE: batch_norm.home_inference,
-    PatternKind.BATCH_NORM_TRAINING: batch_norm.home_training,
+    PatternKind.BATCH_NORM_INFERENCE: _inference,
+    PatternKind.BATCH_NORM_TRAINING: _training,
     PatternKind.ELEMENTWISE: elementwise.home,
     PatternKind.REDUCE_WINDOW: reduce_window.home,
     PatternKind.REDUCE_WINDOW_GRADIENT: reduce_window.home_gradient,

@@ -5,16 +5,14 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
-import numpy.typing as npt
 
 from topos.engine.catalog.attention import Attention
 from topos.engine.choices import Choices
+from topos.op import Array
 from topos.payload import TensorType
-
-Array = npt.NDArray[Any]
 
 # The bytes of scores that are held at once.
 _BYTES: Final = 1 << 18

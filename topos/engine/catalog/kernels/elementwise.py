@@ -13,14 +13,12 @@ from dataclasses import dataclass
 from typing import Any, Final, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from topos.backend import Dispatch, Kernel
 from topos.engine.catalog.elementwise import UNIT, Elementwise
 from topos.engine.choices import Choice, Choices
+from topos.op import Array
 from topos.payload import Shape, TensorType, size
-
-Array = npt.NDArray[Any]
 
 # The bytes of one block of every array together. Half as many lose a tenth to the calls.
 _BYTES: Final = 1 << 21

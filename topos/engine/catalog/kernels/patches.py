@@ -4,17 +4,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator
-from typing import Any, Final, NamedTuple
+from typing import Final, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 from numpy.lib.stride_tricks import as_strided
 
 from topos.engine.catalog.windows import Patches
 from topos.engine.choices import Choices
+from topos.op import Array
 from topos.payload import Shape, kernels
-
-Array = npt.NDArray[Any]
 
 # The bytes of patches that are held at once.
 _BYTES: Final = 1 << 19

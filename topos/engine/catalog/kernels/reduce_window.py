@@ -5,16 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import product
-from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from topos.engine.catalog.reduce_window import ReduceWindow
 from topos.engine.choices import Choices
+from topos.op import Array
 from topos.payload import Shape, TensorType
-
-Array = npt.NDArray[Any]
 
 
 def home(

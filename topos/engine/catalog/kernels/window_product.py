@@ -4,10 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from topos.engine.catalog.kernels.patches import (
     Extent,
@@ -17,9 +15,8 @@ from topos.engine.catalog.kernels.patches import (
 )
 from topos.engine.catalog.window_product import WindowProduct
 from topos.engine.choices import Choices
+from topos.op import Array
 from topos.payload import TensorType
-
-Array = npt.NDArray[Any]
 
 
 def home(

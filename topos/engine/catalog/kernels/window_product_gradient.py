@@ -5,10 +5,9 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
-import numpy.typing as npt
 
 from topos.engine.catalog.kernels.patches import (
     Extent,
@@ -23,9 +22,8 @@ from topos.engine.catalog.window_product_gradient import (
     WeightsGradient,
 )
 from topos.engine.choices import Choices
+from topos.op import Array
 from topos.payload import Shape, TensorType
-
-Array = npt.NDArray[Any]
 
 # The bytes of cotangents of patches that are held at once.
 _BYTES: Final = 1 << 19
