@@ -15,8 +15,8 @@ from tests.bundle.bundled_models import altered, mlp, rewritten
 from tests.runtimes.require import require
 from topos import Tape, f64, runtimes
 from topos.bundle import Bundle, Check, check, export
-from topos.bundle.judgement import State
 from topos.bundle.manifest import Manifest
+from topos.bundle.report import State
 from topos.errors import BundleError, UnavailableError
 from topos.runtimes import Status
 

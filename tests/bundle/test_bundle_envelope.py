@@ -11,8 +11,7 @@ from tests.bundle.bundled_models import attention, inferred, mlp, recorded
 from topos import Activation, Element, Plan, Tape, Value, bf16, f16, f32, f64, i64, runtimes
 from topos.bundle.envelope import FACTORS, FLOOR, deviation, envelopes
 from topos.bundle.sample import calls_of
-from topos.bundle.subject import OpView, subjects_of
-from topos.bundle.walk import evaluated
+from topos.bundle.subject import Subject, evaluated, subjects_of
 
 MODELS: dict[str, Callable[[Element], Plan]] = {
     "mlp": lambda element: mlp(3, element=element),
@@ -21,7 +20,7 @@ MODELS: dict[str, Callable[[Element], Plan]] = {
 STATISTICS = {"mean": np.linspace(-1, 1, 5, dtype=np.float32), "variance": np.ones(5, np.float32)}
 
 
-def subject_of(plan: Plan) -> OpView:
+def subject_of(plan: Plan) -> Subject:
     (subject,) = subjects_of([plan], None, None)
     return subject
 

@@ -21,7 +21,7 @@ from tests.bundle.bundled_models import (
 )
 from topos import Plan, Symbol, Tape, Value, bf16, f16, f32, f64
 from topos.bundle import Bundle, export
-from topos.bundle.artifact import demand_same
+from topos.bundle.modules import demand_same
 from topos.errors import ArgumentError, BundleError, FeedError, ToposError
 
 

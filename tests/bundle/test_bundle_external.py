@@ -10,7 +10,7 @@ import pytest
 
 from tests.bundle.bundled_models import altered
 from topos.bundle import check, evaluator_verdicts, validator_verdicts
-from topos.bundle.judgement import State
+from topos.bundle.report import State
 from topos.errors import ArgumentError
 
 EVALUATOR = shlex.join([sys.executable, "-m", "topos", "eval"])

@@ -8,7 +8,7 @@ import pytest
 
 from tests.bundle.bundled_models import mlp
 from topos.bundle import Bundle
-from topos.bundle.swap import present_manifest
+from topos.bundle.replacement import present_manifest
 
 
 @pytest.fixture

@@ -10,9 +10,9 @@ import pytest
 from tests.bundle.bundled_models import mlp, rewritten
 from topos import Tape, runtimes
 from topos.bundle import Bundle, artifact, check, demand_runnable
-from topos.bundle.judgement import State
 from topos.bundle.manifest import Manifest
 from topos.bundle.portable import serialized
+from topos.bundle.report import State
 from topos.bundle.trial import trials
 from topos.errors import BundleError
 from topos.stablehlo.forms import binary

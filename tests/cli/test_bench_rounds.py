@@ -14,8 +14,7 @@ import pytest
 from topos import Tape
 from topos.bundle import Bundle, export
 from topos.bundle.measurement import Measurement
-from topos.bundle.rounds import ROUNDS, rounds
-from topos.bundle.trial import trials
+from topos.bundle.trial import ROUNDS, rounds, trials
 from topos.cli import _progress
 from topos.cli._progress import follow
 from topos.engine import Numerics

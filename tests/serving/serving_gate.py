@@ -16,7 +16,7 @@ import pytest
 from tests.serving.serving_bundles import FEATURES, truth
 from topos.errors import ExecutionError
 from topos.serving import Session, Settings
-from topos.serving.arena import Arena
+from topos.serving.description import Arena
 from topos.serving.loaded import LoadedModel
 
 __all__ = ["Body", "Gate", "answered", "asked", "drawn", "eventually", "gated", "served"]

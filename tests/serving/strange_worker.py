@@ -15,7 +15,7 @@ from pathlib import Path
 
 from topos.errors import ExecutionError
 from topos.serving import worker_main
-from topos.serving.arena import Arena
+from topos.serving.description import Arena
 from topos.serving.loaded import LoadedModel
 from topos.serving.messages import Answer, encode
 

@@ -14,10 +14,10 @@ import pytest
 from tests.serving import strange_worker
 from tests.serving.serving_gate import answered, asked, drawn, served
 from topos.serving import DeadlineError, Session, WorkerError, process_worker, spin_wait
-from topos.serving.arena import Arena
+from topos.serving.description import Arena
 from topos.serving.loaded import LoadedModel
-from topos.serving.pace import Pace
 from topos.serving.spin_wait import Patience, received_soon
+from topos.serving.worker import Pace
 
 
 class Places:

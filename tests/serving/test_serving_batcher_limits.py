@@ -22,7 +22,7 @@ from topos.serving import (
     Session,
     TooLargeError,
 )
-from topos.serving.background import BackgroundLoop
+from topos.serving.home import BackgroundLoop
 
 
 @pytest.fixture

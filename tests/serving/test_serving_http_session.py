@@ -26,7 +26,7 @@ from topos.serving import (
     WorkerError,
 )
 from topos.serving.http import Application, Observers
-from topos.serving.outcome import Outcome
+from topos.serving.status import Outcome
 
 
 class FailingSession:

@@ -18,7 +18,7 @@ from tests.serving.serving_gate import Gate, eventually
 from topos.bundle.manifest import MANIFEST, decoded, encoded
 from topos.errors import BundleError
 from topos.serving import DrainingError, Session, Settings, WorkerError
-from topos.serving.arena import Arena
+from topos.serving.description import Arena
 from topos.serving.loaded import LoadedModel
 
 X = np.random.default_rng(3).integers(-4, 5, (5, FEATURES)).astype(np.float32)

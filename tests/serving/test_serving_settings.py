@@ -15,7 +15,7 @@ from topos.serving import DeadlineError, RequestError, Session, Settings
 from topos.serving.http import Limits
 from topos.serving.loaded import LoadedModel
 from topos.serving.origins import origins_of
-from topos.serving.seconds import patience, shown
+from topos.serving.settings import patience, shown
 
 X = np.arange(2 * FEATURES, dtype=np.float32).reshape(2, FEATURES)
 

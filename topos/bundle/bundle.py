@@ -10,7 +10,7 @@ from typing import Any, Final, NamedTuple, Self
 
 import numpy.typing as npt
 
-from topos.bundle.folder import damaged, read, unlisted, verify
+from topos.bundle.folder import Place, damaged, place_of, read, unlisted, verify
 from topos.bundle.manifest import (
     MANIFEST,
     Argument,
@@ -20,8 +20,7 @@ from topos.bundle.manifest import (
     Result,
     decoded,
 )
-from topos.bundle.place import Place, place_of
-from topos.bundle.swap import present_manifest
+from topos.bundle.replacement import present_manifest
 from topos.bundle.tensors import demand_tensors, read_tensors
 from topos.errors import BundleError
 

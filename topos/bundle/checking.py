@@ -11,10 +11,9 @@ import numpy.typing as npt
 
 from topos import runtimes
 from topos.bundle.bundle import Bundle, Call, Program
-from topos.bundle.judgement import Answers, State, Verdict, blocked, judged
 from topos.bundle.manifest import MANIFEST
 from topos.bundle.modules import module_verdicts
-from topos.bundle.report import Check
+from topos.bundle.report import Answers, Check, State, Verdict, blocked, judged
 from topos.engine import Numerics
 from topos.errors import ArgumentError, UnavailableError, UnsupportedError
 from topos.runtimes import Runtime

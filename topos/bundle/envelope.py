@@ -16,8 +16,7 @@ import ml_dtypes
 import numpy as np
 import numpy.typing as npt
 
-from topos.bundle.subject import OpView
-from topos.bundle.walk import Move, evaluated
+from topos.bundle.subject import Move, Subject, evaluated
 from topos.errors import BundleError
 from topos.graph import Form
 from topos.op import Convert, Source
@@ -40,7 +39,7 @@ MOST: Final = 0.5
 
 
 def envelopes(
-    subject: OpView, calls: Sequence[Mapping[str, Tensor]], oracle: Sequence[Mapping[str, Tensor]]
+    subject: Subject, calls: Sequence[Mapping[str, Tensor]], oracle: Sequence[Mapping[str, Tensor]]
 ) -> dict[str, float]:
     """Returns the envelope of each result: a share of the largest magnitude in the same call.
 
@@ -89,7 +88,7 @@ def _envelope(element: Element, moved: float) -> float:
     return max(FACTORS[element.name] * moved, FLOOR * float(limits(element.dtype).eps))
 
 
-def _move(subject: OpView, seed: tuple[int, ...]) -> Move:
+def _move(subject: Subject, seed: tuple[int, ...]) -> Move:
     """Returns the move of every rounded value by a unit in the last place, drawn from a seed."""
     forms = subject.plan.network.columns.forms
     rounding = {index for index in subject.plan.order if _rounds(forms[index])}

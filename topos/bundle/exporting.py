@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from importlib.metadata import version
 from pathlib import Path
+from typing import Any, Final
 
 import msgspec
 
 from topos.bundle.bundle import Bundle, sample_ports
-from topos.bundle.folder import entry_of
+from topos.bundle.folder import entry_of, place_of
 from topos.bundle.manifest import (
     AGAIN,
     FORMAT,
@@ -21,22 +22,21 @@ from topos.bundle.manifest import (
     Manifest,
     ProgramEntry,
     Result,
+    demand_name,
     encoded,
 )
 from topos.bundle.naming import Payloads, References, by_name
 from topos.bundle.oracles import Oracle, batched_oracles, single_oracle
-from topos.bundle.place import place_of
 from topos.bundle.portable import serialized, version_of
 from topos.bundle.replacement import demand_place, replacing
-from topos.bundle.request import demand_names, demand_options, plans_of
-from topos.bundle.subject import Slot, subjects_of
+from topos.bundle.subject import Slot, Subject, subjects_of
 from topos.engine import Plan
-from topos.errors import BundleError
+from topos.errors import ArgumentError, BundleError
 from topos.graph import Parameters
 from topos.neural.tensor_file import write_tensors
 from topos.payload import Shape
 
-__all__ = ["export"]
+__all__ = ["demand_names", "demand_options", "export", "plans_of"]
 
 
 def export(
@@ -150,3 +150,59 @@ def _program(folder: Path, oracle: Oracle, readers: str) -> ProgramEntry:
 
 def _port(slot: Slot) -> tuple[str, Shape, str]:
     return slot.name, slot.port.type.shape, slot.port.type.element.name
+
+
+# All names of a bundle stand in its manifest, which has to stay readable in a moment.
+LONGEST: Final = 1000
+
+
+def plans_of(plans: Plan | Sequence[Plan], batched: bool) -> tuple[Plan, ...]:
+    """Returns the plans; raises `ArgumentError` for anything else, `BundleError` for too many."""
+    if not isinstance(plans, Plan | Sequence):
+        raise ArgumentError(f"an export needs plans, got {type(plans).__name__}")
+    sequence = (plans,) if isinstance(plans, Plan) else tuple(plans)
+    if not sequence:
+        raise BundleError("a bundle needs one plan or more, got none")
+    for plan in sequence:
+        if not isinstance(plan, Plan):
+            raise ArgumentError(f"an export needs plans, got {type(plan).__name__}")
+    if len(sequence) > 1 and not batched:
+        raise BundleError(
+            f"a bundle of {len(sequence)} plans needs batched=True: one function at several"
+            " numbers of rows that leave each other alone"
+        )
+    return sequence
+
+
+def demand_options(samples: Any, batched: Any, name: Any) -> None:
+    """Raises `ArgumentError` for an option of another kind, `BundleError` for no possible name.
+
+    They come from outside, and may be anything.
+    """
+    if not isinstance(samples, Sequence) or isinstance(samples, str | bytes):
+        raise ArgumentError(
+            "samples need a sequence of mappings, one a call, such as [{'x': array}], "
+            f"got {type(samples).__name__}"
+        )
+    for sample in samples:
+        if not isinstance(sample, Mapping):
+            raise ArgumentError(
+                f"samples need mappings of names to values, got {type(sample).__name__}"
+            )
+    if not isinstance(batched, bool):
+        raise ArgumentError(f"batched needs True or False, got {batched!r}")
+    if name is not None and not isinstance(name, str):
+        raise ArgumentError(f"a bundle's name needs a string, got {type(name).__name__}")
+    demand_name(name)
+
+
+def demand_names(subject: Subject) -> None:
+    """Raises `BundleError` where an argument or a result has a name that no manifest can hold."""
+    for slot in (*subject.arguments, *subject.results):
+        if len(slot.name) > LONGEST:
+            raise BundleError(
+                f"a bundle needs names of {LONGEST} characters at most, got {len(slot.name)} of "
+                f"{slot.name[:20]!r}..."
+            )
+        if not slot.name.isascii() and slot.name.encode(errors="replace").decode() != slot.name:
+            raise BundleError(f"a bundle needs names of Unicode characters, got {slot.name!a}")

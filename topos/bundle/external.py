@@ -17,8 +17,7 @@ from typing import Any, Final, NamedTuple
 import numpy.typing as npt
 
 from topos.bundle.bundle import Call, Program
-from topos.bundle.judgement import State, Verdict, blocked, judged
-from topos.bundle.report import Check
+from topos.bundle.report import Check, State, Verdict, blocked, judged
 from topos.errors import ArgumentError, ExecutionError
 from topos.runtimes import ArrayType
 from topos.runtimes._archive import load, save

@@ -1,4 +1,4 @@
-"""A bundle's folder: files read by their plain names, held against length and digest."""
+"""A bundle's folder: where it stands, and files read by plain names, held against their digests."""
 
 from __future__ import annotations
 
@@ -10,16 +10,18 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from io import FileIO
 from pathlib import Path
-from typing import Final
+from typing import Final, NamedTuple
 
 from topos.bundle.manifest import AGAIN, MANIFEST, File, Manifest
-from topos.errors import BundleError
+from topos.errors import ArgumentError, BundleError
 
 __all__ = [
+    "Place",
     "VerifiedFile",
     "damaged",
     "entry_of",
     "opened",
+    "place_of",
     "read",
     "read_manifest",
     "unlisted",
@@ -171,3 +173,35 @@ def _opened_file(folder: Path, name: str) -> FileIO:
         raise damaged(folder, f"needs {name} as a regular file")
     # Unbuffered, what is read goes where it belongs without a stop on the way.
     return os.fdopen(descriptor, "rb", buffering=0)
+
+
+class Place(NamedTuple):
+    """The folder that a path leads to, links followed, and the name that the path gives it."""
+
+    folder: Path
+    name: str
+
+
+def place_of(path: str | os.PathLike[str], operation: str) -> Place:
+    """Returns the place of `path`, whether anything exists there or not.
+
+    Raises `ArgumentError`, which names the operation, where it is no path that can be.
+    """
+    try:
+        text = os.fspath(path)
+    except TypeError:
+        raise _refused(operation, type(path).__name__) from None
+    if not isinstance(text, str):
+        raise _refused(operation, type(path).__name__)
+    if not text or "\0" in text:
+        raise _refused(operation, ascii(text))
+    try:
+        folder = Path(os.path.realpath(text))
+    except UnicodeEncodeError:
+        raise _refused(operation, ascii(text)) from None
+    given = Path(text).name
+    return Place(folder, folder.name if given in ("", "..") else given)
+
+
+def _refused(operation: str, got: str) -> ArgumentError:
+    return ArgumentError(f"{operation} needs the path of a folder, got {got}")

@@ -7,16 +7,17 @@ from functools import partial
 
 from topos import runtimes
 from topos.bundle import portable
-from topos.bundle.artifact import demand_same
 from topos.bundle.bundle import Program
-from topos.bundle.judgement import VERIFIER, State, Verdict, brief
-from topos.errors import BundleError, ToposError, UnsupportedError
+from topos.bundle.portable import serialized
+from topos.bundle.report import VERIFIER, State, Verdict, brief
+from topos.errors import BundleError, TextError, ToposError, UnsupportedError
 from topos.runtimes import ArrayType
 from topos.runtimes.interpreter.custom_calls import kernel_of
+from topos.stablehlo.forms.binary import bytecode_text, printed
 from topos.stablehlo.ir import Module, Operation, Region
 from topos.stablehlo.read import read, told_of
 
-__all__ = ["demand_runnable", "module_verdicts"]
+__all__ = ["demand_runnable", "demand_same", "module_verdicts"]
 
 
 def demand_runnable(program: Program) -> None:
@@ -95,3 +96,20 @@ def _operations(regions: list[Region]) -> Iterator[Operation]:
             for operation in block.operations:
                 waiting += operation.regions
                 yield operation
+
+
+def demand_same(text: str, artifact: bytes, version: str) -> None:
+    """Raises `BundleError` where an artifact does not hold the module of a text.
+
+    Bytes that an export here would write are right. Any others, of another jaxlib or of whoever
+    changed them, are read by a process of their own.
+    """
+    own = serialized(text, version)
+    if artifact == own:
+        return
+    try:
+        held = bytecode_text(artifact)
+    except TextError as error:
+        raise BundleError(f"the artifact cannot be read: {error}") from error
+    if held != printed(own):
+        raise BundleError("the artifact holds another module than the text")

@@ -9,8 +9,7 @@ from topos.bundle.envelope import demand_telling, envelopes
 from topos.bundle.naming import Payloads
 from topos.bundle.rows import Answers, demand_alike, demand_distinct, demand_independent, turned
 from topos.bundle.sample import CALLS, Inputs, calls_of, pool_of, rows_of, taken
-from topos.bundle.subject import OpView
-from topos.bundle.walk import evaluated
+from topos.bundle.subject import Subject, evaluated
 from topos.errors import BundleError
 from topos.reading import Tensor
 
@@ -20,14 +19,14 @@ __all__ = ["Oracle", "batched_oracles", "single_oracle"]
 class Oracle(NamedTuple):
     """One program to write: its subject, its rows, and what the oracle returned for some calls."""
 
-    subject: OpView
+    subject: Subject
     rows: int | None
     calls: Sequence[Inputs]
     answers: Sequence[Mapping[str, Tensor]]
     envelopes: Mapping[str, float]
 
 
-def single_oracle(subject: OpView, given: Sequence[Payloads], seed: int) -> Oracle:
+def single_oracle(subject: Subject, given: Sequence[Payloads], seed: int) -> Oracle:
     """Returns what the oracle returns for the samples that are given, or to drawn ones."""
     calls = calls_of(subject, given, seed)
     answers = [evaluated(subject, inputs) for inputs in calls]
@@ -35,7 +34,7 @@ def single_oracle(subject: OpView, given: Sequence[Payloads], seed: int) -> Orac
 
 
 def batched_oracles(
-    subjects: Sequence[OpView], given: Sequence[Payloads], seed: int
+    subjects: Sequence[Subject], given: Sequence[Payloads], seed: int
 ) -> list[Oracle]:
     """Returns the oracle of each program, the fewest rows first.
 
@@ -59,7 +58,7 @@ def batched_oracles(
 
 
 def _answered(
-    subject: OpView, pool: Inputs, known: Answers, seed: int
+    subject: Subject, pool: Inputs, known: Answers, seed: int
 ) -> tuple[list[Inputs], list[dict[str, Tensor]]]:
     """Returns the calls of one program with their results, after its rows were tried."""
     rows, count = rows_of(subject), next(iter(pool.values())).shape[0]
@@ -80,14 +79,14 @@ def _answered(
 
 
 def _telling(
-    subject: OpView, calls: Sequence[Inputs], answers: Sequence[Mapping[str, Tensor]]
+    subject: Subject, calls: Sequence[Inputs], answers: Sequence[Mapping[str, Tensor]]
 ) -> dict[str, float]:
     found = envelopes(subject, calls, answers)
     demand_telling(found)
     return found
 
 
-def _demand_one_function(subjects: Sequence[OpView]) -> None:
+def _demand_one_function(subjects: Sequence[Subject]) -> None:
     """Raises `BundleError` where plans differ in more than their rows."""
     rows = [rows_of(subject) for subject in subjects]
     if len(set(rows)) < len(rows):
@@ -101,7 +100,7 @@ def _demand_one_function(subjects: Sequence[OpView]) -> None:
             )
 
 
-def _per_row(subject: OpView) -> list[tuple[object, ...]]:
+def _per_row(subject: Subject) -> list[tuple[object, ...]]:
     return [
         (slot.name, slot.port.type.shape[slot.value is None :], str(slot.port.type.element))
         for slot in (*subject.arguments, *subject.results)

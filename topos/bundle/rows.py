@@ -13,8 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from topos.bundle.sample import Inputs, drawn, taken
-from topos.bundle.subject import OpView
-from topos.bundle.walk import evaluated
+from topos.bundle.subject import Subject, evaluated
 from topos.errors import BundleError, FeedError
 from topos.payload import DIFFERENTIABLE, Element
 from topos.reading import Tensor
@@ -39,7 +38,7 @@ class Trial(NamedTuple):
 
 
 def demand_independent(
-    subject: OpView, pool: Inputs, places: Sequence[int], answered: Mapping[str, Tensor], seed: int
+    subject: Subject, pool: Inputs, places: Sequence[int], answered: Mapping[str, Tensor], seed: int
 ) -> None:
     """Raises `BundleError` where rows that change do not leave the bits of all others alone.
 

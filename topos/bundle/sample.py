@@ -9,7 +9,7 @@ import numpy as np
 
 from topos.bundle.manifest import MOST_CALLS
 from topos.bundle.naming import Payload, Payloads
-from topos.bundle.subject import OpView, Slot, fitted
+from topos.bundle.subject import Slot, Subject, fitted
 from topos.errors import BundleError, FeedError
 from topos.neural import init
 from topos.payload import DIFFERENTIABLE, Shape, TensorType
@@ -23,7 +23,7 @@ CALLS: Final = 2
 """How many calls a sample has where none are given."""
 
 
-def calls_of(subject: OpView, samples: Sequence[Payloads], seed: int) -> list[Inputs]:
+def calls_of(subject: Subject, samples: Sequence[Payloads], seed: int) -> list[Inputs]:
     """Returns the inputs of each call: those given, and floats drawn for what is missing.
 
     Raises `FeedError` where one does not fit, where a name is of no input, or where integers are
@@ -39,7 +39,7 @@ def calls_of(subject: OpView, samples: Sequence[Payloads], seed: int) -> list[In
     ]
 
 
-def pool_of(subjects: Sequence[OpView], samples: Sequence[Payloads], seed: int) -> Inputs:
+def pool_of(subjects: Sequence[Subject], samples: Sequence[Payloads], seed: int) -> Inputs:
     """Returns rows of every input, of which programs of any number of rows take theirs.
 
     A sample may have any number of rows, the same for all its inputs. Raises as `calls_of` does.
@@ -67,7 +67,7 @@ def taken(pool: Inputs, rows: Sequence[int]) -> Inputs:
     }
 
 
-def rows_of(subject: OpView) -> int:
+def rows_of(subject: Subject) -> int:
     """Returns how many rows a program takes: the leading extent of all that a call brings or gets.
 
     Raises `BundleError` where they have none in common.
@@ -127,7 +127,7 @@ def _shape(name: str, value: Payload) -> Shape:
         raise FeedError(f"a sample needs {name!r} as an array, got rows of several sizes") from None
 
 
-def _demand_names(subject: OpView, samples: Sequence[Payloads]) -> None:
+def _demand_names(subject: Subject, samples: Sequence[Payloads]) -> None:
     if len(samples) > MOST_CALLS:
         raise FeedError(f"a bundle needs {MOST_CALLS} samples at most, got {len(samples)}")
     names = [slot.name for slot in subject.inputs]

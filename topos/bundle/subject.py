@@ -1,8 +1,8 @@
-"""Subjects: a plan with the names of its arguments, and the values of those that stay."""
+"""Subjects: a plan with the names of its arguments and the values that stay, and its results."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
 
 from topos.bundle.naming import (
@@ -16,11 +16,12 @@ from topos.bundle.naming import (
 )
 from topos.engine import Plan, Port
 from topos.errors import BundleError, FeedError, ToposError
-from topos.graph import Parameters
+from topos.graph import Parameters, replay
+from topos.op import Leaf
 from topos.payload import ELEMENTS, TensorType
 from topos.reading import Tensor
 
-__all__ = ["OpView", "Slot", "fitted", "subjects_of"]
+__all__ = ["Move", "Slot", "Subject", "evaluated", "fitted", "subjects_of"]
 
 
 class Slot(NamedTuple):
@@ -31,7 +32,7 @@ class Slot(NamedTuple):
     value: Tensor | None = None
 
 
-class OpView(NamedTuple):
+class Subject(NamedTuple):
     """A plan to export: its arguments in the order of `@main`, and its results."""
 
     plan: Plan
@@ -51,7 +52,7 @@ class OpView(NamedTuple):
 
 def subjects_of(
     plans: Sequence[Plan], parameters: Parameters | Payloads | None, resident: References | None
-) -> tuple[OpView, ...]:
+) -> tuple[Subject, ...]:
     """Returns the plans with the values of their parameters and of the `resident` inputs.
 
     Parameters of one of the plans' recordings go by symbol there and by name everywhere else.
@@ -83,7 +84,7 @@ def fitted(name: str, wanted: TensorType, value: Payload) -> Tensor:
     return tensor
 
 
-def _subject(plan: Plan, state: Payloads, given: Payloads) -> OpView:
+def _subject(plan: Plan, state: Payloads, given: Payloads) -> Subject:
     if not isinstance(plan, Plan):
         raise BundleError(f"a bundle needs plans, got {type(plan).__name__}")
     signature, names = plan.signature(), argument_names(plan)
@@ -100,7 +101,7 @@ def _subject(plan: Plan, state: Payloads, given: Payloads) -> OpView:
     arguments = tuple(_held(slot, values) for slot in slots)
     own = names_of(signature.results, "result")
     results = tuple(Slot(name, port) for name, port in zip(own, signature.results, strict=True))
-    return OpView(plan, arguments, results)
+    return Subject(plan, arguments, results)
 
 
 def _held(slot: Slot, values: Payloads) -> Slot:
@@ -108,3 +109,46 @@ def _held(slot: Slot, values: Payloads) -> Slot:
     if slot.name not in values:
         return slot
     return slot._replace(value=fitted(slot.name, slot.port.type, values[slot.name]))
+
+
+Move = Callable[[int, Tensor], Tensor]
+"""What becomes of the value of a node, by its position."""
+
+
+def evaluated(
+    subject: Subject, inputs: Mapping[str, Tensor], move: Move | None = None
+) -> dict[str, Tensor]:
+    """Returns the results of a subject by name: the oracle's bits where nothing moves.
+
+    `move` takes the place of the value of every node but the constants, before it is read.
+    """
+    plan = subject.plan
+    columns, last = plan.network.columns, _last_uses(plan)
+    values: dict[int, Tensor] = {}
+    given = {slot.port.symbol.position: _value(slot, inputs) for slot in subject.arguments}
+    results = {slot.port.symbol.position for slot in subject.results}
+    for index in plan.order:
+        source = columns.forms[index].operation
+        if isinstance(source, Leaf):
+            assert source.payload is not None
+            values[index] = Tensor.wrap(source.payload, source.type.element)
+            continue
+        if index in given:
+            values[index] = given[index]
+        replay(columns, [index], values)
+        if move is not None:
+            values[index] = move(index, values[index])
+        for operand in set(columns.operands[index]):
+            if last[operand] == index and operand not in results:
+                del values[operand]
+    return {slot.name: values[slot.port.symbol.position] for slot in subject.results}
+
+
+def _value(slot: Slot, inputs: Mapping[str, Tensor]) -> Tensor:
+    return inputs[slot.name] if slot.value is None else slot.value
+
+
+def _last_uses(plan: Plan) -> dict[int, int]:
+    """Returns the last node that reads each node of a plan."""
+    operands = plan.network.columns.operands
+    return {operand: index for index in plan.order for operand in operands[index]}

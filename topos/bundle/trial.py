@@ -1,10 +1,10 @@
-"""A program of a bundle on trial on a runtime: compiled, called for a while, and measured."""
+"""Trials: programs of a bundle compiled, called for a while on a runtime, and measured in turn."""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Final
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -20,7 +20,7 @@ from topos.runtimes._timing import Timing
 if TYPE_CHECKING:
     from topos.bundle.bundle import Bundle, Program
 
-__all__ = ["Trial", "trials"]
+__all__ = ["Step", "Trial", "rounds", "trials"]
 
 Array = npt.NDArray[Any]
 
@@ -154,3 +154,42 @@ def _arguments(program: Program) -> list[Array]:
 
 def _brief(error: ToposError) -> str:
     return str(error).strip().splitlines()[0]
+
+
+ROUNDS: Final = 10
+"""How many turns each trial gets, unless its time is over before."""
+WARM_UP: Final = 0.1
+"""The share of the measured time that goes by unmeasured, before the first round."""
+LONGEST_WARM_UP: Final = 0.5
+
+
+class Step(NamedTuple):
+    """What comes next, before it is done: `done` steps of `total` are behind."""
+
+    done: int
+    total: int
+    what: str
+
+
+def rounds(trials: Sequence[Trial], seconds: float, threads: int) -> Iterator[Step]:
+    """Prepares all trials, then measures each for `seconds` in `ROUNDS` interleaved rounds.
+
+    Yields every step before it is taken: whoever stops asking, or is interrupted, finds what was
+    measured so far in the trials. Every other round goes backwards, so that none always follows
+    the same one.
+    """
+    total = len(trials) * (1 + ROUNDS)
+    done = 0
+    for trial in trials:
+        yield Step(done, total, f"compiling {trial}")
+        trial.prepare()
+        trial.warm_up(min(seconds * WARM_UP, LONGEST_WARM_UP), threads)
+        done += 1
+    for number in range(ROUNDS):
+        for trial in trials if number % 2 == 0 else reversed(trials):
+            yield Step(done, total, f"round {number + 1} of {ROUNDS}: {trial}")
+            # A call that takes longer than a round is not waited for ten times.
+            if trial.elapsed < seconds:
+                trial.round(seconds / ROUNDS, threads)
+            done += 1
+    yield Step(done, total, "done")

@@ -135,7 +135,7 @@ def _programs(bundle: Bundle, rows: int | None) -> Sequence[Program]:
 
 
 def _measure(chosen: Namespace, bundle: Bundle, measured: Sequence[Trial]) -> int:
-    from topos.bundle.rounds import rounds
+    from topos.bundle.trial import rounds
 
     status = DONE
     try:

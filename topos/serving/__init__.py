@@ -18,9 +18,8 @@ from topos.serving.errors import (
     UnknownModelError,
     WorkerError,
 )
-from topos.serving.outcome import Outcome
 from topos.serving.settings import Settings
-from topos.serving.status import ModelPort, ModelStatus
+from topos.serving.status import ModelPort, ModelStatus, Outcome
 
 if TYPE_CHECKING:
     from topos.serving.session import Session

@@ -8,8 +8,7 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from topos.serving.arena import Arena
-from topos.serving.description import Description
+from topos.serving.description import Arena, Description
 from topos.serving.request import BatchSlice
 
 __all__ = ["Batch"]

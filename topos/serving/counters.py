@@ -9,7 +9,7 @@ from typing import Final, Protocol
 
 from topos.errors import ArgumentError
 from topos.serving.deferred import DeferredCallbacks
-from topos.serving.seconds import shown
+from topos.serving.settings import shown
 
 __all__ = ["Counters", "Ledger", "Observer", "observers_of"]
 

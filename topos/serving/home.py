@@ -1,4 +1,4 @@
-"""The loop that a session lives on, and how callers reach it from wherever they are."""
+"""Home loops: where a session lives, in a thread of its own or not, and how callers reach it."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from typing import Any, TypeVar
 from topos.errors import ArgumentError
 from topos.serving.errors import DrainingError
 
-__all__ = ["HomeLoop"]
+__all__ = ["BackgroundLoop", "HomeLoop"]
 
 Result = TypeVar("Result")
 
@@ -88,3 +88,33 @@ class HomeLoop:
         # The loop may also be the caller's own, who stopped it.
         coroutine.close()
         raise DrainingError(reason)
+
+
+class BackgroundLoop:
+    """A loop that runs until it is stopped."""
+
+    def __init__(self, name: str) -> None:
+        self.loop = asyncio.new_event_loop()
+        self._thread = threading.Thread(target=self._run, name=name, daemon=True)
+        self._thread.start()
+
+    def stop(self) -> None:
+        """Ends the loop and its thread."""
+        self.loop.call_soon_threadsafe(self.loop.stop)
+        self._thread.join()
+
+    def _run(self) -> None:
+        try:
+            self.loop.run_forever()
+        finally:
+            self.loop.run_until_complete(_finished())
+            self.loop.run_until_complete(self.loop.shutdown_default_executor())
+            self.loop.close()
+
+
+async def _finished() -> None:
+    """Cancels all other tasks, so that no thread waits for one for ever."""
+    others = asyncio.all_tasks() - {asyncio.current_task()}
+    for task in others:
+        task.cancel()
+    await asyncio.gather(*others, return_exceptions=True)

@@ -13,8 +13,7 @@ from topos import runtimes
 from topos.bundle import Bundle, Program, Result, demand_runnable, deviation
 from topos.errors import BundleError, ToposError, UnavailableError
 from topos.runtimes import Executable
-from topos.serving.arena import Arena
-from topos.serving.description import Description, PortForm, ProgramForm
+from topos.serving.description import Arena, Description, PortForm, ProgramForm
 from topos.serving.messages import Origin
 
 __all__ = ["LoadedModel", "brief", "refusal"]

@@ -24,11 +24,9 @@ from topos.serving.errors import (
 )
 from topos.serving.messages import Origin
 from topos.serving.model_queue import ModelQueue
-from topos.serving.outcome import Outcome
 from topos.serving.request import Request
-from topos.serving.seconds import MOST_SECONDS, is_time, shown
-from topos.serving.settings import Settings
-from topos.serving.status import ModelStatus
+from topos.serving.settings import MOST_SECONDS, Settings, is_time, shown
+from topos.serving.status import ModelStatus, Outcome
 
 __all__ = ["Model"]
 

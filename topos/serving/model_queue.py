@@ -11,13 +11,12 @@ from topos.errors import BundleError, ToposError
 from topos.serving.batch import Batch
 from topos.serving.batcher import Batcher
 from topos.serving.counters import Ledger
-from topos.serving.deadlines import Deadlines
 from topos.serving.description import Description
 from topos.serving.errors import DeadlineError, DrainingError, ServingError, WorkerError
 from topos.serving.loaded import refusal
 from topos.serving.messages import Answer, Failed, Origin
 from topos.serving.process_worker import ProcessWorker
-from topos.serving.request import BatchSlice, Request
+from topos.serving.request import BatchSlice, Deadlines, Request
 from topos.serving.settings import Settings
 from topos.serving.thread_worker import ThreadWorker
 from topos.serving.worker import Worker

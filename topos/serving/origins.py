@@ -9,7 +9,7 @@ from typing import Any
 from topos.engine import Numerics
 from topos.errors import ArgumentError
 from topos.serving.messages import Origin, encode
-from topos.serving.seconds import shown
+from topos.serving.settings import shown
 
 __all__ = ["Folder", "origins_of"]
 

@@ -16,7 +16,7 @@ from typing import IO, Any, Final
 
 import topos.errors
 from topos.errors import CrashError, ToposError, UnavailableError
-from topos.serving.arena import Arena
+from topos.serving.description import Arena
 from topos.serving.messages import (
     Answer,
     Call,
@@ -29,10 +29,9 @@ from topos.serving.messages import (
     encode,
     from_worker,
 )
-from topos.serving.pace import Pace
 from topos.serving.settings import Settings
 from topos.serving.spin_wait import CHUNK, received_soon
-from topos.serving.worker import Worker
+from topos.serving.worker import Pace, Worker
 
 __all__ = ["ProcessWorker"]
 

@@ -1,10 +1,10 @@
-"""Requests: what one caller wants of a model, and the slices that calls serve it in."""
+"""Requests: what one caller wants of a model, until when, and the slices that calls serve it in."""
 
 from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Collection, Sequence
 from typing import Any
 
 import numpy as np
@@ -13,7 +13,7 @@ import numpy.typing as npt
 from topos.serving.description import Description
 from topos.serving.errors import ServingError
 
-__all__ = ["BatchSlice", "Request"]
+__all__ = ["BatchSlice", "Deadlines", "Request"]
 
 Array = npt.NDArray[Any]
 
@@ -110,3 +110,47 @@ class BatchSlice:
         """Returns its rows of the input at that place."""
         array = self.request.inputs[place]
         return array if self.whole else array[self.start : self.stop]
+
+
+class Deadlines:
+    """Calls `expire` with each of `requests()` that is not done when it is due.
+
+    Most requests are answered long before, and a timer for each would cost them more than all
+    else that a queue does: the one timer is set anew only where a request is due before it.
+    """
+
+    def __init__(
+        self, requests: Callable[[], Collection[Request]], expire: Callable[[Request], None]
+    ) -> None:
+        self._requests, self._expire = requests, expire
+        self._loop = asyncio.get_running_loop()
+        self._timer: asyncio.TimerHandle | None = None
+        self._rings = 0.0
+
+    def enter(self, due: float | None) -> None:
+        """Minds a request that is due at that time of the loop's clock, or never."""
+        if due is not None and (self._timer is None or due < self._rings):
+            self.stop()
+            self._timer, self._rings = self._loop.call_at(due, self._rung), due
+
+    def pass_to(self, now: float) -> None:
+        """Tells what time it is: rings where the timer should have by then."""
+        if self._timer is not None and now >= self._rings:
+            self._ring(now)
+
+    def stop(self) -> None:
+        """Minds nothing any more."""
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+
+    def _rung(self) -> None:
+        self._ring(self._loop.time())
+
+    def _ring(self, now: float) -> None:
+        self.stop()
+        pending = [(each.due, each) for each in self._requests() if not each.future.done()]
+        for due, request in pending:
+            if due is not None and due <= now:
+                self._expire(request)
+        self.enter(min((due for due, _ in pending if due is not None and due > now), default=None))

@@ -12,16 +12,13 @@ import numpy.typing as npt
 from topos.engine import Numerics
 from topos.errors import ArgumentError, BundleError
 from topos.serving.admission import converted
-from topos.serving.background import BackgroundLoop
 from topos.serving.counters import Counters, Observer, observers_of
 from topos.serving.errors import DrainingError, RequestError, UnknownModelError
-from topos.serving.home import HomeLoop
+from topos.serving.home import BackgroundLoop, HomeLoop
 from topos.serving.model import Model
 from topos.serving.origins import Folder, origins_of
-from topos.serving.outcome import Outcome
-from topos.serving.seconds import patience, shown
-from topos.serving.settings import Settings
-from topos.serving.status import ModelStatus
+from topos.serving.settings import Settings, patience, shown
+from topos.serving.status import ModelStatus, Outcome
 
 __all__ = ["Session"]
 

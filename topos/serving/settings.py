@@ -1,14 +1,23 @@
-"""Settings: the limits that a session keeps, each with a default that suits a small server."""
+"""Settings: the limits that a session keeps, and which times it can keep at all."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, fields
-from typing import Final, Literal
+from numbers import Real
+from typing import Final, Literal, TypeGuard
 
 from topos.errors import ArgumentError
-from topos.serving.seconds import MOST_SECONDS, is_time, shown
 
-__all__ = ["Isolation", "Settings", "demand_number", "demand_time"]
+__all__ = [
+    "MOST_SECONDS",
+    "Isolation",
+    "Settings",
+    "demand_number",
+    "demand_time",
+    "is_time",
+    "patience",
+    "shown",
+]
 
 Isolation = Literal["thread", "process"]
 
@@ -69,3 +78,35 @@ def demand_time(name: str, value: object) -> None:
     """Raises `ArgumentError` for a limit that is longer than a timer can be."""
     if not is_time(value):
         raise ArgumentError(f"{name} needs {MOST_SECONDS:g} seconds at most, got more")
+
+
+# Three years. Timers of the system and of the loop take no time that is without end.
+MOST_SECONDS: Final = 1e8
+SHOWN: Final = 40
+
+
+def is_time(value: object) -> TypeGuard[float]:
+    """Returns whether `value` is a number from zero to `MOST_SECONDS`."""
+    number = isinstance(value, Real) and not isinstance(value, bool)
+    return number and bool(0 <= value <= MOST_SECONDS)  # type: ignore[operator]
+
+
+def patience(seconds: object) -> float:
+    """Returns for how long a drain waits, where longer than a timer can is as long as it can.
+
+    Raises `ArgumentError` where `seconds` is no number from zero on.
+    """
+    if is_time(seconds):
+        return float(seconds)
+    if isinstance(seconds, int | float) and seconds > MOST_SECONDS:
+        return MOST_SECONDS
+    raise ArgumentError(f"a drain needs seconds from zero on, got {shown(seconds)}")
+
+
+def shown(value: object) -> str:
+    """Returns how `value` reads in a message, cut where it is long."""
+    try:
+        return repr(value)[:SHOWN]
+    # A number of thousands of digits has no text, and a class may have any `__repr__`.
+    except Exception:
+        return type(value).__name__

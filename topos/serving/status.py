@@ -1,14 +1,16 @@
-"""Statuses: what a session says of a model to whoever asks, a page, a probe or a client."""
+"""What a session says: of a model, to a page, a probe or a client, and of a request."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any, NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
 from topos.payload import Shape
 
-__all__ = ["ModelPort", "ModelStatus"]
+__all__ = ["ModelPort", "ModelStatus", "Outcome"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,3 +42,10 @@ class ModelStatus:
     runtime: str
     waiting: int
     process: int | None = None
+
+
+class Outcome(NamedTuple):
+    """Results by name, all of them computed by that version of the model and no other."""
+
+    results: dict[str, npt.NDArray[Any]]
+    version: str

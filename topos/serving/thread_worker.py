@@ -10,12 +10,11 @@ from queue import SimpleQueue
 from typing import Final
 
 from topos.errors import CrashError, ToposError
-from topos.serving.arena import Arena
+from topos.serving.description import Arena
 from topos.serving.loaded import LoadedModel, brief
 from topos.serving.messages import Answer, Call, Failed, Origin
-from topos.serving.pace import Pace
 from topos.serving.settings import Settings
-from topos.serving.worker import Worker
+from topos.serving.worker import Pace, Worker
 
 __all__ = ["ThreadWorker"]
 

@@ -1,16 +1,17 @@
-"""Workers: what runs the calls of one model, one at a time."""
+"""Workers: what runs the calls of a model, one at a time, and how long calls took lately."""
 
 from __future__ import annotations
 
 import asyncio
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable
+from typing import Final
 
-from topos.serving.arena import Arena
-from topos.serving.description import Description
+from topos.serving.description import Arena, Description
 from topos.serving.messages import Answer, Failed
 
-__all__ = ["Worker", "ignore"]
+__all__ = ["Pace", "Worker", "ignore"]
 
 
 def ignore(answer: Answer | Failed) -> None:
@@ -55,3 +56,29 @@ class Worker(ABC):
         if not self.ended.done():
             self.answered = ignore
             self.ended.set_result(reason)
+
+
+SHARE: Final = 0.1
+
+
+class Pace:
+    """Running means of the seconds that calls of each program took; a call counts `most` at most.
+
+    A mean, and not a median, so that a program which is slow now and then does not pass for quick.
+    """
+
+    def __init__(self, programs: int, most: float = math.inf) -> None:
+        self._seconds = [math.inf] * programs
+        self._most = most
+
+    def seconds(self, program: int) -> float:
+        """Returns what a call of that program is likely to take; infinity before the first."""
+        return self._seconds[program]
+
+    def learn(self, program: int, seconds: float) -> None:
+        """Takes how long a call of that program took."""
+        before, seconds = self._seconds[program], min(seconds, self._most)
+        if before == math.inf:
+            self._seconds[program] = seconds
+        else:
+            self._seconds[program] = before + SHARE * (seconds - before)

@@ -16,7 +16,7 @@ from collections import deque
 from typing import Final
 
 from topos.errors import ToposError
-from topos.serving.arena import Arena
+from topos.serving.description import Arena
 from topos.serving.loaded import LoadedModel, brief, refusal
 from topos.serving.messages import (
     Answer,

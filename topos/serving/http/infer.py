@@ -15,9 +15,8 @@ from topos.serving.http.refusals import ClientGoneError, UnknownPathError
 from topos.serving.http.request import Inference, read_inference
 from topos.serving.http.response import write_response
 from topos.serving.http.table import POST, Route
-from topos.serving.outcome import Outcome
 from topos.serving.session import Session
-from topos.serving.status import ModelStatus
+from topos.serving.status import ModelStatus, Outcome
 
 __all__ = ["Inferences", "served"]
 
