@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 from fuzz_cases import Case
 
-from topos.cli._drawn import drawn
+from topos.cli._arguments import drawn
 from topos.errors import CrashError, ToposError
 from topos.runtimes import ArrayType, Runtime, verify
 from topos.runtimes.grade import same_bits

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.bundle.bundled_models import mlp
-from topos.bundle import Bundle, export, replacement, swap
+from topos.bundle import Bundle, export, replacement
 from topos.errors import BundleError
 
 
@@ -38,7 +38,7 @@ def test_a_bundle_is_replaced_whole(tmp_path: Path) -> None:
 
 
 def test_without_an_exchange_two_names_do(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(swap, "_exchanged", lambda partial, target: False)
+    monkeypatch.setattr(replacement, "_exchanged", lambda partial, target: False)
     export(tmp_path / "b", [mlp(1), mlp(2)], batched=True)
     mlp().export(tmp_path / "b")
     assert [program.name for program in Bundle.load(tmp_path / "b").programs] == ["main"]

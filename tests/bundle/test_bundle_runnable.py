@@ -9,7 +9,7 @@ import pytest
 
 from tests.bundle.bundled_models import mlp, rewritten
 from topos import Tape, runtimes
-from topos.bundle import Bundle, artifact, check, demand_runnable
+from topos.bundle import Bundle, check, demand_runnable, modules
 from topos.bundle.manifest import Manifest
 from topos.bundle.portable import serialized
 from topos.bundle.report import State
@@ -132,11 +132,11 @@ def test_foreign_bytes_are_read_by_a_process_of_their_own(
         read.append(data)
         return printed(data)
 
-    monkeypatch.setattr(artifact, "printed", noted)
-    artifact.demand_same(program.text, own, version)
+    monkeypatch.setattr(modules, "printed", noted)
+    modules.demand_same(program.text, own, version)
     for foreign, reason in ((b"ML\xefR nothing", "cannot be read: "), (other, "holds another")):
         with pytest.raises(BundleError, match=f"the artifact {reason}"):
-            artifact.demand_same(program.text, foreign, version)
+            modules.demand_same(program.text, foreign, version)
     assert set(read) <= {own}
 
 
@@ -145,7 +145,7 @@ def test_other_bytes_of_the_same_module_hold_it(folder: Path) -> None:
     (program,) = bundle.programs
     older = serialized(program.text, "1.13.0")
     assert older != program.artifact
-    artifact.demand_same(program.text, older, bundle.compatibility)
+    modules.demand_same(program.text, older, bundle.compatibility)
 
 
 def test_a_reader_that_is_killed_is_told(

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from tests.bundle.bundled_models import mlp
-from topos.bundle import Bundle, folder, replacement, swap
+from topos.bundle import Bundle, folder, replacement
 from topos.errors import BundleError
 
 
@@ -22,7 +22,7 @@ def names(folder: Path) -> list[str]:
 
 @pytest.fixture
 def one_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(swap, "_exchanged", lambda partial, target: False)
+    monkeypatch.setattr(replacement, "_exchanged", lambda partial, target: False)
 
 
 @pytest.mark.usefixtures("one_at_a_time")
@@ -34,7 +34,7 @@ def test_a_reader_waits_for_the_second_rename(
 
     def slow(source: Path, target: Path) -> None:
         rename(source, target)
-        if str(target).endswith(swap.OLD):
+        if str(target).endswith(replacement.OLD):
             apart.set()
             time.sleep(0.03)
 
@@ -76,7 +76,7 @@ def test_a_path_of_nothing_is_told_at_once(tmp_path: Path, monkeypatch: pytest.M
         asked.append(place)
         return read(place)
 
-    monkeypatch.setattr(swap, "read_manifest", counted)
+    monkeypatch.setattr(replacement, "read_manifest", counted)
     with pytest.raises(BundleError):
         Bundle.load(tmp_path / "b")
     assert asked == [tmp_path / "b"]
@@ -117,7 +117,7 @@ def test_what_another_machine_left_is_cleared_when_it_is_old(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     # Nobody here knows the processes of another machine that writes to the same place.
-    left = f"{swap.prefix_of(tmp_path / 'b')}999999999-00000000.abcdefgh.partial"
+    left = f"{replacement.prefix_of(tmp_path / 'b')}999999999-00000000.abcdefgh.partial"
     (tmp_path / left).mkdir()
     mlp().export(tmp_path / "b")
     assert names(tmp_path) == [left, "b"]

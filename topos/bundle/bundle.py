@@ -6,7 +6,7 @@ import hashlib
 import os
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, Final, NamedTuple, Self
+from typing import Any, Final, NamedTuple, Self, TypeVar
 
 import numpy.typing as npt
 
@@ -27,6 +27,7 @@ from topos.errors import BundleError
 __all__ = ["Bundle", "Call", "Program"]
 
 Array = npt.NDArray[Any]
+Placed = TypeVar("Placed")
 
 ATTEMPTS: Final = 16
 
@@ -78,6 +79,15 @@ class Program:
             )
             for call in range(self._entry.calls)
         )
+
+    def resident(self, placed: Mapping[str, Placed]) -> dict[int, Placed]:
+        """Returns those of `placed`, weights by name, that are arguments, by their positions."""
+        arguments = enumerate(self.arguments)
+        return {place: placed[each.name] for place, each in arguments if each.resident}
+
+    def given(self, call: Call) -> list[Array]:
+        """Returns the inputs of a call in the order of `inputs`."""
+        return [call.inputs[each.name] for each in self.inputs]
 
     def __repr__(self) -> str:
         arguments, results = (", ".join(map(str, each)) for each in (self.inputs, self.results))

@@ -13,9 +13,9 @@ from topos import runtimes
 from topos.bundle.bundle import Bundle, Call, Program
 from topos.bundle.manifest import MANIFEST
 from topos.bundle.modules import module_verdicts
-from topos.bundle.report import Answers, Check, State, Verdict, blocked, judged
+from topos.bundle.report import Answers, Check, State, Verdict, blocked, is_slow, judged, told
 from topos.engine import Numerics
-from topos.errors import ArgumentError, UnavailableError, UnsupportedError
+from topos.errors import ArgumentError, UnavailableError
 from topos.runtimes import Runtime
 from topos.runtimes._runtime import isolating
 
@@ -23,9 +23,6 @@ __all__ = ["check"]
 
 Array = npt.NDArray[Any]
 
-# The reference interpreter does 1.5 million operations a second; what takes it longer than ten
-# seconds runs only where it is asked for by name.
-PATIENCE: Final = 15_000_000
 # How many names of files a verdict has room for.
 SHOWN: Final = 4
 
@@ -101,9 +98,9 @@ def _verdicts(
     named: bool,
 ) -> list[Verdict]:
     """Returns the verdicts on a program; a runtime that was named may not pass over anything."""
-    if not named and _is_slow(runtime, program):
+    if not named and is_slow(runtime, program.text):
         reason = f"slow: name {runtime.name} to run it"
-        return [Verdict(runtime.name, program.name, "", State.SKIPPED, reason=reason)]
+        return [told(runtime.name, program, State.SKIPPED, reason)]
     found = judged(runtime.name, program, answers)
     if not named:
         return found
@@ -121,21 +118,6 @@ def _answers(
     calls: Sequence[Call],
 ) -> list[tuple[Array, ...]]:
     """Returns what a program returns, compiled and with its weights held by the runtime."""
-    resident = {
-        position: placed[argument.name]
-        for position, argument in enumerate(program.arguments)
-        if argument.resident
-    }
     executable = runtime.compile(program.text, numerics=numerics, options=options)
-    bound = executable.bind(resident)
-    return [bound(*(call.inputs[port.name] for port in program.inputs)) for call in calls]
-
-
-def _is_slow(runtime: Runtime, program: Program) -> bool:
-    """Returns whether the reference interpreter would take longer than anyone waits."""
-    if runtime.name != "reference":
-        return False
-    try:
-        return runtimes.cost_analysis(program.text).total.flops > PATIENCE
-    except UnsupportedError:
-        return False
+    bound = executable.bind(program.resident(placed))
+    return [bound(*program.given(call)) for call in calls]

@@ -17,7 +17,7 @@ from typing import Any, Final, NamedTuple
 import numpy.typing as npt
 
 from topos.bundle.bundle import Call, Program
-from topos.bundle.report import Check, State, Verdict, blocked, judged
+from topos.bundle.report import Check, State, Verdict, blocked, judged, told
 from topos.errors import ArgumentError, ExecutionError
 from topos.runtimes import ArrayType
 from topos.runtimes._archive import load, save
@@ -117,9 +117,9 @@ def _words(command: str) -> list[str]:
 def _validated(words: Sequence[str], program: Program, folder: Path) -> Verdict:
     module = _text(program, folder)
     done = _called(words, [module], 1)
-    state = State.FAILED if done.failure else State.HOLDS
-    reason = done.reason(module) if done.failure else ""
-    return Verdict("validator", program.name, "", state, reason=reason)
+    if done.failure:
+        return told("validator", program, State.FAILED, done.reason(module))
+    return told("validator", program, State.HOLDS)
 
 
 def _asked(program: Program, weights: Mapping[str, Array], folder: Path) -> _Asked:

@@ -9,7 +9,7 @@ from topos import runtimes
 from topos.bundle import portable
 from topos.bundle.bundle import Program
 from topos.bundle.portable import serialized
-from topos.bundle.report import VERIFIER, State, Verdict, brief
+from topos.bundle.report import VERIFIER, State, Verdict, brief, told
 from topos.errors import BundleError, TextError, ToposError, UnsupportedError
 from topos.runtimes import ArrayType
 from topos.runtimes.interpreter.custom_calls import kernel_of
@@ -43,7 +43,7 @@ def module_verdicts(program: Program, version: str) -> list[Verdict]:
     verdicts = [_verdict(VERIFIER, program, partial(_demand_signature, program))]
     if not portable.is_ready():
         reason = "reading an artifact needs jaxlib"
-        return [*verdicts, Verdict("artifact", program.name, "", State.SKIPPED, reason=reason)]
+        return [*verdicts, told("artifact", program, State.SKIPPED, reason)]
     return [
         *verdicts,
         _verdict("jaxlib", program, lambda: portable.demand_valid(program.text)),
@@ -55,8 +55,8 @@ def _verdict(judge: str, program: Program, demand: Callable[[], None]) -> Verdic
     try:
         demand()
     except ToposError as error:
-        return Verdict(judge, program.name, "", State.FAILED, reason=brief(error))
-    return Verdict(judge, program.name, "", State.HOLDS)
+        return told(judge, program, State.FAILED, brief(error))
+    return told(judge, program, State.HOLDS)
 
 
 def _demand_signature(program: Program) -> None:

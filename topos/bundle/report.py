@@ -5,17 +5,35 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from enum import Enum
-from typing import Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import numpy.typing as npt
 
-from topos.bundle.bundle import Bundle, Call, Program
+from topos import runtimes
 from topos.bundle.envelope import deviation
 from topos.errors import ToposError, UnsupportedError
+from topos.runtimes import Runtime
 from topos.runtimes.grade import same_bits
 
-__all__ = ["VERIFIER", "Answers", "Check", "State", "Verdict", "blocked", "brief", "judged"]
+if TYPE_CHECKING:
+    from topos.bundle.bundle import Bundle, Call, Program
 
+__all__ = [
+    "VERIFIER",
+    "Answers",
+    "Check",
+    "State",
+    "Verdict",
+    "blocked",
+    "brief",
+    "is_slow",
+    "judged",
+    "told",
+]
+
+# The reference interpreter does 1.5 million operations a second; what takes it longer than ten
+# seconds runs only where it is asked for by name.
+PATIENCE: Final = 15_000_000
 HEADINGS = ("judge", "program", "result", "deviation", "envelope", "verdict")
 
 
@@ -93,7 +111,7 @@ def _entry(verdict: Verdict) -> dict[str, Any]:
 
 
 Array = npt.NDArray[Any]
-Answers = Callable[[Sequence[Call]], Sequence[Sequence[Array]]]
+Answers = Callable[["Sequence[Call]"], Sequence[Sequence[Array]]]
 """What a judge returns for each call of a sample, in the order of the results."""
 
 
@@ -138,8 +156,22 @@ class Verdict(NamedTuple):
 
 def blocked(judge: str, program: Program) -> Verdict:
     """Returns the verdict of a judge that is not given a program."""
-    reason = "refused by the verifier"
-    return Verdict(judge, program.name, "", State.BLOCKED, reason=reason)
+    return told(judge, program, State.BLOCKED, "refused by the verifier")
+
+
+def told(judge: str, program: Program, state: State, reason: str = "") -> Verdict:
+    """Returns a verdict on a program as a whole."""
+    return Verdict(judge, program.name, "", state, reason=reason)
+
+
+def is_slow(runtime: Runtime, text: str) -> bool:
+    """Returns whether the reference interpreter would take longer than anyone waits."""
+    if runtime.name != "reference":
+        return False
+    try:
+        return runtimes.cost_analysis(text).total.flops > PATIENCE
+    except UnsupportedError:
+        return False
 
 
 def judged(judge: str, program: Program, answers: Answers) -> list[Verdict]:
@@ -147,10 +179,9 @@ def judged(judge: str, program: Program, answers: Answers) -> list[Verdict]:
     try:
         sample = program.sample()
         answered = answers(sample)
-    except UnsupportedError as error:
-        return [Verdict(judge, program.name, "", State.LACKING, reason=brief(error))]
     except ToposError as error:
-        return [Verdict(judge, program.name, "", State.FAILED, reason=brief(error))]
+        state = State.LACKING if isinstance(error, UnsupportedError) else State.FAILED
+        return [told(judge, program, state, brief(error))]
     verdicts = []
     for place, result in enumerate(program.results):
         pairs = [

@@ -11,6 +11,7 @@ import numpy.typing as npt
 
 from topos.bundle.measurement import Measurement
 from topos.bundle.modules import demand_runnable
+from topos.bundle.report import brief
 from topos.engine import Numerics
 from topos.errors import ToposError
 from topos.runtimes import Executable, Runtime
@@ -71,13 +72,14 @@ class Trial:
             )
             self._compilation = time.perf_counter() - start
             self._executable = executable.bind(self._resident)
-            self._arguments = _arguments(self.program)
+            # Those of the oracle: real ones, for time may depend on values.
+            self._arguments = self.program.given(self.program.sample()[0])
             self._first_call = self._executable.timed(self._arguments, 0.0).elapsed
             # Asked now, for a worker may be gone when the measuring is over.
             memory = self._executable.memory()
             self._memory = None if memory is None else sum(memory)
         except ToposError as error:
-            self._failure = _brief(error)
+            self._failure = brief(error)
 
     def warm_up(self, seconds: float, threads: int) -> None:
         """Calls for `seconds` and measures nothing."""
@@ -109,7 +111,7 @@ class Trial:
         try:
             return self._executable.timed(self._arguments, seconds, threads)
         except ToposError as error:
-            self._failure = _brief(error)
+            self._failure = brief(error)
             return _NONE
 
 
@@ -137,23 +139,8 @@ def trials(
             # To load a runtime's packages is no part of compiling.
             runtime.place(0.0, options=chosen)
         for program in programs:
-            resident = {
-                position: placed[argument.name]
-                for position, argument in enumerate(program.arguments)
-                if argument.resident
-            }
-            found.append(Trial(runtime, program, resident, numerics, chosen))
+            found.append(Trial(runtime, program, program.resident(placed), numerics, chosen))
     return found
-
-
-def _arguments(program: Program) -> list[Array]:
-    """Returns the inputs of the oracle's first call: real ones, for time may depend on values."""
-    inputs = program.sample()[0].inputs
-    return [inputs[each.name] for each in program.inputs]
-
-
-def _brief(error: ToposError) -> str:
-    return str(error).strip().splitlines()[0]
 
 
 ROUNDS: Final = 10

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 from argparse import ArgumentParser, ArgumentTypeError, Namespace
 from collections.abc import Callable
+from functools import partial
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
+from topos.cli._shared import whole
 from topos.errors import ArgumentError
 
 if TYPE_CHECKING:
     from topos.serving import Settings
     from topos.serving.http import Limits
 
-__all__ = ["add_limits", "limits_of", "settings_of", "whole"]
+__all__ = ["add_limits", "limits_of", "settings_of"]
 
 MIB: Final = 2**20
 BUFFERED: Final = 512 * MIB
@@ -52,6 +54,7 @@ LIMITS: Final = (
     Limit("--max-head", "head_bytes", "BYTES", 64 * 2**10, "of the headers of a request"),
     Limit("--connections", "connections", "COUNT", 1000, "at once"),
 )
+_count: Final = partial(whole, least=1, most=2**53)
 # These may be none at all.
 ZERO: Final = ("--max-delay", "--linger")
 
@@ -60,7 +63,7 @@ def add_limits(parser: ArgumentParser) -> None:
     """Adds a flag for each limit."""
     group = parser.add_argument_group("limits")
     for limit in (*SETTINGS, *LIMITS):
-        kind: Callable[[str], float] = whole
+        kind: Callable[[str], float] = _count
         if isinstance(limit.default, float):
             kind = _seconds_or_none if limit.flag in ZERO else _seconds
         group.add_argument(
@@ -73,7 +76,7 @@ def add_limits(parser: ArgumentParser) -> None:
     group.add_argument(
         "--max-buffered",
         metavar="BYTES",
-        type=whole,
+        type=_count,
         help=f"of all bodies held at once; default: {BUFFERED}, or twice --max-body",
     )
     group.add_argument("--no-batching", action="store_true", help="run every request by itself")
@@ -113,14 +116,6 @@ def limits_of(chosen: Namespace) -> Limits:
         buffered_bytes=buffered,
         **_values(chosen, LIMITS),
     )
-
-
-def whole(text: str, least: int = 1, most: int = 2**53) -> int:
-    """Returns a whole number; argparse tells of anything else as a wrong usage."""
-    number = int(text) if text.isascii() and text.isdigit() and len(text) < 20 else -1
-    if not least <= number <= most:
-        raise ArgumentTypeError(f"needs a whole number from {least} to {most}, got {text!r}")
-    return number
 
 
 def _values(chosen: Namespace, limits: tuple[Limit, ...]) -> dict[str, Any]:

@@ -12,12 +12,12 @@ import numpy as np
 import numpy.typing as npt
 
 from topos import runtimes
-from topos.cli._drawn import arguments_of, called
+from topos.bundle.report import brief, is_slow
+from topos.cli._arguments import arguments_of, called
 from topos.cli._reporting import DONE, FAILED
-from topos.cli._shared import of_file, table
+from topos.cli._shared import of_file, ready, table
 from topos.engine import Numerics
-from topos.errors import ToposError, UnavailableError, UnsupportedError
-from topos.runtimes import Runtime
+from topos.errors import ToposError, UnsupportedError
 from topos.runtimes._runtime import isolating
 from topos.runtimes.grade.distance import relative_difference, same_bits
 
@@ -26,8 +26,6 @@ __all__ = ["check_module"]
 Array = npt.NDArray[Any]
 
 HEADINGS: Final = ("runtime", "result", "deviation", "verdict")
-# The reference interpreter does 1.5 million operations a second, and nobody waits for minutes.
-PATIENCE: Final = 15_000_000
 
 
 class Verdict(NamedTuple):
@@ -55,12 +53,12 @@ def check_module(chosen: Namespace) -> int:
 
 def _verdicts(chosen: Namespace, text: str) -> Iterator[Verdict]:
     named = chosen.runtime is not None
-    judges = _judges(chosen.runtime)
+    judges = ready(chosen.runtime)
     exact = runtimes.load("interpreter").compile(text, numerics=Numerics.EXACT)
     arguments = arguments_of(chosen, exact.signature.arguments)
     expected = called(chosen, exact, arguments)
     for runtime in judges:
-        if runtime.name == "reference" and not named and _is_slow(text):
+        if not named and is_slow(runtime, text):
             yield Verdict(runtime.name, "", None, "skipped: name it with --runtime to run it")
             continue
         try:
@@ -68,22 +66,12 @@ def _verdicts(chosen: Namespace, text: str) -> Iterator[Verdict]:
             compiled = runtime.compile(text, numerics=chosen.numerics, options=options)
             results = compiled(*arguments)
         except UnsupportedError as error:
-            yield Verdict(runtime.name, "", None, f"lacking: {_brief(error)}", not named)
+            yield Verdict(runtime.name, "", None, f"lacking: {brief(error)}", not named)
         except ToposError as error:
-            yield Verdict(runtime.name, "", None, f"FAILED: {_brief(error)}", False)
+            yield Verdict(runtime.name, "", None, f"FAILED: {brief(error)}", False)
         else:
             for place, (ours, theirs) in enumerate(zip(expected, results, strict=True)):
                 yield _compared(runtime.name, f"result{place}", ours, theirs, chosen.within)
-
-
-def _judges(names: list[str] | None) -> list[Runtime]:
-    """Returns the runtimes of those names, or all that are ready."""
-    found = [runtimes.load(name) for name in dict.fromkeys(names or runtimes.names())]
-    for runtime in found:
-        status = runtime.status()
-        if names is not None and not status.ready:
-            raise UnavailableError(status.detail)
-    return [runtime for runtime in found if runtime.status().ready]
 
 
 def _compared(
@@ -101,17 +89,6 @@ def _compared(
 def _real(array: Array) -> Array:
     """Returns the parts of complex numbers as numbers of their own."""
     return np.stack([array.real, array.imag]) if array.dtype.kind == "c" else array
-
-
-def _is_slow(text: str) -> bool:
-    try:
-        return runtimes.cost_analysis(text).total.flops > PATIENCE
-    except UnsupportedError:
-        return False
-
-
-def _brief(error: ToposError) -> str:
-    return (str(error).strip().splitlines() or [type(error).__name__])[0]
 
 
 def _cells(verdict: Verdict) -> tuple[str, ...]:

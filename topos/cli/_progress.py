@@ -5,33 +5,20 @@ from __future__ import annotations
 import sys
 import time
 from collections.abc import Iterable
-from typing import Final, Protocol
+from typing import TYPE_CHECKING, Final
 
 from topos.cli._reporting import complain
 
-__all__ = ["Stage", "follow"]
+if TYPE_CHECKING:
+    from topos.bundle.trial import Step
+
+__all__ = ["follow"]
 
 SECONDS_APART: Final = 2.0
 """How often a line is told where there is no terminal, such as in the log of a CI."""
 
 
-class Stage(Protocol):
-    """What a step of long work tells of itself."""
-
-    @property
-    def done(self) -> int:
-        """How many steps are behind."""
-
-    @property
-    def total(self) -> int:
-        """How many steps there are."""
-
-    @property
-    def what(self) -> str:
-        """What is done next."""
-
-
-def follow(stages: Iterable[Stage]) -> None:
+def follow(stages: Iterable[Step]) -> None:
     """Goes through all `stages` and shows how far they are; standard output stays untouched."""
     if sys.stderr is not None and sys.stderr.isatty() and _bar(stages):
         return
@@ -42,7 +29,7 @@ def follow(stages: Iterable[Stage]) -> None:
             told = time.monotonic()
 
 
-def _bar(stages: Iterable[Stage]) -> bool:
+def _bar(stages: Iterable[Step]) -> bool:
     """Returns whether there is a rich to draw a bar, once it has drawn it."""
     try:
         from rich.console import Console

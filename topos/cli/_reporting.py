@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext, redirect_stdout, suppress
 from typing import NoReturn
 
-from topos.errors import TextError, ToposError
+from topos.errors import ArgumentError, TextError, ToposError, UnavailableError
 from topos.runtimes.interpreter.budget import StepsError
 
 __all__ = [
@@ -21,6 +21,7 @@ __all__ = [
     "UNUSABLE",
     "complain",
     "describe",
+    "status_of",
     "terminable",
     "told",
 ]
@@ -34,13 +35,13 @@ INTERRUPTED = 128 + signal.SIGINT
 def told(report: Callable[[], int]) -> int:
     """Returns what `report` returns, or `FAILED` where nobody takes what it prints.
 
-    One that Ctrl-C ends returns `INTERRUPTED`.
+    One that Ctrl-C ends returns `INTERRUPTED`, and one that an error ends as `status_of` says.
     """
     # What was closed before the start is None, on which print does nothing without a word.
     closed = sys.stdout is None
     try:
         with redirect_stdout(_Closed()) if closed else nullcontext():
-            status = report()
+            status = status_of(report)
             # A full or closed pipe may first be noticed where the rest is written.
             print(end="", flush=True)
         return status
@@ -58,6 +59,23 @@ def told(report: Callable[[], int]) -> int:
         with suppress(OSError):
             complain(f"standard output takes nothing more: {error.strerror}")
         return FAILED
+
+
+def status_of(report: Callable[[], int], path: str = "") -> int:
+    """Returns what `report` returns, or the status of its error, which is told on standard error.
+
+    What is wrong with a file is told of its `path`.
+    """
+    try:
+        return report()
+    except ArgumentError as error:
+        told, status = f"{path}: {error}" if path else str(error), UNUSABLE
+    except UnavailableError as error:
+        told, status = str(error), UNUSABLE
+    except ToposError as error:
+        told, status = describe(path, error) if path else str(error), FAILED
+    complain(told)
+    return status
 
 
 def complain(message: str) -> None:

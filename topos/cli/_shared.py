@@ -15,9 +15,10 @@ from pathlib import Path
 from typing import Final
 
 from topos import runtimes
-from topos.cli._reporting import DONE, FAILED, UNUSABLE, complain, describe
+from topos.cli._reporting import DONE, status_of
 from topos.engine import Numerics
-from topos.errors import ArgumentError, ToposError, UnavailableError
+from topos.errors import UnavailableError
+from topos.runtimes import Runtime
 from topos.stablehlo.forms import text_of
 from topos.stablehlo.forms.mistakes import folder_mistake
 
@@ -29,6 +30,7 @@ __all__ = [
     "naming",
     "of_file",
     "of_parts",
+    "ready",
     "table",
     "whole",
 ]
@@ -76,15 +78,11 @@ def parts(text: str) -> list[str]:
 
 
 def _status(path: str, action: Callable[[], None]) -> int:
-    try:
+    def report() -> int:
         action()
-    except ArgumentError as error:
-        return _fail(f"{path}: {error}", UNUSABLE)
-    except UnavailableError as error:
-        return _fail(str(error), UNUSABLE)
-    except ToposError as error:
-        return _fail(describe(path, error), FAILED)
-    return DONE
+        return DONE
+
+    return status_of(report, path)
 
 
 def _text(path: str) -> str:
@@ -136,11 +134,6 @@ def naming(path: str) -> Iterator[None]:
         raise UnavailableError(f"{path}: {reason}") from error
 
 
-def _fail(message: str, status: int) -> int:
-    complain(message)
-    return status
-
-
 def add_bundle_arguments(
     parser: ArgumentParser, what: str = "the folder of an exported model"
 ) -> None:
@@ -154,26 +147,33 @@ def add_bundle_arguments(
         help=f"one of {', '.join(runtimes.names())}; may be given again (default: all that are "
         "ready)",
     )
-    parser.add_argument(
-        "--numerics",
-        choices=[each.value for each in Numerics],
-        default=Numerics.FAST.value,
-        help="default: %(default)s",
-    )
+    _add_numerics(parser, Numerics.FAST, "default: %(default)s")
 
 
-def add_runtime_arguments(parser: ArgumentParser) -> None:
+def add_runtime_arguments(
+    parser: ArgumentParser, default: str = "interpreter", numerics: Numerics = Numerics.EXACT
+) -> None:
     """Adds the one runtime of a command, and its numerics."""
     parser.add_argument(
-        "--runtime", choices=runtimes.names(), default="interpreter", help="default: %(default)s"
+        "--runtime", choices=runtimes.names(), default=default, help="default: %(default)s"
     )
-    parser.add_argument(
-        "--numerics",
-        choices=[each.value for each in Numerics],
-        default=Numerics.EXACT.value,
-        help="exact: round every operation for itself; fast: what the runtime does by itself "
-        "(default: %(default)s)",
-    )
+    told = "exact: round every operation for itself; fast: what the runtime does by itself "
+    _add_numerics(parser, numerics, f"{told}(default: %(default)s)")
+
+
+def _add_numerics(parser: ArgumentParser, default: Numerics, told: str) -> None:
+    choices = [each.value for each in Numerics]
+    parser.add_argument("--numerics", choices=choices, default=default.value, help=told)
+
+
+def ready(names: Sequence[str] | None) -> list[Runtime]:
+    """Returns the runtimes that are ready, or those of `names`, which have to be."""
+    found = [runtimes.load(name) for name in dict.fromkeys(names or runtimes.names())]
+    status = {runtime: runtime.status() for runtime in found}
+    for runtime, own in status.items():
+        if names is not None and not own.ready:
+            raise UnavailableError(f"{runtime.name} is not ready: {own.detail}")
+    return [runtime for runtime, own in status.items() if own.ready]
 
 
 class Parted:
@@ -188,11 +188,13 @@ class Parted:
         self._line = f"{PARTING}\n"
 
 
-def whole(text: str) -> int:
-    """Returns a number from 0 on; argparse tells of any other as a wrong usage."""
-    if not (text.isascii() and text.isdigit()):
-        raise ArgumentTypeError(f"needs a whole number from 0 on, got {text!r}")
-    return int(text)
+def whole(text: str, least: int = 0, most: int | None = None) -> int:
+    """Returns a whole number; argparse tells of any other as a wrong usage."""
+    number = int(text) if text.isascii() and text.isdigit() and len(text) < 20 else -1
+    if number < least or (most is not None and number > most):
+        end = "on" if most is None else f"to {most}"
+        raise ArgumentTypeError(f"needs a whole number from {least} {end}, got {text!r}")
+    return number
 
 
 def table(rows: Iterable[Sequence[str]], right: frozenset[int] = frozenset()) -> str:

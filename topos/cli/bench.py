@@ -6,6 +6,7 @@ import json
 import math
 from argparse import ArgumentParser, ArgumentTypeError, Namespace
 from collections.abc import Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from topos import bundle as bundles
@@ -14,11 +15,10 @@ from topos.bundle.measurement import PERCENTILES, Measurement
 from topos.cli import _bench_picture as picture
 from topos.cli._figures import duration, rate, size
 from topos.cli._progress import follow
-from topos.cli._reporting import DONE, FAILED, INTERRUPTED, UNUSABLE, complain
-from topos.cli._shared import add_bundle_arguments, naming, table
+from topos.cli._reporting import DONE, FAILED, INTERRUPTED, complain
+from topos.cli._shared import add_bundle_arguments, naming, ready, table, whole
 from topos.engine import Numerics
-from topos.errors import ArgumentError, BundleError, ToposError, UnavailableError
-from topos.runtimes import Runtime
+from topos.errors import ArgumentError, BundleError
 
 if TYPE_CHECKING:
     from topos.bundle import Bundle, Program
@@ -41,6 +41,7 @@ file, or something that this installation lacks; 130 interrupted.
 """
 
 THREADS: Final = 256
+_count: Final = partial(whole, least=1)
 HEADINGS: Final = (
     *("runtime", "rows", "compile", "first call", "p50", "p90", "p99", "max"),
     *("calls/s", "rows/s", "memory"),
@@ -81,46 +82,19 @@ def _duration(text: str) -> float:
     return seconds
 
 
-def _count(text: str) -> int:
-    """Returns a number from 1 on; argparse tells of any other as a wrong usage."""
-    if not (text.isascii() and text.isdigit() and 0 < int(text) <= 2**31):
-        raise ArgumentTypeError(f"needs a whole number from 1 on, got {text!r}")
-    return int(text)
-
-
 def run(chosen: Namespace) -> int:
     """Runs the command and returns the exit status."""
-    try:
-        if chosen.threads > THREADS:
-            raise ArgumentError(f"--threads takes at most {THREADS}, got {chosen.threads}")
-        if chosen.png is not None:
-            picture.require(chosen.png)
-        bundle = bundles.Bundle.load(chosen.bundle)
-        ready = _runtimes(chosen.runtime)
-        # Only a bundle that was loaded shows that the packages behind these are installed.
-        from topos.bundle.trial import trials
+    if chosen.threads > THREADS:
+        raise ArgumentError(f"--threads takes at most {THREADS}, got {chosen.threads}")
+    if chosen.png is not None:
+        picture.require(chosen.png)
+    bundle, judges = bundles.Bundle.load(chosen.bundle), ready(chosen.runtime)
+    # Only a bundle that was loaded shows that the packages behind these are installed.
+    from topos.bundle.trial import trials
 
-        programs = _programs(bundle, chosen.rows)
-        measured = trials(bundle, ready, programs, Numerics(chosen.numerics), isolated=True)
-        return _measure(chosen, bundle, measured)
-    except (ArgumentError, UnavailableError) as error:
-        complain(str(error))
-        return UNUSABLE
-    except ToposError as error:
-        complain(str(error))
-        return FAILED
-
-
-def _runtimes(names: Sequence[str] | None) -> list[Runtime]:
-    """Returns the adapters that are ready, or those of `names`, which have to be."""
-    if names is None:
-        return [runtimes.load(name) for name, each in runtimes.status().items() if each.ready]
-    adapters = [runtimes.load(name) for name in dict.fromkeys(names)]
-    for adapter in adapters:
-        status = adapter.status()
-        if not status.ready:
-            raise UnavailableError(f"{adapter.name} is not ready: {status.detail}")
-    return adapters
+    programs = _programs(bundle, chosen.rows)
+    measured = trials(bundle, judges, programs, Numerics(chosen.numerics), isolated=True)
+    return _measure(chosen, bundle, measured)
 
 
 def _programs(bundle: Bundle, rows: int | None) -> Sequence[Program]:

@@ -7,11 +7,11 @@ import os
 from argparse import ArgumentParser, Namespace
 
 from topos import bundle
-from topos.cli._drawn import add_argument_sources
+from topos.cli._arguments import add_argument_sources
 from topos.cli._module_check import check_module
-from topos.cli._reporting import DONE, FAILED, UNUSABLE, complain
+from topos.cli._reporting import DONE, FAILED
 from topos.cli._shared import add_bundle_arguments, naming
-from topos.errors import ArgumentError, ToposError, UnavailableError
+from topos.errors import ArgumentError
 
 __all__ = ["EPILOG", "HELP", "add_arguments", "run"]
 
@@ -51,21 +51,11 @@ def run(chosen: Namespace) -> int:
     """Runs the command and returns the exit status."""
     if chosen.bundle == "-" or os.path.isfile(chosen.bundle):
         return check_module(chosen)
-    try:
-        with naming(chosen.bundle):
-            os.stat(chosen.bundle)
-        if chosen.args is not None or chosen.extent is not None:
-            needs = "--args and --extent need a module in a file"
-            raise ArgumentError(f"{chosen.bundle}: {needs}, got the folder of a bundle")
-        found = bundle.check(chosen.bundle, chosen.runtime, numerics=chosen.numerics, isolated=True)
-    except (ArgumentError, UnavailableError) as error:
-        return _fail(str(error), UNUSABLE)
-    except ToposError as error:
-        return _fail(str(error), FAILED)
+    with naming(chosen.bundle):
+        os.stat(chosen.bundle)
+    if chosen.args is not None or chosen.extent is not None:
+        needs = "--args and --extent need a module in a file"
+        raise ArgumentError(f"{chosen.bundle}: {needs}, got the folder of a bundle")
+    found = bundle.check(chosen.bundle, chosen.runtime, numerics=chosen.numerics, isolated=True)
     print(json.dumps(found.document(), indent=2) if chosen.json else found)
     return DONE if found.passed else FAILED
-
-
-def _fail(message: str, status: int) -> int:
-    complain(message)
-    return status

@@ -7,9 +7,11 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from topos import runtimes
-from topos.cli._reporting import UNUSABLE, complain, terminable
+from topos.cli._arguments import archived
+from topos.cli._reporting import terminable
 from topos.cli._shared import EXIT, add_runtime_arguments, naming, of_file
-from topos.runtimes._archive import load, save
+from topos.errors import ArgumentError
+from topos.runtimes._archive import save
 from topos.runtimes._runtime import Runtime, isolating
 
 __all__ = ["EPILOG", "HELP", "add_arguments", "run"]
@@ -36,8 +38,7 @@ def add_arguments(parser: ArgumentParser) -> None:
 def run(chosen: Namespace) -> int:
     """Runs the command and returns the exit status."""
     if len(chosen.paths) % len(PATHS):
-        complain(f"paths come as {' '.join(PATHS)}, got {len(chosen.paths)} of them")
-        return UNUSABLE
+        raise ArgumentError(f"paths come as {' '.join(PATHS)}, got {len(chosen.paths)} of them")
     runtime = runtimes.load(chosen.runtime)
     options = {"numerics": chosen.numerics, "options": isolating(runtime)}
     modules, arguments, results = (chosen.paths[start :: len(PATHS)] for start in range(len(PATHS)))
@@ -51,9 +52,7 @@ def _evaluate(
 ) -> int:
     def execute(text: str) -> None:
         executable = runtime.compile(text, **options)
-        with naming(arguments):
-            arrays = load(arguments, executable.signature.arguments, "arg")
-        computed = executable(*arrays)
+        computed = executable(*archived(arguments, executable.signature.arguments))
         with naming(results):
             save(results, computed, "result")
 

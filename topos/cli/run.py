@@ -6,9 +6,9 @@ from argparse import ArgumentParser, Namespace
 from typing import Any
 
 from topos import runtimes
-from topos.cli._drawn import add_argument_sources, arguments_of, called
-from topos.cli._reporting import UNUSABLE, complain
+from topos.cli._arguments import add_argument_sources, arguments_of, called
 from topos.cli._shared import EXIT, add_runtime_arguments, naming, of_file, whole
+from topos.errors import ArgumentError
 from topos.runtimes._archive import save
 from topos.runtimes._runtime import Runtime, isolating
 from topos.runtimes._signature import ArrayType
@@ -43,8 +43,7 @@ def run(chosen: Namespace) -> int:
     """Runs the command and returns the exit status."""
     runtime = runtimes.load(chosen.runtime)
     if chosen.max_steps is not None and runtime.worker is not None:
-        complain(f"--max-steps needs --runtime interpreter, got {chosen.runtime}")
-        return UNUSABLE
+        raise ArgumentError(f"--max-steps needs --runtime interpreter, got {chosen.runtime}")
     # The worker of a foreign runtime starts while the file is read.
     options = isolating(runtime)
     if chosen.max_steps is not None:

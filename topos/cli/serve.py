@@ -10,12 +10,12 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import BinaryIO, TextIO
 
-from topos import bundle, runtimes
-from topos.cli._limits import add_limits, limits_of, settings_of, whole
-from topos.cli._reporting import DONE, FAILED, UNUSABLE, complain
-from topos.cli._shared import naming
+from topos import bundle
+from topos.cli._limits import add_limits, limits_of, settings_of
+from topos.cli._reporting import DONE, FAILED
+from topos.cli._shared import add_runtime_arguments, naming, whole
 from topos.engine import Numerics
-from topos.errors import ArgumentError, BundleError, ToposError, UnavailableError
+from topos.errors import ArgumentError, BundleError, UnavailableError
 from topos.runtimes._compile_cache import demand_folder
 
 __all__ = ["EPILOG", "HELP", "add_arguments", "run"]
@@ -49,15 +49,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument(
         "bundles", metavar="BUNDLE", type=_folder, nargs="+", help="the folder of a bundle"
     )
-    parser.add_argument(
-        "--runtime", choices=runtimes.names(), default="xla", help="default: %(default)s"
-    )
-    parser.add_argument(
-        "--numerics",
-        choices=[each.value for each in Numerics],
-        default=Numerics.FAST.value,
-        help="default: %(default)s",
-    )
+    add_runtime_arguments(parser, "xla", Numerics.FAST)
     place = parser.add_argument_group("where")
     place.add_argument("--host", type=_host, default="127.0.0.1", help="default: %(default)s")
     place.add_argument("--port", type=_port, default=8000, help="0: any; default: %(default)s")
@@ -72,15 +64,8 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 def run(chosen: Namespace) -> int:
     """Runs the command and returns the exit status."""
-    try:
-        with _log(chosen.access_log) as log:
-            return _serve(chosen, log)
-    except (ArgumentError, UnavailableError) as error:
-        complain(str(error))
-        return UNUSABLE
-    except ToposError as error:
-        complain(str(error))
-        return FAILED
+    with _log(chosen.access_log) as log:
+        return _serve(chosen, log)
 
 
 def _serve(chosen: Namespace, log: BinaryIO | None) -> int:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shlex
+import time
 from pathlib import Path
 from typing import Any, Final
 
@@ -14,7 +15,7 @@ from topos.bundle import Bundle, Program, Result, demand_runnable, deviation
 from topos.errors import BundleError, ToposError, UnavailableError
 from topos.runtimes import Executable
 from topos.serving.description import Arena, Description, PortForm, ProgramForm
-from topos.serving.messages import Origin
+from topos.serving.messages import Answer, Call, Failed, Origin
 
 __all__ = ["LoadedModel", "brief", "refusal"]
 
@@ -56,6 +57,15 @@ class LoadedModel:
         results = self._executables[program](*arena.inputs[program])
         for target, result in zip(arena.results[program], results, strict=True):
             np.copyto(target, result, casting="no")
+
+    def answer(self, call: Call, arena: Arena) -> Answer | Failed:
+        """Returns the answer to a call once it ran, or failed by an error of topos."""
+        began = time.perf_counter()
+        try:
+            self.run(call.program, arena)
+        except ToposError as error:
+            return Failed(call.number, brief(error))
+        return Answer(call.number, time.perf_counter() - began)
 
 
 def brief(error: Exception) -> str:
@@ -103,12 +113,7 @@ def _executables(bundle: Bundle, origin: Origin) -> list[Executable]:
             options=origin.options,
             cache=None if origin.cache is None else Path(origin.cache),
         )
-        resident = {
-            position: placed[argument.name]
-            for position, argument in enumerate(program.arguments)
-            if argument.resident
-        }
-        executables.append(executable.bind(resident))
+        executables.append(executable.bind(program.resident(placed)))
         _require_sample(program, executables[-1], origin.runtime)
     return executables
 
@@ -116,7 +121,7 @@ def _executables(bundle: Bundle, origin: Origin) -> list[Executable]:
 def _require_sample(program: Program, executable: Executable, runtime: str) -> None:
     """Raises `BundleError` where a call of the oracle sample leaves its envelope."""
     for call in program.sample():
-        results = executable(*(call.inputs[each.name] for each in program.inputs))
+        results = executable(*program.given(call))
         for port, result in zip(program.results, results, strict=True):
             _require_close(program, port, deviation(call.results[port.name], result), runtime)
 

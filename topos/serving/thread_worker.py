@@ -5,13 +5,12 @@ from __future__ import annotations
 import asyncio
 import mmap
 import threading
-import time
 from queue import SimpleQueue
 from typing import Final
 
-from topos.errors import CrashError, ToposError
+from topos.errors import CrashError
 from topos.serving.description import Arena
-from topos.serving.loaded import LoadedModel, brief
+from topos.serving.loaded import LoadedModel
 from topos.serving.messages import Answer, Call, Failed, Origin
 from topos.serving.settings import Settings
 from topos.serving.worker import Pace, Worker
@@ -83,12 +82,8 @@ class ThreadWorker(Worker):
 
 
 def _answer(model: LoadedModel, arena: Arena, call: Call) -> Answer | Failed:
-    began = time.perf_counter()
     try:
-        model.run(call.program, arena)
-    except ToposError as error:
-        return Failed(call.number, brief(error))
+        return model.answer(call, arena)
     # A kernel of the user's own may raise anything, and the thread must go on.
     except Exception as error:
         return Failed(call.number, f"{type(error).__name__}: {error}")
-    return Answer(call.number, time.perf_counter() - began)

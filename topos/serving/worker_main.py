@@ -11,17 +11,12 @@ import mmap
 import signal
 import socket
 import sys
-import time
 from collections import deque
 from typing import Final
 
-from topos.errors import ToposError
 from topos.serving.description import Arena
-from topos.serving.loaded import LoadedModel, brief, refusal
+from topos.serving.loaded import LoadedModel, refusal
 from topos.serving.messages import (
-    Answer,
-    Call,
-    Failed,
     Frames,
     Ready,
     Refused,
@@ -80,18 +75,9 @@ def _serve(
         if arena is None:
             arena = Arena(model.description, mmap.mmap(memory, Arena.size(model.description)))
         _arm(seconds)
-        answer = _answer(model, arena, call)
+        answer = model.answer(call, arena)
         _arm(0.0)
         connection.sendall(encode(answer))
-
-
-def _answer(model: LoadedModel, arena: Arena, call: Call) -> Answer | Failed:
-    began = time.perf_counter()
-    try:
-        model.run(call.program, arena)
-    except ToposError as error:
-        return Failed(call.number, brief(error))
-    return Answer(call.number, time.perf_counter() - began)
 
 
 class Incoming:

@@ -11,7 +11,7 @@ import pytest
 
 from tests.stablehlo.gallery import GALLERY, operations, text_of
 from topos import runtimes
-from topos.cli._drawn import drawn
+from topos.cli._arguments import drawn
 from topos.errors import ToposError, UnsupportedError
 from topos.runtimes import _mlir, verify
 from topos.runtimes.interpreter import RUNTIME

@@ -15,7 +15,7 @@ from topos.runtimes._archive import load
 from topos.runtimes._runtime import Executable
 from topos.runtimes._signature import ArrayType
 
-__all__ = ["add_argument_sources", "arguments_of", "called", "drawn"]
+__all__ = ["add_argument_sources", "archived", "arguments_of", "called", "drawn"]
 
 Array = npt.NDArray[Any]
 
@@ -54,8 +54,7 @@ def arguments_of(chosen: Namespace, types: Sequence[ArrayType]) -> list[Array]:
             f"--extent needs an open extent, and @main takes {stated or 'no arguments'}"
         )
     if chosen.args is not None:
-        with naming(chosen.args):
-            return load(chosen.args, types, "arg")
+        return archived(chosen.args, types)
     if drawing:
         generator = np.random.default_rng(chosen.random)
         extent = EXTENT if chosen.extent is None else chosen.extent
@@ -63,6 +62,12 @@ def arguments_of(chosen: Namespace, types: Sequence[ArrayType]) -> list[Array]:
     if types:
         raise ArgumentError(f"@main takes {stated}; give them with --args or --random")
     return []
+
+
+def archived(path: str, types: Sequence[ArrayType]) -> list[Array]:
+    """Returns the arguments that an archive holds as arg0, arg1, ..."""
+    with naming(path):
+        return load(path, types, "arg")
 
 
 def called(
