@@ -33,11 +33,18 @@ def test_the_tutorial_goes_as_it_says(tmp_path: Path) -> None:
     run_page(TUTORIAL, tmp_path)
 
 
-@needs_curl
-def test_the_guide_goes_as_it_says(tmp_path: Path) -> None:
-    done = run("digits_served.py", tmp_path, "--epochs", "1", absent=ALONE)
+@pytest.fixture(scope="module")
+def trained(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]:
+    """Where the example has written its bundle, and what it printed."""
+    folder = tmp_path_factory.mktemp("trained")
+    done = run("digits_served.py", folder, "--epochs", "2", absent=ALONE)
     assert done.returncode == 0, done.stderr
-    run_page(GUIDE, tmp_path)
+    return folder, done.stdout
+
+
+@needs_curl
+def test_the_guide_goes_as_it_says(trained: tuple[Path, str]) -> None:
+    run_page(GUIDE, trained[0])
 
 
 def test_the_tutorial_quotes_the_example() -> None:
@@ -49,26 +56,27 @@ def test_the_tutorial_quotes_the_example() -> None:
         assert indent(block, "    ").strip() in example
 
 
-def test_the_bundle_names_as_many_digits_right_as_training_tells(tmp_path: Path) -> None:
+def test_the_bundle_names_as_many_digits_right_as_training_tells(
+    trained: tuple[Path, str],
+) -> None:
     from topos.serving import Session
 
-    done = run("digits_served.py", tmp_path, "--epochs", "2", "--out", "here/model", absent=ALONE)
-    assert done.returncode == 0, done.stderr
+    folder, told = trained
     digits = load_digits()
     tests = np.random.default_rng(0).permutation(len(digits.data))[1500:]
     images = (digits.images[tests] / 16).astype(np.float32)[:, None]
-    with Session(tmp_path / "here" / "model", runtime="interpreter") as session:
-        assert session.model("model").rows == (1, 8, 32)
-        guesses = session.infer("model", {"images": images})["scores"].argmax(1)
+    with Session(folder / "demo" / "digits", runtime="interpreter") as session:
+        assert session.model("digits").rows == (1, 8)
+        guesses = session.infer("digits", {"images": images})["scores"].argmax(1)
     share = np.mean(guesses == digits.target[tests])
-    assert f"test accuracy {share:.1%}, on 297 digits" in done.stdout
+    assert f"test accuracy {share:.1%}, on 297 digits" in told
     assert share > 0.9
 
-    (tensor,) = json.loads((tmp_path / "here" / "model.json").read_bytes())["inputs"]
+    (tensor,) = json.loads((folder / "demo" / "digits.json").read_bytes())["inputs"]
     asked = np.array(tensor["data"], np.float32).reshape(tensor["shape"])
     assert asked.tobytes() == images[:1].tobytes()
-    (*_, last) = done.stdout.splitlines()
-    assert last == f"here/model.json asks for one digit, which is a {digits.target[tests[0]]}"
+    (*_, last) = told.splitlines()
+    assert last == f"demo/digits.json asks for one digit, which is a {digits.target[tests[0]]}"
     assert guesses[0] == digits.target[tests[0]]
 
 
