@@ -43,7 +43,7 @@ WORDS = (
     "dim_numbers = [a] x [0] -> [0], window = {pad = [[1, a]]}",
     "dim_numbers = [b, f]x[i, o]->[b, f], window = {stride = x, reverse = [2]}",
 )
-FORMS = ("{} {} : {}", "{} %a, {} : {}", "{} {}(%a) : {}", "{}({}) : {}", "{} {} : ({}) -> i1")
+FORMS = ("{} %a, {} : {}", "{} {}(%a) : {}", "{} {} : ({}) -> i1")
 
 
 def function(line: str) -> str:

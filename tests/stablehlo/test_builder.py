@@ -10,6 +10,7 @@ import ml_dtypes
 import numpy as np
 import pytest
 
+from tests.stablehlo.rule_texts import mlir_accepts
 from topos import runtimes
 from topos.errors import ArgumentError, ElementError, VerifyError
 from topos.stablehlo import Builder, Module, Value, dialect, parse
@@ -110,11 +111,7 @@ def test_what_is_built_runs_as_by_hand(
     assert str(parse(module.text(generic=True))) == str(module)
     for got, want in zip(run(module, *arguments), wanted, strict=True):
         np.testing.assert_allclose(got, want, rtol=1e-6)
-    if runtimes.load("xla").status().ready:
-        for got, want in zip(
-            runtimes.load("xla").compile(str(module))(*arguments), wanted, strict=True
-        ):
-            np.testing.assert_allclose(np.asarray(got), want, rtol=1e-5)
+    assert mlir_accepts(str(module))
 
 
 @pytest.mark.parametrize(

@@ -320,7 +320,7 @@ def test_regions_are_worked_on_as_deep_as_they_are_read(work: str) -> None:
         getattr(deep(250), work)(*given)
     reason = "nested this deep" + (", more than 256 in one another" if work != "text" else "")
     with pytest.raises(UnsupportedError, match=reason):
-        getattr(deep(2000), work)(*given)
+        getattr(deep(1000 if work == "text" else 300), work)(*given)
 
 
 def test_a_builder_nests_regions_as_deep_as_its_text_is_read() -> None:
@@ -334,7 +334,8 @@ def test_a_builder_nests_regions_as_deep_as_its_text_is_read() -> None:
         b.returns(branch(count))
         return b.module()
 
-    assert str(parse(built(119).text(generic=True)).verify()) == str(built(119))
+    deepest = built(119)
+    assert str(parse(deepest.text(generic=True)).verify()) == str(deepest)
     with pytest.raises(UnsupportedError, match="regions nested this deep, more than 120 in one"):
         built(150)
 
