@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
 from tests.stablehlo.claims import reason
 from topos.errors import ParseError, UnsupportedError
 from topos.runtimes import verify
+from topos.stablehlo.ir import TupleType
+from topos.stablehlo.parser.tokens import tensor_of
+from topos.stablehlo.types import TOKEN, held
 
 TAKEN = (
     "tensor<?x2xf32, #stablehlo.bounds<3, ?>>",
@@ -43,6 +48,16 @@ def test_a_type_that_means_nothing(type: str, message: str) -> None:
 def test_a_type_that_is_not_known_here(type: str) -> None:
     with pytest.raises(UnsupportedError, match="is not supported"):
         verify(f"func.func @main(%a: {type}) {{\nreturn\n}}")
+
+
+def test_a_program_holds_no_part_of_an_open_extent() -> None:
+    for text in ("tensor<?xf32>", "tensor<?x2xf32, #stablehlo.bounds<3, ?>>"):
+        open_type = tensor_of(text)
+        for type in (open_type, TupleType((TOKEN, open_type))):
+            with pytest.raises(UnsupportedError, match=f"type {re.escape(text)} is not supp"):
+                held(type, 1)
+    static = TupleType((TOKEN, tensor_of("tensor<2xf32>")))
+    assert held(static, 1) == static
 
 
 @pytest.mark.parametrize("element", ["f7", "f33", "complex<f33>", "i99999999", "none"])
