@@ -24,6 +24,7 @@ from topos.stablehlo.types import (
     extents,
     is_complex,
     is_float,
+    numbers_of,
     width,
 )
 
@@ -58,7 +59,8 @@ def decoded(constant: Dense) -> Array:
     if absent(constant):
         reason = f"{constant.body}, whose bytes the text leaves out, is not supported"
         raise UnsupportedError(reason, constant.line, constant.column)
-    type = checked(constant.type, constant.line)
+    stated = constant.type
+    type = checked(numbers_of(stated) if isinstance(stated, Tensor) else stated, constant.line)
     body = constant.body.strip()
     if body.startswith('"'):
         array = _blob(body, type, constant)

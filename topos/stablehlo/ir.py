@@ -163,6 +163,10 @@ class Dense:
     column: int = field(compare=False)
     array: npt.NDArray[Any] | None = field(default=None, compare=False, repr=False)
 
+    def of_type(self, type: Type) -> Dense:
+        """Returns the same body at the same place under another type."""
+        return Dense(self.body, type, self.line, self.column)
+
 
 class Parameter(NamedTuple):
     """An argument of a function or of a block; `name` begins with `%` and may be empty."""
@@ -192,6 +196,11 @@ class Operation(NamedTuple):
     column: int
     location: str = ""
     successors: tuple[str, ...] = ()
+
+    @property
+    def place(self) -> tuple[int, int]:
+        """The line and the column."""
+        return self.line, self.column
 
 
 class Block(NamedTuple):
@@ -224,6 +233,11 @@ class Function(NamedTuple):
     body: Region | None
     line: int
     column: int
+
+    @property
+    def place(self) -> tuple[int, int]:
+        """The line and the column."""
+        return self.line, self.column
 
 
 class Module(NamedTuple):

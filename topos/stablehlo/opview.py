@@ -70,13 +70,11 @@ class OpView:
 
     def refuse(self, reason: str) -> NoReturn:
         """Raises `VerifyError` with the place, the operation and `reason`."""
-        line, column = self.operation.line, self.operation.column
-        raise VerifyError(f"{self.name} {reason}", line, column)
+        raise VerifyError(f"{self.name} {reason}", *self.operation.place)
 
     def unsupported(self, reason: str) -> NoReturn:
         """Raises `UnsupportedError` with the place, the operation and `reason`."""
-        line, column = self.operation.line, self.operation.column
-        raise UnsupportedError(f"{self.name} {reason}", line, column)
+        raise UnsupportedError(f"{self.name} {reason}", *self.operation.place)
 
     def demand(self, condition: object, reason: str) -> None:
         """Refuses for `reason` unless `condition` holds."""

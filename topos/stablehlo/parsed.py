@@ -31,6 +31,11 @@ def placed(error: TokenError, text: str) -> ParseError:
     return ParseError(error.reason, line, column, line_of(text, line))
 
 
+def place_of(token: Token) -> tuple[int, int]:
+    """Returns the line and the column of a token, which each one that a lexer made has."""
+    return token.line or 0, token.column or 0
+
+
 def line_of(text: str, number: int) -> str:
     """Returns a line of `text`, counted from one; a line that is not there is empty."""
     lines = text.split("\n")

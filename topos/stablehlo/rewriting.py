@@ -76,7 +76,7 @@ def sliced(source: Function, results: Sequence[str], inputs: Sequence[str]) -> F
     body = Region((Block(arguments, (*kept, end)),))
     body = rewritten(body, _renamed(names)) if names else body
     outcomes = tuple([Parameter("", kind, {}) for kind in kinds])
-    return Function("main", arguments, outcomes, {}, body, source.line, source.column)
+    return Function("main", arguments, outcomes, {}, body, *source.place)
 
 
 def _defined(operations: Sequence[Operation]) -> Iterator[tuple[str, Type]]:

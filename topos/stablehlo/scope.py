@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any, Final
 
-import numpy as np
 import numpy.typing as npt
 
 from topos.errors import VerifyError
@@ -63,25 +62,15 @@ class Scope:
         try:
             return self._types[name]
         except KeyError:
-            place = (operation.line, operation.column)
-            raise VerifyError(
-                f"{operation.name} uses {name}, which is not defined", *place
-            ) from None
+            reason = f"{operation.name} uses {name}, which is not defined"
+            raise VerifyError(reason, *operation.place) from None
 
     def constants(self, operation: Operation) -> tuple[Array | None, ...]:
         """Returns the array of each operand that is a small integer constant."""
         known, names = self._constants, operation.operands
         if known.keys().isdisjoint(names):
             return _NONE * len(names)
-        return tuple([_array(known[name]) if name in known else None for name in names])
-
-
-def _array(value: Dense) -> Array:
-    type = value.type
-    if isinstance(type, Tensor) and type.element == "index":
-        # No array has the element index, and a rule only asks for the numbers.
-        value = Dense(value.body, type._replace(element="i64"), value.line, value.column)
-    return np.asarray(decoded(value))
+        return tuple([decoded(known[name]) if name in known else None for name in names])
 
 
 def _readable(value: Dense) -> bool:

@@ -138,6 +138,11 @@ def checked(type: Type, line: int) -> Tensor:
     return type
 
 
+def numbers_of(type: Tensor) -> Tensor:
+    """Returns the type of the array that holds values of `type`: indices are i64."""
+    return type._replace(element="i64") if type.element == "index" else type
+
+
 def held(type: Type, line: int) -> Type:
     """Returns `type` where a program can hold a value of it.
 

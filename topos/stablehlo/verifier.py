@@ -124,7 +124,7 @@ def verify(module: Module) -> None:
     functions: dict[str, Function] = {}
     for function in module.functions:
         if function.name in functions or function.name in meshes:
-            raise VerifyError(f"@{function.name} is defined twice", function.line, function.column)
+            raise VerifyError(f"@{function.name} is defined twice", *function.place)
         functions[function.name] = function
     walk = _Walk(functions, meshes)
     for function in module.functions:
@@ -141,7 +141,7 @@ class _Walk:
         self._wellformed: set[Type] = set()
 
     def function(self, function: Function) -> None:
-        place = (function.line, function.column)
+        place = function.place
         for parameter in (*function.arguments, *function.results):
             self._demand_wellformed(parameter.type, place)
             fault = parameter_fault(parameter.attributes)
@@ -161,7 +161,7 @@ class _Walk:
             end = _end(function.body.blocks[0], place)
             returned = f"but returns {shown(body.results)}"
             reason = f"@{function.name} results in {shown(stated)}, {returned}"
-            raise VerifyError(reason, end.line, end.column)
+            raise VerifyError(reason, *end.place)
 
     def _region(self, region: Region, scope: Scope, place: tuple[int, int]) -> FunctionType:
         """Returns the types that `region` takes and returns."""
@@ -186,7 +186,7 @@ class _Walk:
         definition = find(operation.name)
         if definition is None or definition.is_refused:
             raise _unknown(operation)
-        place = (operation.line, operation.column)
+        place = operation.place
         operands = tuple([scope.type(name, operation) for name in operation.operands])
         _demand_stated(operation, operands)
         results = operation.result_types
@@ -217,15 +217,15 @@ class _Walk:
     def _inner(
         self, region: Region, scope: Scope, operation: Operation, terminator: str
     ) -> FunctionType:
-        place = (operation.line, operation.column)
+        place = operation.place
         types = self._region(region, scope, place)
         for block in region.blocks:
             end = _end(block, place)
             if end.name == Func.terminator:
-                raise VerifyError(f"{end.name} ends a function only", end.line, end.column)
+                raise VerifyError(f"{end.name} ends a function only", *end.place)
             if end.name != terminator:
                 reason = f"a block of {operation.name} does not end in {end.name}"
-                raise VerifyError(reason, end.line, end.column)
+                raise VerifyError(reason, *end.place)
         return types
 
     def _demand_wellformed(self, type: Type, place: tuple[int, int]) -> None:
@@ -235,7 +235,7 @@ class _Walk:
 
 
 def _unknown(operation: Operation) -> Exception:
-    place = (operation.line, operation.column)
+    place = operation.place
     if has(operation.name, Trait.TERMINATOR):
         return VerifyError(f"{operation.name} ends its block too early", *place)
     if operation.name.startswith(_SHARDY) or find(operation.name) is not None:
@@ -252,7 +252,7 @@ def _end(block: Block, place: tuple[int, int]) -> Operation:
         raise VerifyError("a block ends in a return", *place)
     last = block.operations[-1]
     if not has(last.name, Trait.TERMINATOR):
-        raise VerifyError("a block ends in a return", last.line, last.column)
+        raise VerifyError("a block ends in a return", *last.place)
     return last
 
 
@@ -260,6 +260,5 @@ def _demand_stated(operation: Operation, operands: tuple[Type, ...]) -> None:
     if operation.operand_types is not None and operation.operand_types != operands:
         raise VerifyError(
             f"{operation.name} states {shown(operation.operand_types)}, got {shown(operands)}",
-            operation.line,
-            operation.column,
+            *operation.place,
         )

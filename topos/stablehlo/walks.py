@@ -50,7 +50,7 @@ def depth_of(function: Function, depths: Mapping[str, int], most: int = _DEEPEST
             deepest, at = level + inner, operation
     if at is not None and deepest > most:
         reason = f"{at.name} leads to {deepest} calls and regions in one another"
-        raise UnsupportedError(f"{reason}, at most {most} are supported", at.line, at.column)
+        raise UnsupportedError(f"{reason}, at most {most} are supported", *at.place)
     return deepest
 
 
@@ -104,9 +104,8 @@ def demand_shallow(region: Region) -> None:
         for operation in waiting[-1]:
             if operation.regions:
                 if len(waiting) > DEEPEST:
-                    place = (operation.line, operation.column)
                     reason = f"regions nested this deep, more than {DEEPEST} in one another"
-                    raise UnsupportedError(reason, *place)
+                    raise UnsupportedError(reason, *operation.place)
                 waiting.append(_of_regions(operation.regions))
                 break
         else:

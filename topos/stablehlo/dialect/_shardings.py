@@ -21,7 +21,7 @@ def meshes_of(others: Iterable[Operation]) -> dict[str, Mesh]:
     """
     meshes: dict[str, Mesh] = {}
     for operation in others:
-        place = (operation.line, operation.column)
+        place = operation.place
         name, value = operation.attributes.get("sym_name"), operation.attributes.get("mesh")
         mesh = mesh_of(value.text) if isinstance(value, Opaque) else None
         if mesh is None:

@@ -14,7 +14,7 @@ from topos.stablehlo.dialect._demands import Precisions, completed
 from topos.stablehlo.dialect._windows import Padding, Pairs, demand_count, slid, steps, windows_of
 from topos.stablehlo.dimension_numbers import Layout, layout
 from topos.stablehlo.ir import Crossed, Dense, Operation, Packed, Tensor, Type
-from topos.stablehlo.parsed import ParsedOperation
+from topos.stablehlo.parsed import ParsedOperation, place_of
 from topos.stablehlo.shapes import Shape
 from topos.stablehlo.typed_attributes import Axes, Integer, Truths
 from topos.stablehlo.types import INTEGERS
@@ -212,7 +212,7 @@ def _padding(parsed: ParsedOperation, value: Any) -> Dense:
     ):
         raise parsed.misread("pad = [[low, high], ...]")
     padding: Dense = Convolution.padding.made(value)
-    return Dense(padding.body, padding.type, parsed.name.line or 0, parsed.name.column or 0)
+    return Dense(padding.body, padding.type, *place_of(parsed.name))
 
 
 def _text(value: Any) -> str | None:

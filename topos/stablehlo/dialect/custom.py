@@ -9,7 +9,7 @@ from topos.stablehlo.assembly import Head
 from topos.stablehlo.attribute_text import referred
 from topos.stablehlo.definition import Definition, define
 from topos.stablehlo.dialect.calling import demand_signature, function_of
-from topos.stablehlo.ir import Dense, Operation, Symbol, Tensor, TupleType, Type, Unranked
+from topos.stablehlo.ir import Operation, Symbol, Tensor, TupleType, Type, Unranked
 from topos.stablehlo.parsed import ParsedOperation
 from topos.stablehlo.shapes import agree
 from topos.stablehlo.traits import Trait
@@ -92,7 +92,7 @@ class CustomCall(Definition):
             got = len(layouts) if isinstance(layouts, tuple) else layouts
             self.refuse(f"needs {len(types)} {what}_layouts, got {got}")
         for type, layout in zip(types, layouts, strict=True):
-            self._demand_layout(type, self.integers_of(_of_integers(layout), f"{what}_layouts"))
+            self._demand_layout(type, self.integers_of(layout, f"{what}_layouts"))
 
     def _demand_layout(self, type: Type, order: tuple[int, ...]) -> None:
         rank = 0
@@ -158,11 +158,3 @@ def _parts(results: tuple[Type, ...]) -> tuple[Type, ...]:
         case (TupleType(parts),):
             return parts
     return results
-
-
-def _of_integers(layout: Any) -> Any:
-    """Returns a layout, whose element is `index`, as one that can be decoded."""
-    match layout:
-        case Dense(body, Tensor() as type, line, column):
-            return Dense(body, type._replace(element="i64"), line, column)
-    return layout

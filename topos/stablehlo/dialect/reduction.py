@@ -20,7 +20,7 @@ from topos.stablehlo.dialect._reducers import (
 )
 from topos.stablehlo.dialect.control import Return
 from topos.stablehlo.ir import Block, Operation, Packed, Parameter, Region, Tensor, Type, Unranked
-from topos.stablehlo.parsed import ParsedOperation, TokenError
+from topos.stablehlo.parsed import ParsedOperation, TokenError, place_of
 from topos.stablehlo.shapes import bounds_of, merged, of_bounds
 from topos.stablehlo.traits import Trait
 from topos.stablehlo.typed_attributes import Axes
@@ -109,7 +109,7 @@ def _applied(parsed: ParsedOperation, applied: Token) -> ParsedOperation:
         # An alias is not known yet; then the type that the reduction starts with is the element's.
         element = Tensor((), whole.element)
     arguments = (Parameter("%left", element, {}), Parameter("%right", element, {}))
-    line, column = applied.line or 0, applied.column or 0
+    line, column = place_of(applied)
     taken = ("%left", "%right")
     body = Operation(applied.value, ("%result",), taken, {}, (), None, (element,), line, column)
     end = Operation(Return.operation_name, (), ("%result",), {}, (), (element,), (), line, column)

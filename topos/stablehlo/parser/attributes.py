@@ -66,7 +66,7 @@ def _dynamic() -> Word:
 
 
 def _typed_constant(constant: Dense, type: Type) -> Dense:
-    return Dense(constant.body, type, constant.line, constant.column)
+    return constant.of_type(type)
 
 
 def _dictionary(*entries: tuple[str, Any, Token]) -> Attributes:

@@ -86,13 +86,13 @@ def assemble(parts: Iterable[Part]) -> Module:
             case Function():
                 functions.append(part)
             case Operation(name=name) if name == MODULE:
-                modules.append(Inner(_module(part), part.line, part.column))
+                modules.append(Inner(_module(part), *part.place))
             case Operation(name=name) if name == Func.operation_name:
                 functions.append(_function(part))
             case Operation(name=name) if has(name, Trait.DECLARATION):
                 others.append(part)
             case Operation():
-                raise UnsupportedError(f"{part.name} outside a function", part.line, part.column)
+                raise UnsupportedError(f"{part.name} outside a function", *part.place)
             case Alias() | Section():
                 reason = "an alias or a section of resources inside a module"
                 raise UnsupportedError(reason, part.line, part.column)
@@ -113,7 +113,7 @@ def _module(operation: Operation) -> Module:
     ]
     for inner in operations:
         if inner.name == MODULE:
-            raise UnsupportedError("a module inside another", inner.line, inner.column)
+            raise UnsupportedError("a module inside another", *inner.place)
     attributes = dict(operation.attributes)
     name = str(attributes.pop("sym_name", ""))
     return assemble(operations)._replace(name=name, attributes=attributes)
@@ -123,9 +123,7 @@ def _function(operation: Operation) -> Function:
     attributes = operation.attributes
     types = attributes.get("function_type")
     if not isinstance(types, FunctionType):
-        raise UnsupportedError(
-            f"{operation.name} without a function_type", operation.line, operation.column
-        )
+        raise UnsupportedError(f"{operation.name} without a function_type", *operation.place)
     if attributes.get("sym_visibility", "public") not in _VISIBILITIES:
         raise TokenError(f"a function is {', '.join(sorted(_VISIBILITIES))}", operation)
     body = operation.regions[0] if operation.regions and operation.regions[0].blocks else None

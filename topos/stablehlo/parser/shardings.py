@@ -10,7 +10,7 @@ from lark import Token
 from topos.errors import UnsupportedError
 from topos.stablehlo.dialect import find
 from topos.stablehlo.ir import Attributes, Opaque, Operation, Parameter, Region, Word
-from topos.stablehlo.parsed import ParsedOperation, Said, Types
+from topos.stablehlo.parsed import ParsedOperation, Said, Types, place_of
 from topos.stablehlo.parser.forms import headed
 from topos.stablehlo.parser.spelling import operation_of
 from topos.stablehlo.parser.tokens import integer, sequence, string, symbol
@@ -40,8 +40,7 @@ def _declaration(
 ) -> Operation:
     definition = find(keyword.value)
     if definition is None or Trait.DECLARATION not in definition.traits:
-        place = (keyword.line or 0, keyword.column or 0)
-        raise UnsupportedError(f"{keyword.value} outside a function", *place)
+        raise UnsupportedError(f"{keyword.value} outside a function", *place_of(keyword))
     words = (symbol(name), Said("", _value(value)))
     parsed = ParsedOperation(keyword, (), words, attributes or {}, types=Types((), ()))
     return operation_of(definition.read(parsed), (), location or "")

@@ -10,7 +10,7 @@ from topos.errors import UnsupportedError
 from topos.stablehlo.dense import decoded
 from topos.stablehlo.dialect import find, has
 from topos.stablehlo.ir import Attributes, Dense, Operation, Packed, Tensor, Type
-from topos.stablehlo.parsed import Group, ParsedOperation, Said, TokenError, Types
+from topos.stablehlo.parsed import Group, ParsedOperation, Said, TokenError, Types, place_of
 from topos.stablehlo.traits import Trait
 from topos.stablehlo.typed_attributes import Axes, Truths
 
@@ -100,7 +100,7 @@ def demand_read(name: Token) -> None:
     """Refuses the custom form of an operation of another dialect."""
     if not is_read(name.value):
         reason = foreign(name.value)
-        raise UnsupportedError(reason, name.line or 0, name.column or 0)
+        raise UnsupportedError(reason, *place_of(name))
 
 
 def attribute_of(name: Token, key: str, value: Any) -> tuple[str, Any]:
@@ -131,7 +131,7 @@ def operation_of(parsed: ParsedOperation, groups: tuple[Group, ...], location: s
         counts = f"{len(operands)} operands and states types of {len(stated)}"
         raise TokenError(f"{name} has {counts}", token)
     results = _named(token, groups, len(produced))
-    line, column = token.line or 0, token.column or 0
+    line, column = place_of(token)
     return Operation(
         name,
         results,

@@ -19,7 +19,7 @@ from topos.stablehlo.ir import (
     Region,
     Type,
 )
-from topos.stablehlo.parsed import Group, ParsedOperation, TokenError, Types
+from topos.stablehlo.parsed import Group, ParsedOperation, TokenError, Types, place_of
 from topos.stablehlo.parser.aliases import Alias
 from topos.stablehlo.parser.forms import headed
 from topos.stablehlo.parser.module import MODULE, Inner, Section, assemble, whole
@@ -43,15 +43,15 @@ def _module(keyword: Token, name: Token | None, attributes: Attributes | None, *
     stated = assemble(parts)._replace(
         name=str(symbol(name)) if name else "", attributes=attributes or {}
     )
-    return Inner(stated, keyword.line or 0, keyword.column or 0)
+    return Inner(stated, *place_of(keyword))
 
 
 def _section(token: Token) -> Section:
-    return Section(token.value, token.line or 0, token.column or 0)
+    return Section(token.value, *place_of(token))
 
 
 def _alias(name: Token, value: Any) -> Alias:
-    return Alias(name.value, value, name.line or 0, name.column or 0)
+    return Alias(name.value, value, *place_of(name))
 
 
 def _function(
@@ -74,7 +74,7 @@ def _function(
         stated["sym_visibility"] = visibility.value
     if body is not None:
         body = headed(body, arguments or ())
-    line, column = keyword.line or 0, keyword.column or 0
+    line, column = place_of(keyword)
     return Function(str(symbol(name)), arguments or (), results or (), stated, body, line, column)
 
 

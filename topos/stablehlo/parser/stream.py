@@ -8,7 +8,7 @@ from typing import Final
 from lark import Token
 
 from topos.errors import UnsupportedError
-from topos.stablehlo.parsed import TokenError
+from topos.stablehlo.parsed import TokenError, place_of
 
 # What reads, runs and prints a tree calls itself up to three times a bracket, and Python allows a
 # thousand calls in one another.
@@ -105,7 +105,7 @@ class _Seen:
     def _reach(self, token: Token, more: int) -> None:
         depth = self._depth + more
         if depth > DEEPEST:
-            place = (token.line or 0, token.column or 0)
+            place = place_of(token)
             raise UnsupportedError(
                 f"brackets nested this deep, more than {DEEPEST} in one another", *place
             )

@@ -21,7 +21,7 @@ from topos.stablehlo.ir import (
     Typed,
     Unranked,
 )
-from topos.stablehlo.parsed import TokenError, placed
+from topos.stablehlo.parsed import TokenError, place_of, placed
 from topos.stablehlo.types import EXISTING, is_element, number_of
 
 _ESCAPE: Final = re.compile(rb"\\(?:([0-9A-Fa-f]{2})|(.))", re.DOTALL)
@@ -109,7 +109,7 @@ def dense(token: Token, blob: Token | None = None) -> Dense:
         body = blob.value
     else:
         body = token.value[len("dense<") : -1] if token.type == "DENSE" else token.value
-    return Dense(body, _UNSAID, token.line or 0, token.column or 0)
+    return Dense(body, _UNSAID, *place_of(token))
 
 
 def _unquoted(text: str) -> str:

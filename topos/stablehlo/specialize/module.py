@@ -107,7 +107,7 @@ def specialized_for(
         variant = copies.variant("main", tuple(values), None)
     except RecursionError:
         reason = "the calls and regions of @main nest deeper than Python's stack has room for here"
-        raise UnsupportedError(reason, main.line, main.column) from None
+        raise UnsupportedError(reason, *main.place) from None
     return module._replace(functions=copies.made()), variant.consulted & numbers.keys()
 
 
@@ -156,12 +156,12 @@ class _Copies:
         function = self._functions[name]
         if at is not None and name in self._open:
             reason = f"@{name} calls itself, which is not supported"
-            raise UnsupportedError(reason, at.line, at.column)
+            raise UnsupportedError(reason, *at.place)
         if self._count + len(self._open) > _MOST_COPIES:
             reason = f"@{name} and others called with more than {_MOST_COPIES} sets of shapes"
-            raise UnsupportedError(reason, function.line, function.column)
+            raise UnsupportedError(reason, *function.place)
         if function.body is None:
-            raise UnsupportedError(f"@{name} has no body", function.line, function.column)
+            raise UnsupportedError(f"@{name} has no body", *function.place)
         self._open.add(name)
         made = self._walked(function, function.body, values)
         self._open.remove(name)

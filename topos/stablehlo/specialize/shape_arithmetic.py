@@ -29,10 +29,10 @@ from topos.stablehlo.dialect.elementwise import (
 )
 from topos.stablehlo.dialect.layout import BroadcastInDim, Concatenate, Reshape, Transpose
 from topos.stablehlo.dialect.slicing import Slice
-from topos.stablehlo.ir import Dense, Operation, Tensor, Type
+from topos.stablehlo.ir import Dense, Operation, Tensor
 from topos.stablehlo.resources import absent
 from topos.stablehlo.shapes import size_of
-from topos.stablehlo.types import dtype_of, extents
+from topos.stablehlo.types import dtype_of, extents, numbers_of
 
 Array = npt.NDArray[Any]
 # Returns the elements of the result; the type is the result's.
@@ -57,13 +57,7 @@ def constant_of(value: object) -> Array | None:
     """Returns the elements of a constant that `is_number`, or `None` for any other."""
     if not isinstance(value, Dense) or not is_number(value.type) or absent(value):
         return None
-    return np.asarray(decoded(Dense(value.body, _held(value.type), value.line, value.column)))
-
-
-def _held(type: Type) -> Tensor:
-    """Returns the type of the array that holds numbers of `type`, which may be indices."""
-    assert isinstance(type, Tensor)
-    return type._replace(element="i64") if type.element == "index" else type
+    return decoded(value)
 
 
 def constant(at: Operation, array: Array, type: Tensor) -> Operation:
@@ -102,7 +96,7 @@ def number(view: Definition, result: Tensor) -> Array | None:
         made = _FOLDS[type(view)](view, result, known)
     if made is None:
         return None
-    array = np.asarray(made).astype(dtype_of(_held(result))).reshape(extents(result))
+    array = np.asarray(made).astype(dtype_of(numbers_of(result))).reshape(extents(result))
     array.setflags(write=False)
     return array
 
