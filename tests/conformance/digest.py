@@ -144,7 +144,9 @@ def each_training() -> Iterator[tuple[str, Array]]:
         loss: Value = -mean(((features @ first).tanh() @ second).log_softmax(1) * targets)
         adjoints = tape.differentiate(loss, [first, second])
         network = tape.into_network()
-        entry = network.entry([loss.symbol, *adjoints.roots()], numerics=Numerics.EXACT)
+        roots = [loss.symbol, *adjoints.roots()]
+        # numba takes as long to load as everything else takes to compute.
+        entry = network.entry(roots, numerics=Numerics.EXACT, backends={"numba": False})
         plan, parameters = entry.lower(), network.parameters()
         for _ in range(STEPS):
             run, scanned = plan.forward(parameters), network.forward(parameters)

@@ -37,11 +37,8 @@ def without(features: tuple[str, ...]) -> dict[str, str]:
 ENVIRONMENTS: Final = {
     "native": {"PYTHONHASHSEED": "1"},
     "no 512-bit kernels": without(WIDEST),
-    "no dispatched kernels": without(FEATURES),
     "no dispatched kernels, plain C library": {**without(FEATURES), **LIBRARY},
-    "plain C library": LIBRARY,
     "OpenBLAS Haswell": {"OPENBLAS_CORETYPE": "Haswell", "PYTHONHASHSEED": "2"},
-    "OpenBLAS Nehalem": {"OPENBLAS_CORETYPE": "Nehalem", "PYTHONHASHSEED": "3"},
     "OpenBLAS SkylakeX": {"OPENBLAS_CORETYPE": "SkylakeX", "PYTHONHASHSEED": "4"},
     "OpenBLAS Zen, two threads": {"OPENBLAS_CORETYPE": "Zen", "OPENBLAS_NUM_THREADS": "2"},
 }

@@ -68,18 +68,24 @@ def network_of(formula: Callable[[Value], Value], element: Element) -> tuple[Net
 
 @pytest.mark.parametrize("element", DIFFERENTIABLE, ids=str)
 @pytest.mark.parametrize("formula", ARISING.values(), ids=ARISING)
-@pytest.mark.parametrize("first", [0.0, NAN, -0.0], ids=["zero", "nan", "negative_zero"])
 def test_a_nan_has_the_bits_of_the_oracle(
-    formula: Callable[[Value], Value], element: Element, first: float
+    formula: Callable[[Value], Value], element: Element
 ) -> None:
     network, result = network_of(formula, element)
-    feeds = {network.symbol("x"): Tensor([[first, INF], [-1.0, 1.0]], element)}
     entry = network.entry([result], numerics="exact")
-    oracle = entry.interpret(None, feeds)
-    for _ in range(2):
-        assert same_runs(entry.lower().forward(None, feeds), oracle)
     every = network.entry([node.symbol for node in network.nodes()], numerics="exact")
-    assert same_runs(every.lower().forward(None, feeds), every.interpret(None, feeds))
+    plan, whole = entry.lower(), every.lower()
+    # The ordinary numbers, of which no NaN arises, stand between those that start a run over.
+    for corner in (
+        [[0.0, INF], [-1.0, 1.0]],
+        [[1.5, 2.0], [3.0, 1.0]],
+        [[NAN, INF], [-1.0, 1.0]],
+        [[-0.0, INF], [-1.0, 1.0]],
+    ):
+        feeds = {network.symbol("x"): Tensor(corner, element)}
+        oracle = every.interpret(None, feeds)
+        assert same(plan.forward(None, feeds).of(result), oracle.of(result))
+        assert same_runs(whole.forward(None, feeds), oracle)
 
 
 @pytest.mark.parametrize("element", DIFFERENTIABLE, ids=str)
@@ -99,17 +105,6 @@ def test_a_nan_that_arose_is_computed_with_as_the_oracle_does(
         feeds = {network.symbol("x"): Tensor([[0.0, INF], [-1.0, 1.0]], element)}
         entry = network.entry([result], numerics="exact")
         assert same_runs(entry.lower().forward(None, feeds), entry.interpret(None, feeds))
-
-
-@pytest.mark.parametrize("element", DIFFERENTIABLE, ids=str)
-@pytest.mark.parametrize("formula", ARISING.values(), ids=ARISING)
-def test_ordinary_numbers_have_the_bits_of_the_oracle(
-    formula: Callable[[Value], Value], element: Element
-) -> None:
-    network, result = network_of(formula, element)
-    feeds = {network.symbol("x"): Tensor([[1.5, 2.0], [3.0, 1.0]], element)}
-    entry = network.entry([result], numerics="exact")
-    assert same_runs(entry.lower().forward(None, feeds), entry.interpret(None, feeds))
 
 
 @pytest.mark.parametrize("element", DIFFERENTIABLE, ids=str)

@@ -190,22 +190,6 @@ def test_differentiating_twice_gives_hessian_vector_products() -> None:
     np.testing.assert_allclose(ours, around, rtol=1e-7)
 
 
-def test_hessian_vector_products_agree_with_jax() -> None:
-    jax = pytest.importorskip("jax")
-    network, product = recorded_hessian_vector()
-    ours = network.entry([product]).interpret().of(product).numpy()
-
-    def theirs(x: Any) -> Any:
-        square = x.reshape(2, 2)
-        mixed = jax.nn.log_softmax(square @ jax.numpy.tanh(square), 1)
-        bent = jax.nn.logsumexp(jax.numpy.sin(x) ** 2.0)
-        return (mixed * mixed).sum() + jax.numpy.exp(x * x * x).sum() + bent
-
-    with jax.enable_x64(True):
-        wanted = jax.jvp(jax.grad(theirs), (POINT,), (DIRECTION,))[1]
-    np.testing.assert_allclose(ours, wanted, rtol=1e-12)
-
-
 def test_the_engine_scan_of_a_recorded_gradient_is_the_second_derivative() -> None:
     tape = Tape(element=f64)
     x = tape.parameter(POINT, name="x")

@@ -7,9 +7,10 @@ from typing import Any
 import numpy as np
 import pytest
 
+from tests.exact import same
 from tests.sample import Sample
 from tests.samples import CASES, SAMPLES, title
-from topos import Network, Run, Symbol, Tape, Tensor, Value, f64
+from topos import Network, Symbol, Tape, Tensor, Value, f64
 from topos.compiler import DIFFERENTIABLE, Element
 
 FLOAT_CASES = [
@@ -46,24 +47,18 @@ def record(sample: Sample, element: Element) -> tuple[Network, Symbol, list[Symb
 
 
 @pytest.mark.parametrize(("sample", "element"), FLOAT_CASES, ids=title)
-def test_recorded_gradient_equals_engine_scan(sample: Sample, element: Element) -> None:
+def test_recorded_gradient_equals_the_scans_of_the_oracle_and_of_a_plan(
+    sample: Sample, element: Element
+) -> None:
     network, loss, wrt, adjoints = record(sample, element)
-    oracle = network.forward().backward(loss)
     run = network.entry([loss, *adjoints.roots()]).interpret()
-    for symbol in wrt:
-        recorded, scanned = run.of(adjoints.of(symbol)), oracle.of(symbol)
-        assert recorded.type == scanned.type
-        assert recorded.numpy().tobytes() == scanned.numpy().tobytes()
-
-
-@pytest.mark.parametrize(("sample", "element"), FLOAT_CASES, ids=title)
-def test_backward_posture_retains_all_that_the_rules_read(sample: Sample, element: Element) -> None:
-    network, loss, wrt, _ = record(sample, element)
     oracle = network.forward().backward(loss)
-    run: Run = network.entry([loss], backward=True, numerics="exact").lower().forward()
-    scanned = run.backward(loss)
+    # The plan keeps no more than what the rules say that they read.
+    kept = network.entry([loss], backward=True, numerics="exact").lower().forward()
+    scanned = kept.backward(loss)
     for symbol in wrt:
-        assert scanned.of(symbol).numpy().tobytes() == oracle.of(symbol).numpy().tobytes()
+        assert same(run.of(adjoints.of(symbol)), oracle.of(symbol))
+        assert same(scanned.of(symbol), oracle.of(symbol))
 
 
 @pytest.mark.parametrize("sample", SMOOTH, ids=title)
@@ -71,36 +66,50 @@ def test_gradient_is_the_slope_of_the_value(sample: Sample) -> None:
     network, loss, wrt, _ = record(sample, f64)
     parameters = network.parameters()
     gradients = network.forward().backward(loss)
+    width = 1e-6
     for symbol in wrt:
         point = parameters.of(symbol).numpy()
-        for position in np.ndindex(point.shape):
-            width = 1e-6
-            ends = []
-            for side in (-width, width):
-                moved = point.copy()
-                moved[position] += side
-                state = parameters.with_payloads({symbol: Tensor(moved)})
-                ends.append(float(network.forward(state).of(loss)))
-            slope = (ends[1] - ends[0]) / (2 * width)
-            assert float(gradients.of(symbol).numpy()[position]) == pytest.approx(
-                slope, rel=1e-6, abs=1e-7
-            )
+        # Along a direction of unlike parts, so that every part of the gradient counts.
+        direction = np.random.default_rng(7).uniform(0.5, 2.0, point.shape)
+        ends = []
+        for side in (-width, width):
+            state = parameters.with_payloads({symbol: Tensor(point + side * direction)})
+            ends.append(float(network.forward(state).of(loss)))
+        slope = (gradients.of(symbol).numpy() * direction).sum()
+        assert slope == pytest.approx((ends[1] - ends[0]) / (2 * width), rel=1e-6, abs=1e-7)
 
 
-@pytest.mark.parametrize("sample", SMOOTH, ids=title)
-def test_gradient_agrees_with_jax(sample: Sample) -> None:
+def test_gradients_agree_with_jax() -> None:
     jax = pytest.importorskip("jax")
-    network, loss, wrt, _ = record(sample, f64)
-    payloads = [draw.payload(f64).numpy() for draw in sample.draws]
-    places = [place for place, draw in enumerate(sample.draws) if not draw.is_data]
+    moving, fixed = (
+        {
+            sample.name: {
+                place: draw.payload(f64).numpy()
+                for place, draw in enumerate(sample.draws)
+                if draw.is_data is data
+            }
+            for sample in SMOOTH
+        }
+        for data in (False, True)
+    )
 
-    def weigh(*arrays: Any) -> Any:
-        result = sample.jax(*arrays)
-        weights = (np.arange(result.size) % 7 / 4 - 0.6).reshape(result.shape)
-        return (result * weights).sum()
+    def weigh(moving: Any) -> Any:
+        total = 0.0
+        for sample in SMOOTH:
+            arrays = moving[sample.name] | fixed[sample.name]
+            result = sample.jax(*(arrays[place] for place in sorted(arrays)))
+            weights = (np.arange(result.size) % 7 / 4 - 0.6).reshape(result.shape)
+            total += (result * weights).sum()
+        return total
 
     with jax.enable_x64(True):
-        theirs = jax.grad(weigh, argnums=tuple(places))(*payloads)
-    ours = network.forward().backward(loss)
-    for symbol, gradient in zip(wrt, theirs, strict=True):
-        np.testing.assert_allclose(ours.of(symbol).numpy(), gradient, rtol=1e-12, atol=1e-13)
+        # One module for all samples takes a fifth of the time that one for each does.
+        theirs = jax.jit(jax.grad(weigh))(moving)
+    for sample in SMOOTH:
+        network, loss, wrt, _ = record(sample, f64)
+        ours = network.forward().backward(loss)
+        for symbol, place in zip(wrt, moving[sample.name], strict=True):
+            wanted = theirs[sample.name][place]
+            np.testing.assert_allclose(
+                ours.of(symbol).numpy(), wanted, rtol=1e-12, atol=1e-13, err_msg=sample.name
+            )
