@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from timing import interleaved, report
 
-from topos.runtimes.interpreter.run import Evaluation, compiled
+from topos.runtimes.interpreter.run import InterpreterExecutable, compiled
 
 SIZE, ROWS, WIDTH, TAKEN, TURNS = 1_000_000, 20_000, 64, 15_625, 100_000
 RANDOM = np.random.default_rng(1)
@@ -42,7 +42,7 @@ def typed(array: np.ndarray[Any, Any]) -> str:
     return f"tensor<{'x'.join(map(str, (*array.shape, element)))}>"
 
 
-def function(lines: str, result: str, *arrays: np.ndarray[Any, Any]) -> Evaluation:
+def function(lines: str, result: str, *arrays: np.ndarray[Any, Any]) -> InterpreterExecutable:
     """Returns `lines`, which define `%r` from `%a`, `%b` and `%c`, in the fast posture."""
     pairs = zip("abc", arrays, strict=False)
     names = ", ".join(f"%{name}: {typed(array)}" for name, array in pairs)
@@ -51,7 +51,7 @@ def function(lines: str, result: str, *arrays: np.ndarray[Any, Any]) -> Evaluati
     )
 
 
-def scatter(body: str, *arrays: np.ndarray[Any, Any]) -> Evaluation:
+def scatter(body: str, *arrays: np.ndarray[Any, Any]) -> InterpreterExecutable:
     """Returns a scatter of rows, or of single elements, by `body`."""
     window = "update_window_dims = [1], " if arrays[0].ndim > 1 else ""
     types = ", ".join(map(typed, arrays))
@@ -64,7 +64,7 @@ def scatter(body: str, *arrays: np.ndarray[Any, Any]) -> Evaluation:
     return function(lines, typed(arrays[0]), *arrays)
 
 
-def gather(array: np.ndarray[Any, Any], indices: np.ndarray[Any, Any]) -> Evaluation:
+def gather(array: np.ndarray[Any, Any], indices: np.ndarray[Any, Any]) -> InterpreterExecutable:
     """Returns a gather of rows, or of single elements."""
     rows = array.ndim > 1
     window, sizes = ("offset_dims = [1], ", f"1, {WIDTH}") if rows else ("", "1")
@@ -76,7 +76,7 @@ def gather(array: np.ndarray[Any, Any], indices: np.ndarray[Any, Any]) -> Evalua
     return function(lines, result, array, indices)
 
 
-def total(axes: list[int], result: str) -> Evaluation:
+def total(axes: list[int], result: str) -> InterpreterExecutable:
     """Returns the sum of a square along `axes`."""
     lines = f"""%z = stablehlo.constant dense<0.0> : tensor<f32>
     %r = stablehlo.reduce(%a init: %z) applies stablehlo.add across dimensions = {axes}
@@ -84,7 +84,7 @@ def total(axes: list[int], result: str) -> Evaluation:
     return function(lines, result, SQUARE)
 
 
-def greatest() -> Evaluation:
+def greatest() -> InterpreterExecutable:
     """Returns the place of the greatest element of each row of a square."""
     scalars, results = "tensor<f32>, tensor<i32>", "tensor<1000xf32>, tensor<1000xi32>"
     lines = f"""%i = stablehlo.iota dim = 1 : tensor<1000x1000xi32>
@@ -100,7 +100,7 @@ def greatest() -> Evaluation:
     return function(lines, "tensor<1000xi32>", SQUARE)
 
 
-def order(body: str) -> Evaluation:
+def order(body: str) -> InterpreterExecutable:
     """Returns a sort of single elements by `body`, which defines `%s`."""
     lines = f"""%r = "stablehlo.sort"(%a) <{{dimension = 0 : i64, is_stable = true}}> ({{
     ^bb0(%x: tensor<f32>, %y: tensor<f32>):
@@ -118,7 +118,7 @@ def by_hand(
     return result
 
 
-def measured(title: str, evaluation: Evaluation, rival: Callable[[], Any], *arrays: Any) -> None:
+def measured(title: str, evaluation: InterpreterExecutable, rival: Callable[[], Any], *arrays: Any) -> None:
     """Prints the seconds of `evaluation` beside those of `rival`, which gives the same."""
     (result,) = evaluation(*arrays)
     assert np.allclose(result, rival(), rtol=1e-3, atol=1e-2), title

@@ -12,7 +12,7 @@ from contextlib import contextmanager, nullcontext, redirect_stdout, suppress
 from typing import NoReturn
 
 from topos.errors import ArgumentError, TextError, ToposError, UnavailableError
-from topos.runtimes.interpreter.budget import StepsError
+from topos.runtimes.interpreter.program import StepsError
 
 __all__ = [
     "DONE",

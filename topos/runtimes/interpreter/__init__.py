@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, Final
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -15,7 +15,7 @@ from topos.errors import CompileError
 from topos.payload.kernels.canonical import Array
 from topos.runtimes._dynamic import specializing
 from topos.runtimes._packages import imported, missing
-from topos.runtimes._packing import packed, unpacked
+from topos.runtimes._packing import unpacked
 from topos.runtimes._runtime import Executable, Runtime, isolated, requested
 from topos.runtimes.interpreter.custom_calls import CustomCall, register_custom_call
 from topos.stablehlo.forms import ModuleLike, text_of
@@ -24,13 +24,9 @@ __all__ = [
     "RUNTIME",
     "CustomCall",
     "Interpreter",
-    "InterpreterExecutable",
     "register_custom_call",
     "run_text",
 ]
-
-
-MAX_STEPS: Final = "max_steps"
 
 
 class Interpreter(Runtime):
@@ -68,13 +64,12 @@ class Interpreter(Runtime):
         with imported(self.status()):
             from topos.runtimes.interpreter.run import compiled
 
-        evaluation = compiled(text, chosen is Numerics.EXACT, max_steps)
-        return InterpreterExecutable(evaluation, text, chosen, max_steps)
+        return compiled(text, chosen is Numerics.EXACT, max_steps)
 
     def deserialize(
         self, data: bytes | bytearray | memoryview, *, options: Mapping[str, Any] | None = None
     ) -> Executable:
-        """Returns what `InterpreterExecutable.serialize` gave, compiled as it was; no options."""
+        """Returns what the executable's `serialize` gave, compiled as it was; no options."""
         chosen = requested(options)
         isolated(chosen)
         if chosen:
@@ -84,41 +79,17 @@ class Interpreter(Runtime):
             raise _unloadable()
         try:
             text, numerics = kept.code.decode(), Numerics(kept.origin["numerics"])
-            steps = kept.origin[MAX_STEPS]
-            bounded = {MAX_STEPS: int(steps)} if steps else None
+            steps = kept.origin["max_steps"]
+            bounded = {"max_steps": int(steps)} if steps else None
         # A checksum does not say who wrote the rest.
         except (KeyError, ValueError) as error:
             raise _unloadable() from error
         return self.compile(text, numerics=numerics, options=bounded)
 
 
-class InterpreterExecutable(Executable):
-    """A built module with its text; calls share nothing that they write, so threads may share it.
-
-    Bound arguments are prepared once: checked, C-contiguous and aligned.
-    """
-
-    def __init__(
-        self, evaluation: Executable, text: str, numerics: Numerics, max_steps: int | None
-    ) -> None:
-        super().__init__(evaluation.signature)
-        self._text, self._numerics, self._max_steps = text, numerics, max_steps
-        self._evaluation = evaluation
-
-    def execute(self, arguments: list[Array]) -> tuple[Array, ...]:
-        """Returns the results, each in memory of its own."""
-        return self._evaluation.execute(arguments)
-
-    def serialize(self) -> bytes:
-        """Returns the text with the numerics and the bound of steps, for any machine."""
-        steps = "" if self._max_steps is None else str(self._max_steps)
-        origin = {"numerics": self._numerics.value, MAX_STEPS: steps}
-        return packed("interpreter", self.signature, origin, self._text.encode())
-
-
 def _max_steps(options: dict[str, Any]) -> int | None:
     isolated(options)
-    steps = options.pop(MAX_STEPS, None)
+    steps = options.pop("max_steps", None)
     if options:
         raise CompileError(f"the interpreter has the option max_steps, got {min(options)!r}")
     if steps is not None and (type(steps) is not int or steps < 0):

@@ -7,15 +7,16 @@ from operator import itemgetter
 from typing import Any
 
 from topos.errors import UnsupportedError, VerifyError
-from topos.runtimes.interpreter.context import BuildContext, Constant, unchanged
-from topos.runtimes.interpreter.kernels import builder_of
-from topos.runtimes.interpreter.program import Array, Kernel, Program, Step
-from topos.runtimes.interpreter.scalarization import (
+from topos.runtimes.interpreter.context import (
+    BuildContext,
+    Constant,
     is_scalar,
     moves_nothing,
-    over_scalars,
+    unchanged,
     works_pointwise,
 )
+from topos.runtimes.interpreter.kernels import builder_of
+from topos.runtimes.interpreter.program import Array, Kernel, Program, Step
 from topos.stablehlo.definition import Definition
 from topos.stablehlo.dialect import find
 from topos.stablehlo.ir import (
@@ -184,7 +185,7 @@ class _Builder:
         """
         if not region.blocks:
             raise UnsupportedError("a region without a block is not supported", line)
-        block, known = over_scalars(region.blocks[0], captures, known)
+        block = region.blocks[0]
         frame = Frame()
         for parameter in (*block.arguments, *captures):
             frame.define(parameter.name, held(parameter.type, line))

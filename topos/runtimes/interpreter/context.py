@@ -7,10 +7,20 @@ from typing import Any, Generic, NamedTuple, TypeVar
 
 from topos.runtimes.interpreter.program import Array, Kernel, Program
 from topos.stablehlo.definition import Definition
-from topos.stablehlo.ir import Operation, Symbol, Tensor
+from topos.stablehlo.ir import Operation, Symbol, Tensor, Type
 from topos.stablehlo.opview import OpView
 
-__all__ = ["BuildContext", "Builder", "Builders", "Constant", "always", "unchanged"]
+__all__ = [
+    "BuildContext",
+    "Builder",
+    "Builders",
+    "Constant",
+    "always",
+    "is_scalar",
+    "moves_nothing",
+    "unchanged",
+    "works_pointwise",
+]
 
 
 class Constant(NamedTuple):
@@ -57,3 +67,26 @@ def always(kernel: Kernel) -> Builder:
 def unchanged(array: Array) -> Array:
     """Returns `array`: the kernel of what changes nothing."""
     return array
+
+
+def is_scalar(type: Type) -> bool:
+    """Returns whether a value of `type` is a tensor of no axes."""
+    return isinstance(type, Tensor) and not type.shape
+
+
+def works_pointwise(context: BuildContext[Any]) -> bool:
+    """Returns whether the kernel of `context`, all of scalars, also computes element by element."""
+    op = context.op
+    if op.calls:
+        callee = Symbol(context.attribute(op.calls))
+        return context.function(callee, context.operation).elementwise
+    if op.is_carrier:
+        return all(region.elementwise for region in context.regions)
+    return op.is_elementwise or moves_nothing(context)
+
+
+def moves_nothing(context: BuildContext[Any]) -> bool:
+    """Returns whether `context` gives its one scalar another layout, of which there is but one."""
+    if not context.op.is_layout:
+        return False
+    return all(map(is_scalar, (*context.operands, *context.results)))

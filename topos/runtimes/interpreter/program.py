@@ -1,11 +1,14 @@
-"""The program: a region as kernels over numbered slots, and what a value in it comes from."""
+"""The program: a region as kernels over numbered slots, and the budget of its runs."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import Any, NamedTuple
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass
+from typing import Any, Final, NamedTuple
 
+from topos.errors import ExecutionError, TextError
 from topos.payload.kernels.canonical import Array
 from topos.stablehlo.definition import Definition
 from topos.stablehlo.ir import Type
@@ -15,15 +18,58 @@ __all__ = [
     "Axes",
     "Kernel",
     "Kernels",
+    "Place",
     "Program",
     "Shape",
     "Step",
-    "alike",
-    "origin",
-    "origins",
-    "part",
+    "StepsError",
+    "limited",
     "single",
+    "spend",
 ]
+
+
+# A line and a column.
+Place = tuple[int, int]
+
+
+class StepsError(TextError, ExecutionError):
+    """The signal of a run of more steps than its budget has, at the loop or call that took it.
+
+    The text is not at hand where it is raised; `run.py` makes the error of the caller of it.
+    """
+
+
+# The steps that are left to the run and those that it had, if it has a bound. Every thread, and
+# every task, has a value of its own.
+_BUDGET: Final[ContextVar[list[int] | None]] = ContextVar("budget", default=None)
+
+
+def spend(place: Place) -> None:
+    """Takes one step of the loop or the call at `place`; raises `StepsError` for none left."""
+    budget = _BUDGET.get()
+    if budget is None:
+        return
+    if not budget[0]:
+        raise StepsError(f"@main ran more than {budget[1]} steps", *place)
+    budget[0] -= 1
+
+
+@contextmanager
+def limited(max_steps: int | None) -> Iterator[None]:
+    """Gives what runs inside at most `max_steps` steps, or any number for `None`.
+
+    A step is one turn of a `stablehlo.while` or one call of a function, by `func.call` or as a
+    composite's decomposition. A loop or a call applied to an array in place of a scalar is taken
+    for all its elements at once. All else in a program runs at most once a step, so the steps
+    bound the run.
+    """
+    token = _BUDGET.set(None if max_steps is None else [max_steps, max_steps])
+    try:
+        yield
+    finally:
+        _BUDGET.reset(token)
+
 
 Axes = tuple[int, ...]
 Shape = tuple[int, ...]
@@ -89,101 +135,3 @@ class Program:
 def single(results: Sequence[Any]) -> Any:
     """Returns what a kernel returns for `results`: the one, or all where there are more or none."""
     return results[0] if len(results) == 1 else results
-
-
-def origin(program: Program, slot: int) -> tuple[Definition, tuple[int, ...]] | None:
-    """Returns the operation whose one result `slot` is, and the slots that it reads.
-
-    `None` for an argument, a constant, or one of several results.
-    """
-    for step, operation, inputs in zip(
-        program.steps, program.operations, program.inputs, strict=True
-    ):
-        if step.output == slot:
-            return operation, inputs
-    return None
-
-
-def origins(program: Program, slots: Iterable[int]) -> frozenset[int]:
-    """Returns `slots` and every slot that they are computed from."""
-    found = {*slots}
-    for step, inputs in zip(reversed(program.steps), reversed(program.inputs), strict=True):
-        if not found.isdisjoint(_written(step.output)):
-            found.update(inputs)
-    return frozenset(found)
-
-
-def part(program: Program, slot: int) -> Program:
-    """Returns the program of the steps that `slot`, its one result, comes from."""
-    needed = origins(program, (slot,))
-    kept = [
-        place
-        for place, step in enumerate(program.steps)
-        if not needed.isdisjoint(_written(step.output))
-    ]
-    return replace(
-        program,
-        results=(),
-        # What one step no longer reads another may, and `slot` itself must last.
-        steps=tuple([program.steps[place]._replace(dead=()) for place in kept]),
-        operations=tuple([program.operations[place] for place in kept]),
-        inputs=tuple([program.inputs[place] for place in kept]),
-        outputs=(slot,),
-        only=None,
-    )
-
-
-def alike(program: Program, left: int, right: int, paired: Callable[[int, int], bool]) -> bool:
-    """Returns whether `right` is computed from arguments as `left` is from those `paired` to them.
-
-    Operations with regions are never alike.
-    """
-    pending, seen = [(left, right)], set[tuple[int, int]]()
-    while pending:
-        pair = pending.pop()
-        if pair in seen:
-            continue
-        seen.add(pair)
-        first, second = (origin(program, slot) for slot in pair)
-        if first is None or second is None:
-            if first is not second or not _same_leaf(program, *pair, paired):
-                return False
-        elif _same_operation(*first, *second):
-            pending += zip(first[1], second[1], strict=True)
-        else:
-            return False
-    return True
-
-
-def _same_operation(
-    one: Definition, inputs: tuple[int, ...], other: Definition, others: tuple[int, ...]
-) -> bool:
-    first, second = one.operation, other.operation
-    return (
-        first.name == second.name
-        and first.attributes == second.attributes
-        and first.result_types == second.result_types
-        and not first.regions
-        and not second.regions
-        and len(inputs) == len(others)
-    )
-
-
-def _same_leaf(program: Program, left: int, right: int, paired: Callable[[int, int], bool]) -> bool:
-    count = len(program.arguments)
-    if left < count and right < count:
-        return paired(left, right)
-    if left < count or right < count:
-        return False
-    first, second = program.rest[left - count], program.rest[right - count]
-    # What is neither an argument nor a constant is one of several results.
-    return left == right or (
-        first is not None
-        and second is not None
-        and first.dtype == second.dtype
-        and first.tobytes() == second.tobytes()
-    )
-
-
-def _written(output: int | slice) -> range:
-    return range(output, output + 1) if isinstance(output, int) else range(output.stop)[output]

@@ -8,20 +8,21 @@ from typing import Final
 
 import numpy as np
 
+from topos.engine import Numerics
 from topos.errors import ExecutionError
 from topos.payload.kernels.subnormals import demand_subnormals
+from topos.runtimes._packing import packed
 from topos.runtimes._runtime import Executable
 from topos.runtimes._signature import ArrayType, ModuleSignature
-from topos.runtimes.interpreter.budget import StepsError, limited
 from topos.runtimes.interpreter.build import build
-from topos.runtimes.interpreter.program import Array, Program
+from topos.runtimes.interpreter.program import Array, Program, StepsError, limited
 from topos.stablehlo.ir import Type
 from topos.stablehlo.parser.parse import parse
 from topos.stablehlo.read import told_of
 from topos.stablehlo.types import checked, dtype_of, extents
 from topos.stablehlo.verifier import verify
 
-__all__ = ["Evaluation", "compiled"]
+__all__ = ["InterpreterExecutable", "compiled"]
 
 
 # What numpy says of a size that no machine has.
@@ -30,7 +31,7 @@ _TOO_BIG: Final = re.compile(
 )
 
 
-def compiled(text: str, exact: bool = True, max_steps: int | None = None) -> Evaluation:
+def compiled(text: str, exact: bool = True, max_steps: int | None = None) -> InterpreterExecutable:
     """Returns `text` parsed, verified and built, with every constant decoded.
 
     `exact` chooses the oracle's kernels, or else numpy's own and BLAS; a run of more than
@@ -40,19 +41,27 @@ def compiled(text: str, exact: bool = True, max_steps: int | None = None) -> Eva
     with told_of(text):
         module = parse(text)
         verify(module)
-        return Evaluation(build(module, exact), max_steps, text)
+        return InterpreterExecutable(build(module, exact), text, exact, max_steps)
 
 
-class Evaluation(Executable):
-    """A program of `@main`; calls share nothing that they write, so threads may share it."""
+class InterpreterExecutable(Executable):
+    """A built module with its text; calls share nothing that they write, so threads may share it.
 
-    def __init__(self, program: Program, max_steps: int | None, text: str) -> None:
+    Bound arguments are prepared once: checked, C-contiguous and aligned.
+    """
+
+    def __init__(self, program: Program, text: str, exact: bool, max_steps: int | None) -> None:
         super().__init__(ModuleSignature(_types(program.arguments), _types(program.results)))
-        self._program = program
+        self._program, self._text = program, text
+        self._numerics = Numerics.EXACT if exact else Numerics.FAST
         self._max_steps = max_steps
-        # Only a run that is stopped shows a line of the text, which may hold large constants.
-        self._text = "" if max_steps is None else text
         self._constants = frozenset(id(array) for array in program.rest if array is not None)
+
+    def serialize(self) -> bytes:
+        """Returns the text with the numerics and the bound of steps, for any machine."""
+        steps = "" if self._max_steps is None else str(self._max_steps)
+        origin = {"numerics": self._numerics.value, "max_steps": steps}
+        return packed("interpreter", self.signature, origin, self._text.encode())
 
     def execute(self, arguments: list[Array]) -> tuple[Array, ...]:
         """Returns the results, each in memory of its own."""

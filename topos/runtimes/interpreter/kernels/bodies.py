@@ -8,7 +8,10 @@ from typing import Any, Final, NamedTuple, cast
 
 import numpy as np
 
+from topos.payload.kernels.canonical import LAYOUTS, canonical, is_float
+from topos.payload.kernels.conversion import promoted
 from topos.runtimes.interpreter.context import BuildContext
+from topos.runtimes.interpreter.kernels.conversion import converted, extreme_ranks, unranked
 from topos.runtimes.interpreter.program import Array, Program
 from topos.stablehlo.definition import Definition
 from topos.stablehlo.dialect import bits, comparison, elementwise
@@ -20,9 +23,11 @@ __all__ = [
     "Arrays",
     "Combiner",
     "Extreme",
+    "Fold",
     "Pointwise",
     "combiner",
     "extreme_of",
+    "fold_of",
     "pointwise",
 ]
 
@@ -43,6 +48,53 @@ ORDERLESS: Final[Mapping[type[Definition] | None, np.ufunc]] = {
     bits.Or: np.bitwise_or,
     bits.Xor: np.bitwise_xor,
 }
+_ROUNDED: Final = (elementwise.Add, elementwise.Multiply)
+
+
+class Fold(NamedTuple):
+    """A body of one operation, as numpy has it, and the format in which it is computed.
+
+    Where it is `ordered`, each step rounds, so that the elements must follow one another.
+    """
+
+    combine: np.ufunc
+    enter: Callable[[Array], Array]
+    leave: Callable[[Array], Array]
+    ordered: bool = False
+
+
+def fold_of(only: type[Definition] | None, dtype: np.dtype[Any], exact: bool) -> Fold | None:
+    """Returns the operation `only` over elements of `dtype`, where numpy has the bits of its body.
+
+    Sums and products of floats have no order that counts unless they are to be exact. An exact
+    maximum or minimum of floats is NaN where any is, and -0 lies below +0.
+    """
+    combine = ORDERLESS.get(only)
+    if combine is None or (dtype.kind == "c" and (exact or only not in _ROUNDED)):
+        return None
+    if dtype.kind in "ciub":
+        return Fold(combine, np.asarray, np.asarray)
+    if not is_float(dtype):
+        # The short integers all lie in eight bits, and wrap there as they do in their own.
+        return Fold(combine, partial(np.asarray, dtype=np.int8), partial(np.asarray, dtype=dtype))
+    if not exact:
+        plain = dtype.itemsize > 2
+        narrow = partial(converted, target=dtype)
+        return Fold(combine, np.asarray if plain else promoted, np.asarray if plain else narrow)
+    if only not in _ROUNDED:
+        return _extreme(combine, dtype)
+    return Fold(combine, np.asarray, canonical, ordered=True) if dtype in LAYOUTS else None
+
+
+def _extreme(combine: np.ufunc, dtype: np.dtype[Any]) -> Fold:
+    """Returns an extreme of integers that are ordered as the floats of `dtype` are."""
+    format = dtype if dtype in LAYOUTS else np.dtype(np.float32)
+    return Fold(
+        combine,
+        lambda array: extreme_ranks(array.astype(format, copy=False), combine is np.maximum),
+        # Either end, where a NaN was put, has the bits of some NaN.
+        lambda ranks: converted(canonical(unranked(ranks, format)), dtype),
+    )
 
 
 def pointwise(body: Program) -> Pointwise:

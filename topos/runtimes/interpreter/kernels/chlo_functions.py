@@ -1,4 +1,4 @@
-"""CHLO functions of one and two numbers, element by element.
+"""CHLO functions of one and two numbers, element by element, and operations with broadcasting.
 
 The circular and hyperbolic functions of real numbers are correctly rounded. The others round once
 from a wide number for float64, and compute in float64 and round once for shorter floats; complex
@@ -8,7 +8,7 @@ for, the circular and hyperbolic functions of f64, f32 and complex numbers are n
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any, Final
 
@@ -18,8 +18,10 @@ from topos.payload.kernels import mapping
 from topos.payload.kernels.canonical import canonical
 from topos.payload.kernels.conversion import convert, promoted, rounded
 from topos.payload.kernels.rounding import FORMATS
-from topos.runtimes.interpreter.context import BuildContext, Builders, always, unchanged
-from topos.runtimes.interpreter.kernels.elementwise import elementwise
+from topos.runtimes.interpreter.context import BuildContext, Builders, Constant, always, unchanged
+from topos.runtimes.interpreter.kernels import builder_of
+from topos.runtimes.interpreter.kernels.elementwise import asked, elementwise
+from topos.runtimes.interpreter.kernels.layout import broadcast
 from topos.runtimes.interpreter.program import Array, Kernel
 from topos.runtimes.interpreter.special import (
     circular,
@@ -33,9 +35,11 @@ from topos.runtimes.interpreter.special import (
 from topos.runtimes.interpreter.special.fields import PLAIN, ROUNDED, WIDE, Field
 from topos.stablehlo.definition import Definition
 from topos.stablehlo.dialect import chlo_functions as dialect
-from topos.stablehlo.types import dtype_of, width
+from topos.stablehlo.dialect import find, of_family
+from topos.stablehlo.types import dtype_of, extents, width
 
-__all__ = ["BUILDERS"]
+__all__ = ["BUILDERS", "CURVES"]
+
 
 Map = Callable[..., Array]
 
@@ -44,7 +48,7 @@ _CHUNK: Final = 4096
 
 
 # Each with its map of real numbers and its function of complex ones.
-_CURVES: Final[Mapping[type[Definition], tuple[mapping.Map, Map]]] = {
+CURVES: Final[Mapping[type[Definition], tuple[mapping.Map, Map]]] = {
     dialect.Acos: (circular.ACOS, complex_inverse.acos),
     dialect.Acosh: (hyperbolic.ACOSH, complex_inverse.acosh),
     dialect.Asin: (circular.ASIN, complex_inverse.asin),
@@ -68,7 +72,7 @@ _SPECIAL: Final[Mapping[type[Definition], Map]] = {
 
 def _curve(context: BuildContext[Any]) -> Kernel:
     element = context.results[0].element
-    curve, of_parts = _CURVES[type(context.op)]
+    curve, of_parts = CURVES[type(context.op)]
     if element.startswith("complex"):
         exact = partial(_mapped_parts, of_parts)
         return exact if context.exact else partial(_plain_parts, curve.approximate)
@@ -128,11 +132,6 @@ def _conj(context: BuildContext[Any]) -> Kernel:
     return np.conjugate if context.results[0].element.startswith("complex") else unchanged
 
 
-def _asked(function: Map, array: Array) -> Array:
-    # In float32 every shorter float is itself, an infinity where its format has one.
-    return np.asarray(function(promoted(array)))
-
-
 def _mulhi(context: BuildContext[Any]) -> Kernel:
     bits, dtype = width(context.results[0].element), dtype_of(context.results[0])
     return _high_word if bits == 64 else partial(_high_part, bits, dtype)
@@ -167,17 +166,47 @@ def _neighbour(array: Array, toward: Array) -> Array:
     return canonical(np.asarray(moved))
 
 
+_PREFIX: Final = "chlo.broadcast_"
+
+
+def _broadcasting(context: BuildContext[Any]) -> Kernel:
+    target = extents(context.results[0])
+    shapes = [extents(operand) for operand in context.operands]
+    axes = [tuple(range(len(target) - len(shape), len(target))) for shape in shapes]
+    if "broadcast_dimensions" in context.operation.attributes:
+        # They place the operand of fewer axes; the other one has the result's.
+        shorter = min(range(len(shapes)), key=lambda place: len(shapes[place]))
+        axes[shorter] = context.op.broadcast_dimensions
+    brought = [broadcast(shape, place, target) for shape, place in zip(shapes, axes, strict=True)]
+    name = context.name.removeprefix(_PREFIX)
+    plain = find(f"stablehlo.{name}") or find(f"chlo.{name}")
+    builder = None if plain is None else builder_of(plain)
+    assert plain, f"{context.name} is an operation with broadcasting"
+    assert builder, f"{name} has a kernel"
+    operands = tuple([operand._replace(shape=target) for operand in context.operands])
+    op = plain(context.operation, operands, context.results, (None,) * len(shapes))
+    kernel = builder(BuildContext(op, (), 0, context.function, context.exact))
+    assert not isinstance(kernel, Constant), f"{name} reads its operands"
+    return partial(_brought, kernel, brought)
+
+
+def _brought(kernel: Kernel, brought: Sequence[Kernel], *arrays: Array) -> Array:
+    result: Array = kernel(*[bring(array) for bring, array in zip(brought, arrays, strict=True)])
+    return result
+
+
 BUILDERS: Final[Builders] = {
     **dict.fromkeys((dialect.Erf, dialect.Square), elementwise),
-    **dict.fromkeys(_CURVES, _curve),
+    **dict.fromkeys(CURVES, _curve),
     **dict.fromkeys(_SPECIAL, _special),
     dialect.AsinAcosKernel: always(partial(_mapped_parts, complex_inverse.kernel)),
     dialect.Conj: _conj,
     dialect.ErfInv: always(partial(_mapped, error.erf_inv)),
     dialect.Erfc: always(partial(_mapped, error.erfc)),
-    dialect.IsInf: always(partial(_asked, np.isinf)),
-    dialect.IsNegInf: always(partial(_asked, np.isneginf)),
-    dialect.IsPosInf: always(partial(_asked, np.isposinf)),
+    dialect.IsInf: always(partial(asked, np.isinf)),
+    dialect.IsNegInf: always(partial(asked, np.isneginf)),
+    dialect.IsPosInf: always(partial(asked, np.isposinf)),
     dialect.Mulhi: _mulhi,
     dialect.NextAfter: always(_neighbour),
+    **dict.fromkeys(of_family("chlo_broadcast").values(), _broadcasting),
 }

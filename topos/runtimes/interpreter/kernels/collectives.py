@@ -1,17 +1,21 @@
-"""Collectives: what they mean in one process, which is the one replica of the one partition."""
+"""Collectives, transfers, shardings and what runs beside the program, in one process alone.
+
+The process is the one replica of the one partition, where a value lies where it lies. What is
+started is done at once, and a future's value is the tuple of the values that it is of.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import partial
-from typing import Any, Final
+from typing import Any, Final, NoReturn
 
 import numpy as np
 
-from topos.runtimes.interpreter.context import BuildContext, Builders, unchanged
+from topos.runtimes.interpreter.context import BuildContext, Builders, always, unchanged
 from topos.runtimes.interpreter.kernels.conversion import converter
-from topos.runtimes.interpreter.program import Array, Kernel
-from topos.stablehlo.dialect import collectives as dialect
+from topos.runtimes.interpreter.program import Array, Kernel, single
+from topos.stablehlo.dialect import asynchronous, collectives, of_family, sharding
 from topos.stablehlo.opview import Table
 from topos.stablehlo.types import dtype_of
 
@@ -53,12 +57,59 @@ def _sent(context: BuildContext[Any]) -> Kernel:
     return unchanged if _members(context, "source_target_pairs") else np.zeros_like
 
 
+def _transfer(context: BuildContext[Any]) -> NoReturn:
+    context.unsupported("exchanges values with another process, and this one runs alone")
+
+
+# Each gives the parts of a value other places, and the whole of it stays what it is.
+_ANNOTATIONS: Final = (
+    sharding.AllGather,
+    sharding.AllSlice,
+    sharding.AllToAll,
+    sharding.CollectivePermute,
+    sharding.DataFlowEdge,
+    sharding.FuncDataFlowEdge,
+    sharding.PropagationBarrier,
+    sharding.Reshard,
+    sharding.ShardingConstraint,
+)
+# What an unreduced value is, only several devices can say.
+_REDUCING: Final = (
+    sharding.AllReduce,
+    sharding.ReduceScatter,
+    sharding.ReplicatedToUnreduced,
+    sharding.ShardedToUnreduced,
+)
+
+
+def _named(context: BuildContext[Any]) -> Kernel:
+    (body,) = context.regions
+    return lambda *arguments: single(body.consume([*arguments]))
+
+
+def _foreign(context: BuildContext[Any]) -> Kernel:
+    context.unsupported("is a computation of several devices, and this process is one")
+
+
+def _start(context: BuildContext[Any]) -> Kernel:
+    (body,) = context.regions
+    return lambda *arguments: tuple(body.run(*arguments))
+
+
 BUILDERS: Final[Builders] = {
-    dialect.AllGather: _gathered,
-    dialect.AllReduce: _gathered,
-    dialect.AllToAll: _gathered,
-    dialect.CollectiveBroadcast: _gathered,
-    dialect.CollectivePermute: _sent,
-    dialect.CrossReplicaSum: _gathered,
-    dialect.ReduceScatter: _gathered,
+    collectives.AllGather: _gathered,
+    collectives.AllReduce: _gathered,
+    collectives.AllToAll: _gathered,
+    collectives.CollectiveBroadcast: _gathered,
+    collectives.CollectivePermute: _sent,
+    collectives.CrossReplicaSum: _gathered,
+    collectives.ReduceScatter: _gathered,
+    **dict.fromkeys(_ANNOTATIONS, always(unchanged)),
+    **dict.fromkeys(_REDUCING, _foreign),
+    sharding.ManualComputation: _foreign,
+    sharding.NamedComputation: _named,
+    sharding.ShardingGroup: always(lambda array: ()),
+    **dict.fromkeys(of_family("transfer").values(), _transfer),
+    asynchronous.AsyncDone: always(single),
+    asynchronous.AsyncStart: _start,
 }

@@ -1,23 +1,43 @@
-"""Control: calls, branches, loops, and the barrier that does nothing.
+"""Control: calls, branches, loops and scans; tuples, tokens and the barrier, which do nothing.
 
 Where a body over scalars is applied to arrays of them, a branch or a loop inside it runs once for
-the elements that take it, and no others.
+the elements that take it, and no others. A tuple is a Python tuple of its parts' values, a token
+the empty one.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
+from operator import itemgetter
 from typing import Any, Final
 
 import numpy as np
 
-from topos.runtimes.interpreter.budget import Place, running
 from topos.runtimes.interpreter.context import BuildContext, Builders, always
-from topos.runtimes.interpreter.program import Array, Kernel, Program, single
-from topos.stablehlo.dialect import control as dialect
+from topos.runtimes.interpreter.program import Array, Kernel, Place, Program, single, spend
+from topos.stablehlo.dialect import calling, control, scan, tuples
+from topos.stablehlo.ir import Symbol, Tensor
+from topos.stablehlo.types import dtype_of, extents
 
-__all__ = ["BUILDERS"]
+__all__ = ["BUILDERS", "call_of"]
+
+
+def call_of(context: BuildContext[Any], name: Symbol) -> Kernel:
+    """Returns the kernel that gives the operands of `context` to the function called `name`."""
+    operation = context.operation
+    place = (operation.line, operation.column)
+    return partial(_called, context.function(name, operation), place)
+
+
+def _called(program: Program, place: Place, *arguments: Array) -> Any:
+    spend(place)
+    return single(program.consume([*arguments]))
+
+
+def _call(context: BuildContext[calling.Call]) -> Kernel:
+    return call_of(context, context.op.callee)
 
 
 def _if(context: BuildContext[Any]) -> Kernel:
@@ -80,11 +100,9 @@ class _Loop:
 
     def __call__(self, *values: Array) -> Any:
         state, captures = [*values[: self.count]], values[self.count :]
-        budget = running()
         truth = self.condition.consume([*state, *captures])[0]
         while truth.ndim == 0 and truth:
-            if budget is not None:
-                budget.spend(self.place)
+            spend(self.place)
             state += captures
             # The body gets the only reference to its arguments, so that it may free them.
             state = self.body.consume(state)
@@ -93,12 +111,10 @@ class _Loop:
 
     def _each(self, truth: Array, state: Sequence[Array], captures: Sequence[Array]) -> list[Array]:
         """Returns the last state of each element of `truth`, every one of which loops alone."""
-        budget = running()
         results = [np.array(np.broadcast_to(value, truth.shape)) for value in state]
         here = np.array(truth)
         while here.any():
-            if budget is not None:
-                budget.spend(self.place)
+            spend(self.place)
             outside = [_part(value, here) for value in captures]
             state = self.body.run(*[value[here] for value in results], *outside)
             for result, value in zip(results, state, strict=True):
@@ -108,9 +124,64 @@ class _Loop:
         return results
 
 
+def _scan(context: BuildContext[scan.Scan]) -> Kernel:
+    inputs = context.op.operand_segment_sizes[0]
+    outputs = context.op.result_segment_sizes[0]
+    axis = context.op.dimension
+    first = context.operands[0] if inputs else context.results[0]
+    return _Scan(
+        body=context.regions[0],
+        axis=axis,
+        steps=extents(first)[axis],
+        reverse=context.op.is_reverse,
+        inputs=inputs,
+        carries=len(context.operands) - inputs,
+        outputs=tuple(context.results[:outputs]),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Scan:
+    """The steps in order, from the end where `reverse`; an output stands where its input was."""
+
+    body: Program
+    axis: int
+    steps: int
+    reverse: bool
+    inputs: int
+    carries: int
+    outputs: tuple[Tensor, ...]
+
+    def __call__(self, *values: Array) -> Any:
+        count = self.inputs + self.carries
+        inputs, captures = values[: self.inputs], values[count:]
+        carried = values[self.inputs : count]
+        results = [np.empty(extents(type), dtype_of(type)) for type in self.outputs]
+        turned = [np.moveaxis(array, self.axis, 0) for array in inputs]
+        written = [np.moveaxis(array, self.axis, 0) for array in results]
+        order = range(self.steps)
+        for step in reversed(order) if self.reverse else order:
+            slices = [array[(step, ...)] for array in turned]
+            returned = self.body.run(*slices, *carried, *captures)
+            for target, value in zip(written, returned, strict=False):
+                target[step] = value
+            carried = tuple(returned[len(results) :])
+        return single((*results, *carried))
+
+
+def _get_tuple_element(context: BuildContext[tuples.GetTupleElement]) -> Kernel:
+    return itemgetter(context.op.index)
+
+
 BUILDERS: Final[Builders] = {
-    dialect.Case: _case,
-    dialect.If: _if,
-    dialect.OptimizationBarrier: always(lambda *values: single(values)),
-    dialect.While: _while,
+    calling.Call: _call,
+    control.Case: _case,
+    control.If: _if,
+    control.OptimizationBarrier: always(lambda *values: single(values)),
+    control.While: _while,
+    scan.Scan: _scan,
+    tuples.AfterAll: always(lambda *tokens: ()),
+    tuples.CreateToken: always(tuple),
+    tuples.GetTupleElement: _get_tuple_element,
+    tuples.Tuple: always(lambda *values: values),
 }

@@ -1,4 +1,4 @@
-"""Conversion between elements of every kind, and small elements computed in wider ones.
+"""Conversion between elements of every kind, also to wider ones and floats to ordered integers.
 
 Floats of eight bits and fewer compute in float32 and round once more; f8E8M0FNU, whose range is
 that of float32, in float64. Integers of four bits and two compute in eight and wrap.
@@ -27,9 +27,12 @@ __all__ = [
     "SMALL_FLOATS",
     "converted",
     "converter",
+    "extreme_ranks",
     "narrow",
     "of_bits",
     "through_float",
+    "total_ranks",
+    "unranked",
 ]
 
 NARROW_INTEGERS: Final = frozenset({"i4", "i2", "ui4", "ui2"})
@@ -160,6 +163,34 @@ def _to_integer(target: np.dtype[Any], array: Array) -> Array:
     whole = np.asarray(inside.astype(carrier).astype(target, copy=False))
     whole[below], whole[above] = limits.min, limits.max
     return whole
+
+
+def total_ranks(array: Array) -> Array:
+    """Returns floats, by totalOrder -NaN, -inf, ..., -0, +0, ..., inf, NaN, as integers."""
+    # A float of fewer than eight bits has its sign elsewhere than its byte has.
+    wide = array.astype(np.float32) if array.itemsize == 1 else array
+    return _mirrored(wide.view(f"i{wide.itemsize}"))
+
+
+def extreme_ranks(array: Array, greatest: bool) -> Array:
+    """Returns floats as integers by which NaN wins over every number, and -0 lies below +0."""
+    ranks, unordered = total_ranks(array), np.isnan(array)
+    if unordered.any():
+        limits = np.iinfo(ranks.dtype)
+        ranks[unordered] = limits.max if greatest else limits.min
+    return ranks
+
+
+def unranked(ranks: Array, dtype: np.dtype[Any]) -> Array:
+    """Returns the floats of `dtype` whose ascending ranks by totalOrder are `ranks`."""
+    return _mirrored(ranks).view(dtype)
+
+
+def _mirrored(bits: Array) -> Array:
+    # The magnitudes of negative numbers ascend downward: flipping them makes one order.
+    # Shifted, the sign is a mask, several times as fast as a choice.
+    sign = bits >> (8 * bits.itemsize - 1)
+    return np.asarray(bits ^ (sign & np.iinfo(bits.dtype).max))
 
 
 def _convert(context: BuildContext[Any]) -> Kernel:

@@ -11,7 +11,7 @@ import numpy as np
 from topos.errors import ExecutionError
 from topos.payload.kernels.canonical import canonical
 from topos.runtimes.interpreter.context import BuildContext, Builders
-from topos.runtimes.interpreter.kernels.products import Product, product_of
+from topos.runtimes.interpreter.kernels.contraction import Product, product_of
 from topos.runtimes.interpreter.kernels.sliding import Sliding, blocks
 from topos.runtimes.interpreter.program import Array, Axes, Kernel
 from topos.stablehlo.dialect import convolutions as dialect

@@ -21,7 +21,7 @@ from topos.runtimes.interpreter.custom_calls import (
 )
 from topos.runtimes.interpreter.custom_calls.call import Called, failure
 from topos.runtimes.interpreter.kernels.bodies import Pointwise, pointwise
-from topos.runtimes.interpreter.kernels.calling import calling
+from topos.runtimes.interpreter.kernels.control import call_of
 from topos.runtimes.interpreter.program import Array, Kernel
 from topos.stablehlo.dense import decoded
 from topos.stablehlo.dialect import custom as dialect
@@ -194,7 +194,7 @@ class _Invocation:
 
 
 def _composite(context: BuildContext[dialect.Composite]) -> Kernel:
-    return calling(context, context.op.decomposition)
+    return call_of(context, context.op.decomposition)
 
 
 BUILDERS: Final[Builders] = {

@@ -1,13 +1,15 @@
-"""Elementwise arithmetic and maps of one to three operands of one type, for every element."""
+"""Elementwise arithmetic, functions and comparison, and what chooses by it, for every element."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import cache, partial
 from importlib import import_module
 from typing import Any, Final
 
 import numpy as np
 
+from topos.payload.kernels import comparison
 from topos.payload.kernels.conversion import promoted
 from topos.runtimes.interpreter.context import BuildContext, Builders, always
 from topos.runtimes.interpreter.kernels.conversion import (
@@ -15,13 +17,16 @@ from topos.runtimes.interpreter.kernels.conversion import (
     SMALL_FLOATS,
     narrow,
     through_float,
+    total_ranks,
 )
 from topos.runtimes.interpreter.program import Array, Kernel, Kernels
 from topos.stablehlo.definition import Definition
+from topos.stablehlo.dialect import comparison as comparisons
 from topos.stablehlo.dialect import elementwise as dialect
 from topos.stablehlo.dialect import of_family
+from topos.stablehlo.types import is_complex, is_float
 
-__all__ = ["BUILDERS", "elementwise", "kernel_of"]
+__all__ = ["BUILDERS", "asked", "elementwise", "kernel_of"]
 
 
 # Of truth values addition is `or` and multiplication is `and`.
@@ -54,7 +59,7 @@ def _table(element: str, exact: bool) -> Kernels:
     if element == "i1":
         return _TRUTH
     if element[0] in "iu":
-        return _loaded("integers", "KERNELS")
+        return _loaded("bits", "KERNELS")
     if element.startswith("complex"):
         return _loaded("complex_numbers", "EXACT" if exact else "FAST")
     if exact or element in SMALL_FLOATS:
@@ -78,11 +83,65 @@ def elementwise(context: BuildContext[Any]) -> Kernel:
     return kernel
 
 
-def _finite(array: Array) -> Array:
-    return np.asarray(np.isfinite(promoted(array)))
+def asked(function: Kernel, array: Array) -> Array:
+    """Returns what `function` tells of floats; in float32 every shorter one is itself."""
+    return np.asarray(function(promoted(array)))
+
+
+# Each with its kernel of floats and numpy's function of integers.
+_DIRECTIONS: Final[Mapping[str, tuple[Kernel, np.ufunc]]] = {
+    "EQ": (comparison.equal, np.equal),
+    "NE": (comparison.not_equal, np.not_equal),
+    "LT": (comparison.less, np.less),
+    "LE": (comparison.less_equal, np.less_equal),
+    "GT": (comparison.greater, np.greater),
+    "GE": (comparison.greater_equal, np.greater_equal),
+}
+
+
+def _compare(context: BuildContext[comparisons.Compare]) -> Kernel:
+    operand = context.operands[0]
+    of_floats, compare = _DIRECTIONS[context.op.comparison_direction]
+    if context.op.compare_type == "TOTALORDER":
+        return partial(_total_order, compare)
+    if is_complex(operand):
+        return partial(_lexicographic, compare)
+    return of_floats if is_float(operand) else compare
+
+
+def _lexicographic(compare: np.ufunc, left: Array, right: Array) -> Array:
+    """Compares the real parts, and the imaginary ones where those are equal."""
+    if compare in (np.equal, np.not_equal):
+        return np.asarray(compare(left, right))
+    same = left.real == right.real
+    return np.asarray(
+        np.where(same, compare(left.imag, right.imag), compare(left.real, right.real))
+    )
+
+
+def _total_order(compare: np.ufunc, left: Array, right: Array) -> Array:
+    """Compares by IEEE 754's totalOrder: -NaN, -inf, ..., -0, +0, ..., inf, NaN."""
+    return np.asarray(compare(total_ranks(left), total_ranks(right)))
+
+
+def _clamp(context: BuildContext[Any]) -> Kernel:
+    element = context.results[0].element
+    lower = kernel_of(dialect.Maximum, element, context.exact)
+    upper = kernel_of(dialect.Minimum, element, context.exact)
+    assert lower, f"elements of {element} have an order"
+    assert upper, f"elements of {element} have an order"
+    return partial(_clamped, lower, upper)
+
+
+def _clamped(lower: Kernel, upper: Kernel, low: Array, array: Array, high: Array) -> Array:
+    return np.asarray(upper(lower(low, array), high))
 
 
 BUILDERS: Final[Builders] = {
     **dict.fromkeys(of_family("elementwise").values(), elementwise),
-    dialect.IsFinite: always(_finite),
+    dialect.IsFinite: always(partial(asked, np.isfinite)),
+    **dict.fromkeys(of_family("functions").values(), elementwise),
+    comparisons.Clamp: _clamp,
+    comparisons.Compare: _compare,
+    comparisons.Select: always(comparison.select),
 }

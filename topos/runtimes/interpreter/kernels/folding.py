@@ -4,71 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
-from typing import Any, Final, NamedTuple
+from typing import Final, NamedTuple
 
 import numpy as np
-from numpy.lib.stride_tricks import as_strided
+from numpy.lib.stride_tricks import sliding_window_view
 
-from topos.payload.kernels.canonical import LAYOUTS, Array, canonical, is_float
-from topos.payload.kernels.conversion import promoted
-from topos.runtimes.interpreter.kernels.bodies import ORDERLESS
-from topos.runtimes.interpreter.kernels.conversion import converted
-from topos.runtimes.interpreter.kernels.orders import extreme_ranks, unranked
+from topos.payload.kernels.canonical import Array
 from topos.runtimes.interpreter.kernels.sliding import Sliding
 from topos.runtimes.interpreter.program import Axes
-from topos.stablehlo.definition import Definition
-from topos.stablehlo.dialect import elementwise as dialect
 
-__all__ = ["Fold", "fold_of", "folded", "folded_together"]
+__all__ = ["folded", "folded_together"]
 
 Arrays = tuple[Array, ...]
 Combine = Callable[[Arrays, Arrays], Arrays]
 
-_ROUNDED: Final = (dialect.Add, dialect.Multiply)
-_EXTREMES: Final = (dialect.Maximum, dialect.Minimum)
 # So many calls on slices cost less than what else they would take.
 _FEW: Final = 64
-
-
-class Fold(NamedTuple):
-    """An associative and commutative operation, and the format in which it is computed."""
-
-    combine: np.ufunc
-    enter: Callable[[Array], Array]
-    leave: Callable[[Array], Array]
-
-
-def fold_of(only: type[Definition] | None, dtype: np.dtype[Any], exact: bool) -> Fold | None:
-    """Returns the operation `only` where its order does not show in the result.
-
-    Sums and products of floats have no order that counts unless they are to be exact. A maximum
-    or minimum of floats is NaN where any is, and -0 lies below +0.
-    """
-    narrow = partial(converted, target=dtype)
-    if dtype.kind == "c" or is_float(dtype):
-        if only in _EXTREMES and dtype.kind != "c":
-            return _extreme(ORDERLESS[only], dtype)
-        if only in _ROUNDED and not exact:
-            return Fold(ORDERLESS[only], promoted, narrow)
-        return None
-    combine = ORDERLESS.get(only)
-    if combine is None:
-        return None
-    if dtype.kind in "iub":
-        return Fold(combine, np.asarray, np.asarray)
-    # The short integers all lie in eight bits, and wrap there as they do in their own.
-    return Fold(combine, partial(np.asarray, dtype=np.int8), partial(np.asarray, dtype=dtype))
-
-
-def _extreme(combine: np.ufunc, dtype: np.dtype[Any]) -> Fold:
-    """Returns an extreme of integers that are ordered as the floats of `dtype` are."""
-    format = dtype if dtype in LAYOUTS else np.dtype(np.float32)
-    return Fold(
-        combine,
-        lambda array: extreme_ranks(array.astype(format, copy=False), combine is np.maximum),
-        # Either end, where a NaN was put, has the bits of some NaN.
-        lambda ranks: converted(canonical(unranked(ranks, format)), dtype),
-    )
 
 
 def folded(combine: np.ufunc, array: Array, sliding: Sliding, counts: Axes) -> Array:
@@ -134,18 +85,8 @@ def _few(combine: np.ufunc, array: Array, axis: int, line: _Line) -> Array:
 
 def _spread(combine: np.ufunc, array: Array, axis: int, line: _Line) -> Array:
     """Reduces a view of all windows, which hardly overlap."""
-    stride = array.strides[axis]
-    view = as_strided(
-        array,
-        (*array.shape[:axis], line.windows, *array.shape[axis + 1 :], line.size),
-        (
-            *array.strides[:axis],
-            line.stride * stride,
-            *array.strides[axis + 1 :],
-            line.dilation * stride,
-        ),
-        writeable=False,
-    )
+    view = sliding_window_view(array, (line.size - 1) * line.dilation + 1, axis=axis)
+    view = line.cut(view, axis, 0)[..., :: line.dilation]
     # Without a dtype numpy would sum narrow integers in wide ones.
     return np.asarray(combine.reduce(view, axis=-1, dtype=array.dtype))
 

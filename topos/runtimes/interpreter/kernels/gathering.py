@@ -10,7 +10,7 @@ import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
 
 from topos.runtimes.interpreter.context import BuildContext, Builders
-from topos.runtimes.interpreter.kernels.dynamic import stated
+from topos.runtimes.interpreter.kernels.layout import stated
 from topos.runtimes.interpreter.program import Array, Axes, Kernel
 from topos.stablehlo.dialect import gathering as dialect
 from topos.stablehlo.dimension_numbers import GatherNumbers, ScatterNumbers
@@ -182,33 +182,24 @@ def _every_window(cut: Array, windows: Windows) -> Array:
 
 
 def _torch_index_select(context: BuildContext[dialect.TorchIndexSelect]) -> Kernel:
-    """Builds what takes slices at indices, the first axes of both being those of a batch."""
-    rank, axis, batch = len(context.operands[1].shape), context.op.dim, context.op.batch_dims
-    if axis < 0:
-        axis += len(context.operands[0].shape)
-    return partial(_selected, axis, batch + rank if batch < 0 else batch)
-
-
-def _selected(axis: int, batch: int, array: Array, indices: Array) -> Array:
-    """Returns `array` with `axis` replaced by the axes of `indices` after those of the batch.
-
-    Indices are clamped to the axis, as a gather clamps them; along an axis of nothing there is
-    nothing but zero to select.
-    """
-    if indices.dtype.kind == "u":
-        # An index beyond the signed range would turn negative.
-        indices = np.minimum(indices, np.uint64(array.shape[axis]))
-    places = np.clip(indices.astype(np.int64), 0, max(array.shape[axis] - 1, 0))
-    lead = array.shape[:batch]
-    shape = (*array.shape[:axis], *places.shape[batch:], *array.shape[axis + 1 :])
-    if not array.shape[axis]:
-        return np.zeros(shape, array.dtype)
-    if not batch:
-        return np.take(array, places, axis=axis)
-    result = np.empty(shape, array.dtype)
-    for place in np.ndindex(lead):
-        result[place] = np.take(array[place], places[place], axis=axis - batch)
-    return result
+    """Builds the gather of slices along an axis, the first axes of both being those of a batch."""
+    (operand, indices), (result,) = map(extents, context.operands), map(extents, context.results)
+    axis, batch = context.op.dim % len(operand), context.op.batch_dims
+    lead = tuple(range(batch + len(indices) if batch < 0 else batch))
+    if not operand[axis]:
+        # Along an axis of nothing there is nothing but zero to select.
+        return lambda array, places: np.zeros(result, array.dtype)
+    last = axis + len(indices) - len(lead)
+    numbers = GatherNumbers(
+        offset_dims=(*range(len(lead), axis), *range(last, len(result))),
+        collapsed_slice_dims=(axis,),
+        operand_batching_dims=lead,
+        start_indices_batching_dims=lead,
+        start_index_map=(axis,),
+        index_vector_dim=len(indices),
+    )
+    sizes = tuple(1 if place in (axis, *lead) else each for place, each in enumerate(operand))
+    return _gathered(context, numbers, sizes)
 
 
 def _dynamic_gather(context: BuildContext[dialect.DynamicGather]) -> Kernel:

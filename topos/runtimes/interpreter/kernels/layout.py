@@ -1,19 +1,36 @@
-"""Layout: the same elements under another shape, with none computed."""
+"""Layout and slices: the same elements under another shape or a part of them, none computed.
+
+Of the dynamic forms an operand gives the shape, the sizes or the padding. The result's type says
+what it must come to. Where it does not, the run ends in an `ExecutionError`: no result of that
+type would be right.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import partial
 from operator import itemgetter, methodcaller
 from typing import Any, Final
 
 import numpy as np
 
-from topos.runtimes.interpreter.context import BuildContext, Builders, always, unchanged
+from topos.errors import ExecutionError
+from topos.runtimes.interpreter.context import (
+    BuildContext,
+    Builder,
+    Builders,
+    Constant,
+    always,
+    unchanged,
+)
+from topos.runtimes.interpreter.kernels import constants
 from topos.runtimes.interpreter.program import Array, Kernel, Shape
+from topos.stablehlo.dialect import constants as dialect_constants
+from topos.stablehlo.dialect import dynamic, slicing
 from topos.stablehlo.dialect import layout as dialect
 from topos.stablehlo.types import extents
 
-__all__ = ["BUILDERS", "broadcast", "padded", "padded_shape"]
+__all__ = ["BUILDERS", "broadcast", "demand", "padded", "padded_shape", "stated"]
 
 
 def broadcast(source: Shape, axes: Shape, target: Shape) -> Kernel:
@@ -72,10 +89,9 @@ def _transpose(context: BuildContext[dialect.Transpose]) -> Kernel:
     return methodcaller("transpose", context.op.permutation)
 
 
-def _broadcast_in_dim(context: BuildContext[dialect.BroadcastInDim]) -> Kernel:
-    (operand,), (result,) = context.operands, context.results
-    axes = context.op.broadcast_dimensions
-    return broadcast(extents(operand), axes, extents(result))
+def _broadcast_in_dim(context: BuildContext[Any]) -> Kernel:
+    source, target = extents(context.operands[0]), extents(context.results[0])
+    return broadcast(source, context.op.broadcast_dimensions, target)
 
 
 def _leading(context: BuildContext[Any]) -> Kernel:
@@ -99,6 +115,105 @@ def _pad(context: BuildContext[dialect.Pad]) -> Kernel:
     return partial(padded, low, interior, extents(context.results[0]))
 
 
+def _slice(context: BuildContext[slicing.Slice]) -> Kernel:
+    op = context.op
+    # Of a scalar numpy would return a number without the ellipsis.
+    return itemgetter((..., *map(slice, op.start_indices, op.limit_indices, op.strides)))
+
+
+def _dynamic_slice(context: BuildContext[slicing.DynamicSlice]) -> Kernel:
+    return partial(_read, context.op.slice_sizes)
+
+
+def _slices(indices: Sequence[Array], sizes: Shape, shape: Shape) -> tuple[slice, ...]:
+    """Returns the window of `sizes`, moved inside `shape` where it would reach out of it."""
+    starts = [
+        min(max(int(index), 0), extent - size)
+        for index, size, extent in zip(indices, sizes, shape, strict=True)
+    ]
+    return tuple([slice(start, start + size) for start, size in zip(starts, sizes, strict=True)])
+
+
+def _read(sizes: Shape, array: Array, *indices: Array) -> Array:
+    # Of a scalar numpy would return a number.
+    return np.asarray(array[_slices(indices, sizes, array.shape)])
+
+
+def _written(array: Array, update: Array, *indices: Array) -> Array:
+    result = array.copy()
+    result[_slices(indices, update.shape, array.shape)] = update
+    return result
+
+
+def _real_dynamic_slice(context: BuildContext[Any]) -> Kernel:
+    return partial(_ranged, context.name, extents(context.results[0]))
+
+
+def _ranged(
+    name: str, shape: Shape, array: Array, starts: Array, limits: Array, strides: Array
+) -> Array:
+    ranges = list(zip(starts.tolist(), limits.tolist(), strides.tolist(), strict=True))
+    for (start, limit, stride), extent in zip(ranges, array.shape, strict=True):
+        if not (0 <= start <= limit <= extent and stride > 0):
+            got = f"{start}:{limit}:{stride}"
+            raise ExecutionError(f"{name} needs ranges inside {list(array.shape)}, got {got}")
+    kept = [-(-(limit - start) // stride) for start, limit, stride in ranges]
+    demand(name, "ranges of", shape, kept)
+    return np.asarray(array[tuple(slice(*each) for each in ranges)])
+
+
+def demand(name: str, what: str, wanted: Sequence[int], got: Sequence[int]) -> None:
+    """Raises `ExecutionError` where the run has other numbers than the types say."""
+    if list(wanted) != list(got):
+        raise ExecutionError(f"{name} needs {what} {list(wanted)}, got {list(got)}")
+
+
+def stated(name: str, what: str, wanted: Shape, kernel: Kernel, *values: Array) -> Array:
+    """Returns what `kernel` makes of all operands but the last, which must be `wanted`."""
+    *operands, got = values
+    demand(name, what, wanted, got.ravel().tolist())
+    result: Array = kernel(*operands)
+    return result
+
+
+def _shaped(build: Builder) -> Builder:
+    """Returns the builder of what `build` makes, with the result's shape as one more operand."""
+
+    def shaped(context: BuildContext[Any]) -> Kernel:
+        made = build(context)
+        # An iota is known before the run.
+        kernel = partial(unchanged, made.array) if isinstance(made, Constant) else made
+        return partial(stated, context.name, "the shape", extents(context.results[0]), kernel)
+
+    return shaped
+
+
+def _dynamic_pad(context: BuildContext[Any]) -> Kernel:
+    return partial(_padded_to, context.name, extents(context.results[0]))
+
+
+def _padded_to(
+    name: str, shape: Shape, array: Array, filler: Array, low: Array, high: Array, interior: Array
+) -> Array:
+    before, after, between = low.tolist(), high.tolist(), interior.tolist()
+    if min(between, default=0) < 0:
+        raise ExecutionError(f"{name} needs interior padding of zero or more, got {between}")
+    demand(name, "padding to", shape, padded_shape(array.shape, before, after, between))
+    return padded(before, between, shape, array, filler)
+
+
+def _get_dimension_size(context: BuildContext[dynamic.GetDimensionSize]) -> Constant:
+    extent = extents(context.operands[0])[context.op.dimension]
+    return Constant(np.array(extent, np.int32))
+
+
+def _set_dimension_size(context: BuildContext[dynamic.SetDimensionSize]) -> Kernel:
+    axis = context.op.dimension
+    extent = extents(context.results[0])[axis]
+    seen = itemgetter((*[slice(None)] * axis, slice(extent)))
+    return partial(stated, context.name, "the size", (extent,), seen)
+
+
 BUILDERS: Final[Builders] = {
     dialect.Broadcast: _leading,
     dialect.BroadcastInDim: _broadcast_in_dim,
@@ -109,4 +224,14 @@ BUILDERS: Final[Builders] = {
     dialect.Transpose: _transpose,
     # Between static types, which are all that a run has, a cast changes nothing.
     dialect.Cast: always(unchanged),
+    slicing.DynamicSlice: _dynamic_slice,
+    slicing.DynamicUpdateSlice: always(_written),
+    slicing.RealDynamicSlice: _real_dynamic_slice,
+    slicing.Slice: _slice,
+    dynamic.DynamicBroadcastInDim: _shaped(_broadcast_in_dim),
+    dynamic.DynamicIota: _shaped(constants.BUILDERS[dialect_constants.Iota]),
+    dynamic.DynamicPad: _dynamic_pad,
+    dynamic.DynamicReshape: _shaped(_reshape),
+    dynamic.GetDimensionSize: _get_dimension_size,
+    dynamic.SetDimensionSize: _set_dimension_size,
 }

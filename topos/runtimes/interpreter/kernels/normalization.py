@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 import numpy as np
 
@@ -20,43 +20,19 @@ from topos.stablehlo.types import dtype_of, extents
 
 __all__ = ["BUILDERS"]
 
-Binary = Callable[[Array, Array], Array]
-
-
-class _Arithmetic(NamedTuple):
-    """What the formulas are made of."""
-
-    add: Binary
-    subtract: Binary
-    multiply: Binary
-    divide: Binary
-    root: Callable[[Array], Array]
-    sum: Callable[[Array, tuple[int, ...]], Array]
-
-
-# Exact: every step is the oracle's, a sum its tree of halves, and rounds to the element.
-_EXACT: Final = _Arithmetic(
-    arithmetic.add,
-    arithmetic.subtract,
-    arithmetic.multiply,
-    arithmetic.divide,
-    maps.sqrt,
-    reduction.sum,
-)
-_FAST: Final = _Arithmetic(np.add, np.subtract, np.multiply, np.divide, np.sqrt, np.sum)
-
 
 def _built(context: BuildContext[Any]) -> Kernel:
     operand = context.operands[0]
     dtype, shape = dtype_of(operand), extents(operand)
     feature = context.op.feature_index
     others = tuple(axis for axis in range(len(shape)) if axis != feature)
-    step = _EXACT if context.exact else _FAST
     wide = dtype if context.exact else promoted(np.empty(0, dtype)).dtype
     count = math.prod(shape[axis] for axis in others)
     return _Normalization(
         formula=_FORMULAS[type(context.op)],
-        step=step,
+        step=arithmetic if context.exact else np,
+        root=maps.sqrt if context.exact else np.sqrt,
+        total=reduction.sum if context.exact else np.sum,
         others=others,
         spread=tuple(extent if axis == feature else 1 for axis, extent in enumerate(shape)),
         epsilon=np.asarray(context.op.epsilon, np.float32).astype(wide),
@@ -70,11 +46,16 @@ def _built(context: BuildContext[Any]) -> Kernel:
 class _Normalization:
     """A formula over an operand whose axes but the features' are `others`.
 
+    `step` has the four operations. Exact, every step is the oracle's, a sum its tree of halves, and
+    rounds to the element.
+
     `spread` is the shape in which a value of each feature broadcasts to the operand's.
     """
 
     formula: Callable[..., tuple[Array, ...]]
-    step: _Arithmetic
+    step: Any
+    root: Callable[[Array], Array]
+    total: Callable[[Array, tuple[int, ...]], Array]
     others: tuple[int, ...]
     spread: tuple[int, ...]
     epsilon: Array
@@ -93,17 +74,18 @@ class _Normalization:
 
     def sum(self, value: Array) -> Array:
         """Returns the sum of each feature."""
-        return self.step.sum(value, self.others)
+        return self.total(value, self.others)
 
     def variance(self, variance: Array) -> Array:
         """Returns a variance kept above zero."""
-        return self.step.add(self.wide(variance), self.epsilon)
+        kept: Array = self.step.add(self.wide(variance), self.epsilon)
+        return kept
 
 
 def _inference(form: _Normalization, *values: Array) -> tuple[Array, ...]:
     step, (operand, scale, offset, mean, variance) = form.step, values
     centered = step.subtract(operand, form.wide(mean))
-    normalized = step.divide(centered, step.root(form.variance(variance)))
+    normalized = step.divide(centered, form.root(form.variance(variance)))
     return (step.add(step.multiply(form.wide(scale), normalized), form.wide(offset)),)
 
 
@@ -121,7 +103,7 @@ def _training(
 def _gradient(form: _Normalization, *values: Array) -> tuple[Array, ...]:
     step, (operand, scale, mean, variance, cotangent) = form.step, values
     kept = form.variance(variance)
-    deviation = step.root(kept)
+    deviation = form.root(kept)
     centered = step.subtract(operand, form.wide(mean))
     total = form.sum(cotangent)
     correlation = form.wide(form.sum(step.multiply(cotangent, centered)))

@@ -3,22 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Final, NamedTuple
+from typing import Final, NamedTuple
 
 import numpy as np
 
-from topos.runtimes.interpreter.program import Array, Program, alike, origin, part
+from topos.runtimes.interpreter.dataflow import alike, producer, sliced
+from topos.runtimes.interpreter.kernels.conversion import total_ranks
+from topos.runtimes.interpreter.program import Array, Program
 from topos.stablehlo.dialect import bits, comparison
 
-__all__ = [
-    "Key",
-    "extreme_ranks",
-    "order_of",
-    "ranked",
-    "stable_order",
-    "total_ranks",
-    "unranked",
-]
+__all__ = ["Key", "order_of", "ranked", "stable_order"]
 
 
 _STRICT: Final = {"LT": False, "GT": True}
@@ -69,7 +63,7 @@ class _Comparator:
         self._count = count
 
     def keys(self, slot: int) -> tuple[Key, ...]:
-        found = origin(self._body, slot)
+        found = producer(self._body, slot)
         if found is None:
             return ()
         op, inputs = found
@@ -92,7 +86,7 @@ class _Comparator:
         if direction not in _STRICT or slot is None:
             return None
         descending = _STRICT[direction] != flipped
-        return Key(slot, part(self._body, slot), descending, op.compare_type == _TOTAL)
+        return Key(slot, sliced(self._body, slot), descending, op.compare_type == _TOTAL)
 
     def _side(self, inputs: tuple[int, ...]) -> tuple[int | None, bool]:
         """Returns which of two alike inputs is of the left arguments, and whether it is second."""
@@ -108,7 +102,7 @@ class _Comparator:
 
     def _either(self, lead: int, rest: int) -> tuple[Key, ...]:
         """Returns the keys of `lead or (equal and rest)`."""
-        found = origin(self._body, rest)
+        found = producer(self._body, rest)
         if found is None or not isinstance(found[0], bits.And):
             return ()
         first, second = found[1]
@@ -117,7 +111,7 @@ class _Comparator:
     def _chain(self, lead: int, equal: tuple[int, str], rest: int) -> tuple[Key, ...]:
         """Returns the keys where `equal`, a slot and a direction, compares the key of `lead`."""
         mask, direction = equal
-        found = origin(self._body, mask)
+        found = producer(self._body, mask)
         if found is None or not isinstance(found[0], comparison.Compare):
             return ()
         op, inputs = found[0], found[1]
@@ -160,34 +154,6 @@ def _ranked_integers(key: Array) -> Array:
         flipped = key ^ key.dtype.type(1 << (8 * key.itemsize - 1))
         return np.asarray(flipped.view(f"i{key.itemsize}"))
     return key if key.dtype.kind == "i" else key.astype(np.int8)
-
-
-def total_ranks(array: Array) -> Array:
-    """Returns floats, by totalOrder -NaN, -inf, ..., -0, +0, ..., inf, NaN, as integers."""
-    # A float of fewer than eight bits has its sign elsewhere than its byte has.
-    wide = array.astype(np.float32) if array.itemsize == 1 else array
-    return _mirrored(wide.view(f"i{wide.itemsize}"))
-
-
-def extreme_ranks(array: Array, greatest: bool) -> Array:
-    """Returns floats as integers by which NaN wins over every number, and -0 lies below +0."""
-    ranks, unordered = total_ranks(array), np.isnan(array)
-    if unordered.any():
-        limits = np.iinfo(ranks.dtype)
-        ranks[unordered] = limits.max if greatest else limits.min
-    return ranks
-
-
-def unranked(ranks: Array, dtype: np.dtype[Any]) -> Array:
-    """Returns the floats of `dtype` whose ascending ranks by totalOrder are `ranks`."""
-    return _mirrored(ranks).view(dtype)
-
-
-def _mirrored(bits: Array) -> Array:
-    # The magnitudes of negative numbers ascend downward: flipping them makes one order.
-    # Shifted, the sign is a mask, several times as fast as a choice.
-    sign = bits >> (8 * bits.itemsize - 1)
-    return np.asarray(bits ^ (sign & np.iinfo(bits.dtype).max))
 
 
 def stable_order(ranks: Sequence[Array], axis: int) -> Array:

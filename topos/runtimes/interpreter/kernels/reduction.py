@@ -9,17 +9,17 @@ from typing import Any, Final
 import numpy as np
 
 from topos.payload.kernels import reduction
-from topos.payload.kernels.conversion import promoted, rounded
 from topos.payload.shape import without
 from topos.runtimes.interpreter.context import BuildContext, Builders
 from topos.runtimes.interpreter.kernels.bodies import (
-    ORDERLESS,
     Arrays,
     Combiner,
     Extreme,
+    Fold,
     Pointwise,
     combiner,
     extreme_of,
+    fold_of,
     pointwise,
 )
 from topos.runtimes.interpreter.kernels.conversion import converted
@@ -27,7 +27,7 @@ from topos.runtimes.interpreter.program import Array, Axes, Kernel, Kernels
 from topos.stablehlo.definition import Definition
 from topos.stablehlo.dialect import elementwise
 from topos.stablehlo.dialect import reduction as dialect_reduction
-from topos.stablehlo.types import dtype_of, extents, is_complex, is_float
+from topos.stablehlo.types import dtype_of, extents
 
 __all__ = ["BUILDERS"]
 
@@ -38,7 +38,6 @@ _EXTREMES: Final[Kernels] = {
 }
 # The oracle's own formats; the others have no reduction of their own.
 _ORACLE: Final = frozenset({"bf16", "f16", "f32", "f64"})
-_ARITHMETIC: Final = frozenset({elementwise.Add, elementwise.Multiply})
 
 
 def _reduce(context: BuildContext[dialect_reduction.Reduce]) -> Kernel:
@@ -66,17 +65,14 @@ def _direct(
     Out of the exact posture any order of rounding will do, and numpy's is the fastest.
     """
     element = context.operands[0].element
-    if is_complex(context.operands[0]):
-        known = only in _ARITHMETIC and not context.exact
-        return partial(_by_ufunc, ORDERLESS[only], general) if known else None
-    if not context.exact or not is_float(context.operands[0]):
-        # Without rounding there is no order to keep.
-        return partial(_by_ufunc, ORDERLESS[only], general) if only in ORDERLESS else None
-    if only is not None and only in _EXTREMES and element in _ORACLE:
+    if context.exact and only is not None and only in _EXTREMES and element in _ORACLE:
         return partial(_extreme, _EXTREMES[only], general)
+    fold = fold_of(only, dtype_of(context.operands[0]), context.exact)
+    if fold is not None and not fold.ordered:
+        return partial(_by_fold, fold, general)
     # The oracle keeps its float32 sum of 16-bit floats for one rounding, which a body that rounds
     # at every step has not.
-    summed = only is elementwise.Add and element in ("f32", "f64")
+    summed = fold is not None and only is elementwise.Add and element in ("f32", "f64")
     return partial(_sum, general) if summed else None
 
 
@@ -106,23 +102,15 @@ class _Halving:
         return np.asarray(self.combine((starts,), (total,), ())[0])
 
 
-def _by_ufunc(ufunc: np.ufunc, general: _Halving, array: Array, start: Array) -> Array:
-    """Reduces one operand by numpy's own reduction; the small floats round once, at the end."""
+def _by_fold(fold: Fold, general: _Halving, array: Array, start: Array) -> Array:
+    """Reduces one operand by numpy's own reduction."""
     axes = general.axes
     if not all(array.shape[axis] for axis in axes):
         return np.broadcast_to(start, without(array.shape, axes))
-    return general.started(start, _reduced(ufunc, array, axes))
-
-
-def _reduced(ufunc: np.ufunc, array: Array, axes: Axes) -> Array:
-    if array.dtype.kind != "V":
-        # Without a dtype numpy would sum narrow integers in wide ones.
-        wide = promoted(array)
-        return rounded(np.asarray(ufunc.reduce(wide, axis=axes, dtype=wide.dtype)), array.dtype)
-    # Of the types that come with ml_dtypes, integers wrap alike at any width.
-    wide = array.astype(np.int8 if "int" in array.dtype.name else np.float32)
-    total = ufunc.reduce(wide, axis=axes, dtype=wide.dtype)
-    return np.asarray(total).astype(array.dtype)
+    wide = fold.enter(array)
+    # Without a dtype numpy would sum narrow integers in wide ones.
+    total = np.asarray(fold.combine.reduce(wide, axis=axes, dtype=wide.dtype))
+    return general.started(start, fold.leave(total))
 
 
 def _extreme(whole: Kernel, general: _Halving, array: Array, start: Array) -> Array:

@@ -2,23 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from functools import reduce
+from functools import partial, reduce
 from typing import Any, Final
 
 import numpy as np
 
 from topos.runtimes.interpreter.context import BuildContext, Builders
-from topos.runtimes.interpreter.kernels.bodies import Arrays
+from topos.runtimes.interpreter.dataflow import backward_slice
+from topos.runtimes.interpreter.kernels.bodies import Arrays, Combiner, Fold, combiner, fold_of
 from topos.runtimes.interpreter.kernels.conversion import converted
 from topos.runtimes.interpreter.kernels.gathering import Windows, sizes_of, windows_of
-from topos.runtimes.interpreter.kernels.writing import Writer, writer
-from topos.runtimes.interpreter.program import Array, Axes, Kernel
+from topos.runtimes.interpreter.program import Array, Axes, Kernel, Program
 from topos.stablehlo.dialect import scattering as dialect
 from topos.stablehlo.types import dtype_of, extents
 
-__all__ = ["BUILDERS"]
+__all__ = ["BUILDERS", "Writer", "in_turns", "writer"]
 
 
 Starts = Mapping[int, Array]
@@ -176,3 +176,84 @@ def _targets(places: list[Array], shape: Axes, batch: Axes, terms: Arrays) -> tu
 
 
 BUILDERS: Final[Builders] = {dialect.Scatter: _scatter}
+
+
+# Takes rows [targets, ...] to write to, the target of each update, updates [n, ...] in the order in
+# which they count, and what the body captures.
+Writer = Callable[[Arrays, Array, Arrays, Arrays], None]
+
+# A turn costs as much as this many rows do that numpy takes over element by element.
+_ROWS_A_TURN: Final = 32
+
+
+def writer(context: BuildContext[Any], body: Program) -> Writer:
+    """Returns how `body` writes: by the last update alone, by a ufunc, or turn by turn."""
+    count = len(context.results)
+    reads = backward_slice(body, body.outputs)
+    if reads.isdisjoint(range(count)):
+        return partial(_last, combiner(body))
+    turns = partial(in_turns, combiner(body))
+    fold = fold_of(body.only, dtype_of(context.results[0]), context.exact) if count == 1 else None
+    return turns if fold is None else partial(_at_once, fold, turns)
+
+
+def _last(
+    combine: Combiner, rows: Arrays, targets: Array, updates: Arrays, captures: Arrays
+) -> None:
+    """Writes by a body that does not look at what is there: the last update of a row remains."""
+    for row, update in zip(rows, combine(updates, updates, captures), strict=True):
+        # numpy assigns in the order of the indices.
+        row[targets] = update
+
+
+def _at_once(
+    fold: Fold, turns: Writer, rows: Arrays, targets: Array, updates: Arrays, captures: Arrays
+) -> None:
+    """Writes by one well-known operation, which numpy does one update after the other."""
+    (row,), (update,) = rows, updates
+    if row.ndim > 1 and _seldom_repeats(targets):
+        turns(rows, targets, updates, captures)
+        return
+    wide = fold.enter(row)
+    fold.combine.at(wide, targets, fold.enter(update))
+    # What was not written keeps its bits.
+    if wide is not row:
+        row[targets] = fold.leave(wide[targets])
+    elif fold.ordered and np.isnan(written := row[targets]).any():
+        row[targets] = fold.leave(written)
+
+
+def _seldom_repeats(targets: Array) -> bool:
+    """Returns whether rows are written in so few turns that these beat numpy's single elements."""
+    return len(targets) > 0 and int(np.bincount(targets).max()) * _ROWS_A_TURN <= len(targets)
+
+
+def in_turns(
+    combine: Combiner, rows: Arrays, targets: Array, updates: Arrays, captures: Arrays
+) -> None:
+    """Writes by any body, in turns of which each writes a row at most once."""
+    for places, chosen in _turns(targets):
+        combined = combine(
+            [row[places] for row in rows], [update[chosen] for update in updates], captures
+        )
+        for row, result in zip(rows, combined, strict=True):
+            row[places] = result
+
+
+def _turns(targets: Array) -> Iterator[tuple[Array, Array]]:
+    """Yields the targets of each turn and the updates that they take, in the updates' order."""
+    if not len(targets):
+        return
+    # A stable sort keeps the order of the updates of one target, and they lie side by side.
+    order = np.argsort(targets, kind="stable")
+    ascending = targets[order]
+    first = np.flatnonzero(np.concatenate([[True], ascending[1:] != ascending[:-1]]))
+    places, counts = ascending[first], np.diff(first, append=len(ascending))
+    # With the targets of most updates in front, those of each turn are the leading ones.
+    most = np.argsort(-counts, kind="stable")
+    places, first, counts = places[most], first[most], counts[most]
+    left = len(places)
+    for turn in range(int(counts[0])):
+        while counts[left - 1] <= turn:
+            left -= 1
+        yield places[:left], order[first[:left] + turn]

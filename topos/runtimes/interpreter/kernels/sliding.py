@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from numpy.lib.stride_tricks import as_strided
+from numpy.lib.stride_tricks import sliding_window_view
 
 from topos.payload.kernels.canonical import Array
 from topos.runtimes.interpreter.context import BuildContext
@@ -108,18 +108,14 @@ class Sliding:
 
         A window runs backward along the axes of `reversal`. There must be a window.
         """
-        first = placed.ndim - len(self.size)
-        strides = placed.strides[first:]
-        steps = [stride * each for stride, each in zip(strides, self.stride, strict=True)]
-        inner = [stride * each for stride, each in zip(strides, self.dilation, strict=True)]
-        backward: Any = (..., *(slice(None, None, -1 if back else 1) for back in reversal))
-        view = as_strided(
-            placed,
-            (*placed.shape[:first], *counts, *self.size),
-            (*placed.strides[:first], *steps, *inner),
-            writeable=False,
-        )
-        return np.asarray(view[backward])
+        along = tuple(range(placed.ndim - len(self.size), placed.ndim))
+        spans = [(size - 1) * gap + 1 for size, gap in zip(self.size, self.dilation, strict=True)]
+        view = sliding_window_view(placed, spans, axis=along)
+        within = [
+            slice(None, None, -gap if back else gap)
+            for gap, back in zip(self.dilation, reversal, strict=True)
+        ]
+        return np.asarray(view[(*self.at((0,) * len(counts), counts), *within)])
 
 
 def blocks(shape: Axes, limit: int) -> Iterator[tuple[slice, ...]]:

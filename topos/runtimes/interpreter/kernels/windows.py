@@ -9,22 +9,18 @@ from typing import Any, Final
 import numpy as np
 
 from topos.payload import without
-from topos.payload.kernels.canonical import canonical
 from topos.runtimes.interpreter.context import BuildContext, Builders
-from topos.runtimes.interpreter.kernels.bodies import ORDERLESS, Arrays, Combiner, combiner
+from topos.runtimes.interpreter.kernels.bodies import Arrays, Combiner, Fold, combiner, fold_of
 from topos.runtimes.interpreter.kernels.conversion import converted
-from topos.runtimes.interpreter.kernels.folding import Fold, fold_of, folded, folded_together
+from topos.runtimes.interpreter.kernels.folding import folded, folded_together
+from topos.runtimes.interpreter.kernels.scattering import in_turns
 from topos.runtimes.interpreter.kernels.sliding import Sliding
-from topos.runtimes.interpreter.kernels.writing import in_turns
 from topos.runtimes.interpreter.program import Array, Axes, Kernel, single
 from topos.stablehlo.dialect import elementwise
 from topos.stablehlo.dialect import windows as dialect_windows
 from topos.stablehlo.types import dtype_of, extents
 
 __all__ = ["BUILDERS"]
-
-
-_RUNNING: Final = (elementwise.Add, elementwise.Multiply)
 
 
 # So few windows are gone through one by one, each in a single call.
@@ -48,11 +44,11 @@ def _reduce_window(context: BuildContext[dialect_windows.ReduceWindow]) -> Kerne
     if 0 in counts:
         return lambda *values: single([np.empty(counts, dtype) for dtype in dtypes])
     only, alone = context.regions[0].only, len(dtypes) == 1
-    fold = fold_of(only, dtypes[0], context.exact) if alone else None
+    # The extremes tell zeros apart in both postures.
+    exact = context.exact or only in (elementwise.Maximum, elementwise.Minimum)
+    fold = fold_of(only, dtypes[0], exact) if alone else None
     if fold is not None:
         return _Folded(fold, dtypes[0], sliding, counts)
-    if alone and only in _RUNNING and dtypes[0] in (np.float32, np.float64):
-        return _Summed(ORDERLESS[only], dtypes[0], sliding, counts)
     long = math.prod(sliding.size) > _SHORT
     body = combiner(context.regions[0])
     return _InOrder(body, dtypes, sliding, counts, anyhow=long and not context.exact)
@@ -60,7 +56,7 @@ def _reduce_window(context: BuildContext[dialect_windows.ReduceWindow]) -> Kerne
 
 @dataclass(frozen=True, slots=True)
 class _Folded:
-    """Windows of one operand, combined in any order and last with the initial value."""
+    """Windows of one operand, combined with the initial value by one well-known operation."""
 
     fold: Fold
     dtype: np.dtype[Any]
@@ -69,45 +65,27 @@ class _Folded:
 
     def __call__(self, array: Array, start: Array) -> Array:
         array, start = converted(array, self.dtype), converted(start, self.dtype)
-        combine, enter, leave = self.fold
+        combine, enter, leave, ordered = self.fold
         first = enter(start.reshape(1))[0]
         axis = _running_axis(self.sliding, self.counts, array.shape)
         if axis is not None and _keeps(combine, first):
-            cut = tuple(map(slice, self.counts))
-            total = combine.accumulate(enter(array[cut]), axis=axis, dtype=first.dtype)
-        else:
-            placed = self.sliding.placed(array, start)
-            total = folded(combine, enter(placed), self.sliding, self.counts)
-        return leave(np.asarray(combine(first, total)))
-
-
-@dataclass(frozen=True, slots=True)
-class _Summed:
-    """Windows of one operand of wide floats, added or multiplied one element after another."""
-
-    combine: np.ufunc
-    dtype: np.dtype[Any]
-    sliding: Sliding
-    counts: Axes
-
-    def __call__(self, array: Array, start: Array) -> Array:
-        array, start = converted(array, self.dtype), converted(start, self.dtype)
-        axis = _running_axis(self.sliding, self.counts, array.shape)
-        if axis is not None and _keeps(self.combine, start):
-            return canonical(self._running(array, start, axis))
-        placed = self.sliding.placed(array, start)
+            return leave(self._running(enter(array[tuple(map(slice, self.counts))]), first, axis))
+        placed = enter(self.sliding.placed(array, start))
+        if not ordered:
+            total = folded(combine, placed, self.sliding, self.counts)
+            return leave(np.asarray(combine(first, total)))
         if math.prod(self.counts) < _FEW:
-            return canonical(self._one_by_one(placed, start))
+            return leave(self._one_by_one(placed, start))
         total = np.full(self.counts, start, self.dtype)
         for offset in self.sliding.offsets():
-            self.combine(total, placed[self.sliding.at(offset, self.counts)], out=total)
-        return canonical(total)
+            combine(total, placed[self.sliding.at(offset, self.counts)], out=total)
+        return leave(total)
 
     def _running(self, array: Array, start: Array, axis: int) -> Array:
-        terms = array[tuple(map(slice, self.counts))].copy()
+        terms, combine = np.array(array), self.fold.combine
         first = terms[(*(slice(None),) * axis, slice(1))]
-        self.combine(start, first, out=first)
-        return np.asarray(self.combine.accumulate(terms, axis=axis))
+        combine(start, first, out=first)
+        return np.asarray(combine.accumulate(terms, axis=axis, dtype=terms.dtype))
 
     def _one_by_one(self, placed: Array, start: Array) -> Array:
         """Returns the totals of few windows, each a long one."""
@@ -115,7 +93,7 @@ class _Summed:
         total = np.empty(self.counts, self.dtype)
         for place in np.ndindex(self.counts):
             terms = np.concatenate([start.reshape(1), windows[place].ravel()])
-            total[place] = self.combine.accumulate(terms)[-1]
+            total[place] = self.fold.combine.accumulate(terms)[-1]
         return total
 
 

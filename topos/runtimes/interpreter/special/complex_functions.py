@@ -261,7 +261,7 @@ def tanh(x: Array, y: Array) -> Parts:
     whole = np.where(np.isfinite(y) | np.isinf(x), np.copysign(1.0, x), np.nan)
     return (
         np.where(far, whole, np.where(x == 0.0, x, real[0])),
-        np.where(far, shrunk, np.where(y == 0.0, y, imaginary[0])),
+        np.where(y == 0.0, y, np.where(far, shrunk, imaginary[0])),
     )
 
 

@@ -1,10 +1,10 @@
 """Inverse circular and hyperbolic functions of complex numbers, on their principal branches.
 
 Each takes and returns complex128 arrays; both parts are rounded once from wide numbers. On a
-branch cut the sign of a zero tells the side. Where a part is infinite or NaN the results are those
-of C99, Annex G. Sources: Hull, Fairgrieve and Tang, Implementing the complex arcsine and arccosine
-functions using exception handling, ACM TOMS 23 (1997); Kahan, Branch cuts for complex elementary
-functions (1987).
+branch cut the sign of a zero tells the side. Where a part is infinite or NaN the results are
+numpy's, which are those of C99, Annex G. Sources: Hull, Fairgrieve and Tang, Implementing the
+complex arcsine and arccosine functions using exception handling, ACM TOMS 23 (1997); Kahan, Branch
+cuts for complex elementary functions (1987).
 """
 
 from __future__ import annotations
@@ -18,9 +18,6 @@ from topos.payload.kernels.canonical import Array
 from topos.runtimes.interpreter.special.circular import arctangent, cofactor
 from topos.runtimes.interpreter.special.complex_arithmetic import complex_of
 from topos.runtimes.interpreter.special.complex_hyperbolic import (
-    endless_acos,
-    endless_asinh,
-    endless_atanh,
     extended,
 )
 from topos.runtimes.interpreter.special.wide import (
@@ -71,7 +68,7 @@ def acos(values: Array) -> Array:
         angle = where(np.signbit(x), _PI - parts.cosine, parts.cosine).value()
         return complex_of(angle, -np.copysign(parts.growth.value(), y))
 
-    return extended(finite, endless_acos, values)
+    return extended(finite, np.arccos, values)
 
 
 def acosh(values: Array) -> Array:
@@ -88,7 +85,7 @@ def asinh(values: Array) -> Array:
         parts = _parts(np.abs(y), np.abs(x))
         return complex_of(np.copysign(parts.growth.value(), x), np.copysign(parts.sine.value(), y))
 
-    return extended(finite, endless_asinh, values)
+    return extended(finite, np.arcsinh, values)
 
 
 def atanh(values: Array) -> Array:
@@ -98,7 +95,7 @@ def atanh(values: Array) -> Array:
         real, imaginary = _quotient_parts(np.abs(x), np.abs(y))
         return complex_of(np.copysign(real, x), np.copysign(imaginary, y))
 
-    return extended(finite, endless_atanh, values)
+    return extended(finite, np.arctanh, values)
 
 
 def atan(values: Array) -> Array:
@@ -116,8 +113,9 @@ def kernel(values: Array) -> Array:
         parts = _parts(np.abs(x), np.abs(y))
         return complex_of(parts.run.value(), parts.growth.value())
 
-    def special(x: Array, y: Array) -> tuple[Array, Array]:
-        return np.abs(y), np.abs(endless_asinh(y, x)[0])
+    def special(values: Array) -> Array:
+        turned = np.arcsinh(complex_of(values.imag, values.real))
+        return complex_of(np.abs(values.imag), np.abs(turned.real))
 
     return extended(finite, special, values)
 

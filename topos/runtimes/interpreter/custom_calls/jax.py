@@ -1,14 +1,23 @@
-"""The first elements of an order along an axis; the approximate ones are exact here."""
+"""Custom calls of jax beside LAPACK's: placements, sizes that must hold, selections, functions.
+
+The functions are those that texts of before their operations carry as custom calls. The approximate
+selections are exact here.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import re
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Final
 
 import numpy as np
 
 from topos.errors import ExecutionError
+from topos.payload.kernels import maps
 from topos.payload.kernels.canonical import Array
+from topos.payload.kernels.conversion import convert
+from topos.payload.kernels.mapping import mapped
 from topos.runtimes._signature import ArrayType
 from topos.runtimes.interpreter.custom_calls.call import (
     Called,
@@ -16,8 +25,53 @@ from topos.runtimes.interpreter.custom_calls.call import (
     Target,
     options_complaint,
 )
+from topos.runtimes.interpreter.kernels.chlo_functions import CURVES
 
 __all__ = ["TARGETS"]
+
+
+def _same(call: CustomCall, *operands: Array) -> list[Array]:
+    return list(operands)
+
+
+def _allocated(call: CustomCall) -> list[Array]:
+    """Returns memory whose content is of no meaning, so that every run is the same."""
+    return [np.zeros(stated.shape, stated.dtype) for stated in call.results]
+
+
+def _placed(call: CustomCall, operands: Sequence[ArrayType]) -> str:
+    if len(operands) != len(call.results):
+        return f"needs a result for each of its {len(operands)} operands, got {len(call.results)}"
+    return ""
+
+
+def _alone(call: CustomCall, operands: Sequence[ArrayType]) -> str:
+    return f"needs 0 operands, got {len(operands)}" if operands else ""
+
+
+_SAME: Final = Target(_same, _placed)
+
+
+_PLACE: Final = re.compile(r"\{(\d+)\}")
+
+
+def _shape_assertion(call: CustomCall, holds: Array, *numbers: Array) -> tuple[()]:
+    if holds.all():
+        return ()
+    message = str(call.attributes.get("error_message", "a shape assertion does not hold"))
+    raise ExecutionError(_PLACE.sub(lambda place: _shown(place, numbers), message))
+
+
+def _shown(place: re.Match[str], numbers: tuple[Array, ...]) -> str:
+    index = int(place[1])
+    return str(numbers[index].tolist()) if index < len(numbers) else place[0]
+
+
+def _asserted(call: CustomCall, operands: Sequence[ArrayType]) -> str:
+    if not operands or operands[0].dtype != np.bool_:
+        got = operands[0] if operands else "none"
+        return f"needs a truth value as its first operand, got {got}"
+    return f"needs 0 results, got {len(call.results)}" if call.results else ""
 
 
 def _approx_top_k(call: CustomCall, *operands: Array) -> list[Array]:
@@ -131,9 +185,53 @@ def _mismatch(operands: Sequence[ArrayType], call: CustomCall) -> str:
 
 _APPROXIMATE: Final = Target(_approx_top_k, _approximate)
 _EXACT: Final = Target(_top_k, _top)
+
+Each = Callable[[Array], Array]
+
+
+def _applied(real: Each, complex: Each | None, call: CustomCall, operand: Array) -> Array:
+    """Computes in double precision and rounds once."""
+    if np.iscomplexobj(operand):
+        assert complex, "the check refuses it"
+        wide = complex(operand.astype(np.complex128).reshape(-1))
+        return wide.astype(operand.dtype).reshape(operand.shape)
+    return convert(real(operand.astype(np.float64)), operand.dtype)
+
+
+def _alike(complex: Each | None, call: CustomCall, operands: Sequence[ArrayType]) -> str:
+    if len(operands) != 1 or list(operands) != list(call.results):
+        return f"needs one operand and one result of its type, got {len(operands)} operands"
+    kind = operands[0].dtype.kind
+    if kind in "biu" or (kind == "c" and complex is None):
+        return f"takes no elements of {operands[0].dtype}"
+    return ""
+
+
+_FUNCTIONS: Final[Mapping[str, tuple[Each, Each | None]]] = {
+    "chlo.erf": (maps.erf, None),
+    **{each.operation_name: (partial(mapped, real), of) for each, (real, of) in CURVES.items()},
+}
+
+
 TARGETS: Final[Mapping[str, Target]] = {
+    "AllocateBuffer": Target(_allocated, _alone),
+    "SPMDFullToShardShape": _SAME,
+    "SPMDShardToFullShape": _SAME,
+    "Sharding": _SAME,
+    "annotate_device_placement": _SAME,
+    "shape_assertion": Target(_shape_assertion, _asserted),
+    "xla.sdy.FuncResultSharding": _SAME,
+    "xla.sdy.GlobalToLocalShape": _SAME,
+    "xla.sdy.LocalToGlobalShape": _SAME,
+    "xla.sdy.Sharding": _SAME,
     "ApproxTopK": _APPROXIMATE,
     "mhlo.topk": _EXACT,
     "stablehlo.dynamic_approx_top_k": _APPROXIMATE,
     "stablehlo.dynamic_top_k": _EXACT,
+    **{
+        name.replace("chlo", "mhlo"): Target(
+            partial(_applied, real, complex), partial(_alike, complex)
+        )
+        for name, (real, complex) in _FUNCTIONS.items()
+    },
 }

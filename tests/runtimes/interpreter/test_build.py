@@ -10,8 +10,6 @@ import pytest
 
 from topos.runtimes.interpreter.build import build
 from topos.runtimes.interpreter.run import compiled
-from topos.runtimes.interpreter.scalarization import over_scalars
-from topos.stablehlo.ir import Tensor
 from topos.stablehlo.parser.parse import parse
 
 Array = npt.NDArray[Any]
@@ -63,18 +61,6 @@ def test_a_body_through_units_has_the_bits_of_one_over_scalars(exact: bool) -> N
     assert ran(through, array, exact) == ran(plain, array, exact)
 
 
-def test_a_constant_from_outside_may_be_a_unit() -> None:
-    body = f"""%u = stablehlo.reshape %x : ({F}) -> {U}
-    %v = stablehlo.reshape %y : ({F}) -> {U}
-    %1 = stablehlo.multiply %v, %k : {U}
-    %2 = stablehlo.add %u, %1 : {U}
-    %s = stablehlo.reshape %2 : ({U}) -> {F}"""
-    before = f"%k = stablehlo.constant dense<[1.0]> : {U}"
-    array = np.arange(12, dtype=np.float32).reshape(4, 3)
-    got = ran(reduction(body, (4, 3), before), array)
-    assert got == array.sum(0).tobytes()
-
-
 def test_a_value_from_outside_keeps_its_shape() -> None:
     body = f"""%u = stablehlo.reshape %x : ({F}) -> {U}
     %v = stablehlo.reshape %y : ({F}) -> {U}
@@ -88,23 +74,6 @@ def test_a_value_from_outside_keeps_its_shape() -> None:
     array = np.arange(12, dtype=np.float32).reshape(4, 3)
     array[1, 0] = 1.0
     assert ran(reduction(body, (4, 3), before), array) == array.sum(0).tobytes()
-
-
-def test_what_lays_out_nothing_is_left_out() -> None:
-    body = f"""%u = stablehlo.reshape %x : ({F}) -> {U}
-    %v = stablehlo.reshape %y : ({F}) -> {U}
-    %1 = stablehlo.add %u, %v : {U}
-    %s = stablehlo.reshape %1 : ({U}) -> {F}"""
-    function = parse(reduction(body, (2, 3))).functions[0].body
-    assert function is not None
-    reduce = function.blocks[0].operations[1]
-    block, known = over_scalars(reduce.regions[0].blocks[0], (), ())
-    assert known == ()
-    kept = [(each.name, each.operands, each.result_types) for each in block.operations]
-    assert kept == [
-        ("stablehlo.add", ("%x", "%y"), (Tensor((), "f32"),)),
-        ("stablehlo.return", ("%1",), ()),
-    ]
 
 
 def test_a_function_of_units_keeps_them() -> None:
