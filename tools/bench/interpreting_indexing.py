@@ -118,7 +118,9 @@ def by_hand(
     return result
 
 
-def measured(title: str, evaluation: InterpreterExecutable, rival: Callable[[], Any], *arrays: Any) -> None:
+def measured(
+    title: str, evaluation: InterpreterExecutable, rival: Callable[[], Any], *arrays: Any
+) -> None:
     """Prints the seconds of `evaluation` beside those of `rival`, which gives the same."""
     (result,) = evaluation(*arrays)
     assert np.allclose(result, rival(), rtol=1e-3, atol=1e-2), title
