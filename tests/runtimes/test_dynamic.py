@@ -19,7 +19,7 @@ from topos.errors import (
     ToposError,
     UnsupportedError,
 )
-from topos.runtimes import ArrayType, Runtime, _dynamic_executable, _dynamic_source
+from topos.runtimes import ArrayType, Runtime, _dynamic_executable
 from topos.runtimes.interpreter import run_text
 
 INTERPRETER = runtimes.load("interpreter")
@@ -98,14 +98,14 @@ def test_shapes_are_specialized_once_and_the_oldest_are_dropped(
 def test_threads_share_one_compilation(monkeypatch: pytest.MonkeyPatch) -> None:
     executable = INTERPRETER.compile(SCALED)
     begun, made = threading.Event(), []
-    compiled = _dynamic_source.Source.at
+    compiled = _dynamic_executable.Source.at
 
     def slow(self: Any, types: Any, numbers: Any) -> Any:
         made.append(types)
         begun.wait(10)
         return compiled(self, types, numbers)
 
-    monkeypatch.setattr(_dynamic_source.Source, "at", slow)
+    monkeypatch.setattr(_dynamic_executable.Source, "at", slow)
     results: list[Any] = []
     threads = [
         threading.Thread(target=lambda: results.append(executable(rows(2), WEIGHTS)))
@@ -182,13 +182,13 @@ def test_a_size_may_be_the_number_of_an_argument(monkeypatch: pytest.MonkeyPatch
     }"""
     executable = INTERPRETER.compile(text)
     made: list[Any] = []
-    compiled = _dynamic_source.Source.at
+    compiled = _dynamic_executable.Source.at
 
     def counted(self: Any, types: Any, numbers: Any) -> Any:
         made.append(types)
         return compiled(self, types, numbers)
 
-    monkeypatch.setattr(_dynamic_source.Source, "at", counted)
+    monkeypatch.setattr(_dynamic_executable.Source, "at", counted)
     for count, number in ((2, 1), (3, 2), (2, 3), (3, 4), (2, 5)):
         got, twice = executable(np.array([count], np.int32), np.int32(number))
         np.testing.assert_array_equal(got, np.arange(count))

@@ -6,11 +6,10 @@ from collections.abc import Callable, Mapping
 from typing import Final
 
 from topos.emit import lowering as _lowering
-from topos.emit.donation import donated
 from topos.emit.patterns import raised, raising, results_of
 from topos.emit.text import quoted, tensor_type
 from topos.emit.writer import stamp
-from topos.engine import Numerics, Plan
+from topos.engine import Numerics, Plan, Port, Signature
 from topos.engine.catalog import Match, demanded
 from topos.errors import EmitError
 from topos.graph import Form, Location, Symbol
@@ -32,7 +31,7 @@ def write(plan: Plan, donate: Mapping[Symbol, Symbol] | None = None) -> str:
     no MLIR spelling or a donation cannot be.
     """
     signature = plan.signature()
-    places = {} if donate is None else donated(signature, donate)
+    places = {} if donate is None else _donated(signature, donate)
     arguments = ", ".join(
         f"%v{port.symbol.position}: {tensor_type(port.type)}{_aliased(places.get(port.symbol))}"
         f"{_named(port.name)}"
@@ -123,3 +122,38 @@ def _named(name: str | None) -> str:
 
 def _located(location: Location) -> str:
     return f"loc({quoted(location.file)}:{location.line}:{location.column})"
+
+
+def _donated(signature: Signature, donate: Mapping[Symbol, Symbol]) -> dict[Symbol, int]:
+    """Returns for each argument that is donated the place of the result that takes its buffer.
+
+    Raises `EmitError` where a name is no argument or no result, where the two differ in type,
+    where a result is taken twice, or where the argument is a result itself and so must last.
+    """
+    if not isinstance(donate, Mapping):
+        kind = type(donate).__name__
+        raise EmitError(f"a donation maps symbols of arguments to those of results, got {kind}")
+    arguments = {port.symbol: port for port in signature.arguments}
+    results = {port.symbol: (place, port) for place, port in enumerate(signature.results)}
+    taken: dict[Symbol, int] = {}
+    for argument, result in donate.items():
+        if argument not in arguments:
+            raise EmitError(f"a donation needs an argument of the plan, got {argument!r}")
+        if result not in results:
+            raise EmitError(f"a donation needs a declared result of the plan, got {result!r}")
+        place, port = results[result]
+        _demand_fit(arguments[argument], port)
+        if argument in results:
+            raise EmitError(f"{argument!r} is a result as well and cannot be donated")
+        if place in taken.values():
+            raise EmitError(f"{result!r} takes one buffer, and two are donated to it")
+        taken[argument] = place
+    return taken
+
+
+def _demand_fit(argument: Port, result: Port) -> None:
+    if argument.type != result.type:
+        raise EmitError(
+            f"{argument.symbol!r} of {argument.type} cannot give its buffer to a result of"
+            f" {result.type}"
+        )

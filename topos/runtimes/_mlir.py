@@ -10,36 +10,20 @@ import io
 import re
 from typing import Any, Final, NamedTuple
 
-import ml_dtypes
-import numpy as np
-
 from topos.errors import ParseError, UnsupportedError, VerifyError
 from topos.runtimes._signature import ArrayType, ModuleSignature
+from topos.stablehlo.types import ELEMENTS
 
 # A binding has no useful static type: it is a compiled module that may be absent.
 Binding = Any
 
-DTYPES: Final[dict[str, np.dtype[Any]]] = {
-    name: np.dtype(dtype)
-    for name, dtype in {
-        "f64": np.float64,
-        "f32": np.float32,
-        "f16": np.float16,
-        "bf16": ml_dtypes.bfloat16,
-        "f8E4M3FN": ml_dtypes.float8_e4m3fn,
-        "f8E5M2": ml_dtypes.float8_e5m2,
-        "i1": np.bool_,
-        "i8": np.int8,
-        "i16": np.int16,
-        "i32": np.int32,
-        "i64": np.int64,
-        "ui8": np.uint8,
-        "ui16": np.uint16,
-        "ui32": np.uint32,
-        "ui64": np.uint64,
-        "complex<f32>": np.complex64,
-        "complex<f64>": np.complex128,
-    }.items()
+# The elements that pass between numpy and the bindings.
+DTYPES: Final = {
+    name: ELEMENTS[name]
+    for name in (
+        *("f64", "f32", "f16", "bf16", "f8E4M3FN", "f8E5M2", "complex<f32>", "complex<f64>"),
+        *("i1", "i8", "i16", "i32", "i64", "ui8", "ui16", "ui32", "ui64"),
+    )
 }
 
 # XLA reuses an argument's buffer where these stand, and IREE overwrites one it still has to read.

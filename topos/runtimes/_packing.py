@@ -9,7 +9,7 @@ import json
 from collections.abc import Mapping
 from typing import Any, Final, NamedTuple
 
-from topos.errors import ArgumentError
+from topos.errors import ArgumentError, CompileError
 from topos.runtimes._compile_cache import sealed, unsealed
 from topos.runtimes._signature import ArrayType, ModuleSignature
 from topos.stablehlo.types import ELEMENTS
@@ -57,6 +57,25 @@ def unpacked(runtime: str, data: bytes | bytearray | memoryview) -> Packed | Non
     # A checksum does not say who wrote the rest: it may even nest deeper than Python reads.
     except (ValueError, KeyError, TypeError, RecursionError):
         return None
+
+
+def restored(
+    runtime: str, data: bytes | bytearray | memoryview, origin: Mapping[str, str]
+) -> Packed:
+    """Returns what was packed for `runtime` by such versions on such a machine.
+
+    Raises `CompileError` where it is damaged, anything else, or of another origin.
+    """
+    kept = unpacked(runtime, data)
+    if kept is None:
+        raise CompileError(
+            f"{runtime} cannot load these bytes: they are damaged or no module of {runtime}"
+        )
+    for part, own in origin.items():
+        if kept.origin.get(part) != own:
+            made = f"a module made for {part} {kept.origin.get(part)}, here is {own}"
+            raise CompileError(f"{runtime} cannot load {made}")
+    return kept
 
 
 def _described(type: ArrayType) -> tuple[list[int], str]:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from typing import Any, Final, NamedTuple
 
-from topos.emit.patterns import batch_norm, reduce_window, window_product
+from topos.emit.patterns import batch_norm, windows
 from topos.emit.writer import Site, Ssa, stamped
 from topos.engine.catalog import Match, PatternKind, discover, elect
 from topos.graph import Columns, Form
@@ -25,10 +25,10 @@ class _Raise(NamedTuple):
 _RAISES: Final[dict[PatternKind, _Raise]] = {
     PatternKind.BATCH_NORM_INFERENCE: _Raise(batch_norm.supports, batch_norm.inference),
     PatternKind.BATCH_NORM_TRAINING: _Raise(batch_norm.supports, batch_norm.training),
-    PatternKind.REDUCE_WINDOW: _Raise(reduce_window.supports, reduce_window.maxima),
-    PatternKind.WINDOW_PRODUCT: _Raise(window_product.supports, window_product.product),
+    PatternKind.REDUCE_WINDOW: _Raise(windows.supports_maxima, windows.maxima),
+    PatternKind.WINDOW_PRODUCT: _Raise(windows.supports_product, windows.product),
     PatternKind.WINDOW_PRODUCT_WEIGHTS_GRADIENT: _Raise(
-        window_product.supports_gradient, window_product.weights_gradient
+        windows.supports_gradient, windows.weights_gradient
     ),
 }
 

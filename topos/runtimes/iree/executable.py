@@ -8,10 +8,11 @@ from typing import Any, Final, NamedTuple, NoReturn
 import numpy as np
 import numpy.typing as npt
 
-from topos.errors import CompileError, ExecutionError
+from topos.errors import ExecutionError
+from topos.runtimes import _packing
 from topos.runtimes._compile_cache import processor_digest
 from topos.runtimes._loop import Loop
-from topos.runtimes._packing import packed, unpacked
+from topos.runtimes._packing import packed
 from topos.runtimes._placed import Placed, residents
 from topos.runtimes._runtime import Executable, ExecutableMemory
 from topos.runtimes._signature import Array, ArrayType, ModuleSignature
@@ -40,17 +41,9 @@ class Binary(NamedTuple):
 
 def restored(data: bytes | bytearray | memoryview, versions: str) -> Binary:
     """Returns what `Binary.packed` gave here; raises `CompileError` for anything else."""
-    kept = unpacked(NAME, data)
-    if kept is None:
-        raise CompileError("iree cannot load these bytes: they are damaged or no module of iree")
-    for part, own in _origin(versions).items():
-        if kept.origin.get(part) != own:
-            theirs = kept.origin.get(part)
-            raise CompileError(f"iree cannot load a module made for {part} {theirs}, here is {own}")
-    transient = kept.origin.get("transient", "")
-    return Binary(
-        kept.signature, kept.code, int(transient) if transient.isdigit() else None, versions
-    )
+    kept = _packing.restored(NAME, data, _origin(versions))
+    told = kept.origin.get("transient", "")
+    return Binary(kept.signature, kept.code, int(told) if told.isdigit() else None, versions)
 
 
 class IreeExecutable(Executable):

@@ -8,6 +8,7 @@ from contextlib import suppress
 from typing import Any, Final, NamedTuple
 
 from topos.errors import CompileError
+from topos.runtimes import _packing
 from topos.runtimes._compile_cache import CompileCache, entry_key, processor_digest
 from topos.runtimes._packing import Packed, packed, unpacked
 from topos.runtimes._signature import ModuleSignature
@@ -69,15 +70,7 @@ def packed_form(loaded: Loaded) -> bytes:
 def restored(data: bytes | bytearray | memoryview, device: Any) -> Loaded:
     """Returns what `packed_form` gave here; raises `CompileError` for anything else."""
     require_own()
-    kept = unpacked(NAME, data)
-    if kept is None:
-        raise CompileError("xla cannot load these bytes: they are damaged or no module of xla")
-    here = _origin(device)
-    for part, own in here.items():
-        if kept.origin.get(part) != own:
-            theirs = kept.origin.get(part)
-            raise CompileError(f"xla cannot load a module made for {part} {theirs}, here is {own}")
-    return _loaded(kept, device)
+    return _loaded(_packing.restored(NAME, data, _origin(device)), device)
 
 
 def _loaded(kept: Packed, device: Any) -> Loaded:

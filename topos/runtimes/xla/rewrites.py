@@ -12,8 +12,7 @@ from topos.runtimes._mlir import Binding
 from topos.runtimes._plain_forms import plain_constants, plain_indices
 from topos.runtimes._rewriting import Writer, operations_of
 from topos.runtimes._scatter_margins import keep_windows
-from topos.runtimes.xla.nested import clamp_nested
-from topos.runtimes.xla.windows import keep_cropped
+from topos.runtimes.xla.simplifier import clamp_nested, keep_cropped
 
 # Of what is done to a module before XLA sees it: one more with every change to that.
 REVISION: Final = 5

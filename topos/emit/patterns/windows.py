@@ -1,7 +1,7 @@
-"""A window product, and the gradient of its weights, as convolutions.
+"""Windows: their maxima, their product with weights, and the gradient of those, as operations.
 
-Each sums in the order of the recorded product: the features of the convolution, slowest, and then
-the places of its window.
+The last two are convolutions. Each sums in the order of the recorded product: the features of the
+convolution, slowest, and then the places of its window.
 """
 
 from __future__ import annotations
@@ -10,15 +10,46 @@ import math
 from collections.abc import Mapping, Sequence
 
 from topos.emit.lowering.layout import sliced
-from topos.emit.text import integers
+from topos.emit.lowering.reduction import lowest
+from topos.emit.text import integers, number, shape_text, tensor_type
 from topos.emit.writer import Site, Ssa, functional
+from topos.engine.catalog.reduce_window import ReduceWindow
 from topos.engine.catalog.window_product import WindowProduct
 from topos.engine.catalog.window_product_gradient import WeightsGradient
 from topos.engine.catalog.windows import Patches
 from topos.payload import DIFFERENTIABLE, Shape, TensorType, f32
 
 
-def supports(form: WindowProduct, types: Sequence[TensorType]) -> bool:
+def supports_maxima(form: ReduceWindow, types: Sequence[TensorType]) -> bool:
+    """Returns whether the elements are numbers."""
+    return types[0].element.dtype.kind != "b"
+
+
+def maxima(form: ReduceWindow, site: Site) -> Ssa:
+    """Writes the maxima, from the number that every other exceeds or equals."""
+    (source,) = site.operands
+    element = site.type.element
+    start = site.constant(number(lowest(element)), TensorType((), element))
+    sizes, steps = ([1] * len(source.type.shape) for _ in range(2))
+    for axis, size, step in zip(form.axes, form.sizes, form.steps, strict=True):
+        sizes[axis], steps[axis] = size, step
+    scalar = tensor_type(TensorType((), element))
+    value = Ssa(site.fresh(), site.type)
+    left, right, larger = site.fresh(), site.fresh(), site.fresh()
+    # One line, for a location belongs to the operation and to no part of its region.
+    site.lines.append(
+        f'{value.name} = "stablehlo.reduce_window"({source.name}, {start.name})'
+        f" <{{window_dimensions = {shape_text(tuple(sizes))},"
+        f" window_strides = {shape_text(tuple(steps))}}}> ({{\n"
+        f"    ^bb0({left}: {scalar}, {right}: {scalar}):\n"
+        f"      {larger} = stablehlo.maximum {left}, {right} : {scalar}\n"
+        f"      stablehlo.return {larger} : {scalar}\n"
+        f"    }}) : {functional((source, start), site.type)}"
+    )
+    return value
+
+
+def supports_product(form: WindowProduct, types: Sequence[TensorType]) -> bool:
     """Returns whether the operands are floating."""
     return types[0].element in DIFFERENTIABLE
 
