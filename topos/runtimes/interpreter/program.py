@@ -28,7 +28,6 @@ __all__ = [
     "spend",
 ]
 
-
 # A line and a column.
 Place = tuple[int, int]
 

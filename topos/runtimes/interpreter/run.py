@@ -24,7 +24,6 @@ from topos.stablehlo.verifier import verify
 
 __all__ = ["InterpreterExecutable", "compiled"]
 
-
 # What numpy says of a size that no machine has.
 _TOO_BIG: Final = re.compile(
     r"array is too big|maximum (?:allowed dimension|supported)|negative dimensions", re.IGNORECASE

@@ -66,7 +66,6 @@ def failure(call: CustomCall, reason: str) -> ExecutionError:
 # itself where there is one result, a sequence of arrays otherwise. It must not write its operands.
 CustomKernel = Callable[..., Any]
 
-
 # Takes a call and the types of its operands; returns what the target needs and did not get.
 Check = Callable[[CustomCall, Sequence[ArrayType]], str]
 # Each option with the letters that it may have, or with its type.

@@ -51,7 +51,6 @@ def _alone(call: CustomCall, operands: Sequence[ArrayType]) -> str:
 
 _SAME: Final = Target(_same, _placed)
 
-
 _PLACE: Final = re.compile(r"\{(\d+)\}")
 
 
@@ -211,7 +210,6 @@ _FUNCTIONS: Final[Mapping[str, tuple[Each, Each | None]]] = {
     "chlo.erf": (maps.erf, None),
     **{each.operation_name: (partial(mapped, real), of) for each, (real, of) in CURVES.items()},
 }
-
 
 TARGETS: Final[Mapping[str, Target]] = {
     "AllocateBuffer": Target(_allocated, _alone),

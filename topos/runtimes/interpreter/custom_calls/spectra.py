@@ -92,7 +92,6 @@ def _demand_finite(matrix: Array) -> None:
 
 _VECTORS: Final = {"compute_left": "NV", "compute_right": "NV"}
 
-
 # Room for blocks of this many columns, with which LAPACK sums in the order that jax has.
 _COLUMNS: Final = 64
 

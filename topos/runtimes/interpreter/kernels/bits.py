@@ -137,7 +137,6 @@ _SIGNED: Final[Kernels] = {
     dialect.ShiftRightArithmetic: partial(_shift_right, "i"),
 }
 
-
 # Here the sign would be mistaken for bits.
 _UNSIGNED: Final[Kernels] = {
     dialect.CountLeadingZeros: _leading_zeros,

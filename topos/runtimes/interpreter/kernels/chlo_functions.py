@@ -40,12 +40,10 @@ from topos.stablehlo.types import dtype_of, extents, width
 
 __all__ = ["BUILDERS", "CURVES"]
 
-
 Map = Callable[..., Array]
 
 # So many elements at a time stay in the processor's caches.
 _CHUNK: Final = 4096
-
 
 # Each with its map of real numbers and its function of complex ones.
 CURVES: Final[Mapping[type[Definition], tuple[mapping.Map, Map]]] = {
@@ -59,7 +57,6 @@ CURVES: Final[Mapping[type[Definition], tuple[mapping.Map, Map]]] = {
     dialect.Sinh: (hyperbolic.SINH, complex_hyperbolic.sinh),
     dialect.Tan: (circular.TAN, complex_hyperbolic.tan),
 }
-
 
 _SPECIAL: Final[Mapping[type[Definition], Map]] = {
     dialect.BesselI1e: series.bessel_i1e,

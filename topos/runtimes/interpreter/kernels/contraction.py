@@ -23,7 +23,6 @@ from topos.stablehlo.types import dtype_of, extents
 
 __all__ = ["BUILDERS", "Axes", "Pairing", "Product", "contraction", "pairing_of", "product_of"]
 
-
 Multiply = Callable[[Array, Array], Array]
 
 # From here on a compiled product repays the time that loading it takes.

@@ -28,7 +28,6 @@ from topos.stablehlo.types import is_complex, is_float
 
 __all__ = ["BUILDERS", "asked", "elementwise", "kernel_of"]
 
-
 # Of truth values addition is `or` and multiplication is `and`.
 _TRUTH: Final[Kernels] = {
     dialect.Add: np.logical_or,
@@ -36,7 +35,6 @@ _TRUTH: Final[Kernels] = {
     dialect.Minimum: np.logical_and,
     dialect.Multiply: np.logical_and,
 }
-
 
 # Of 16 bits some maps are tables.
 _FAST: Final = {"f16": "FAST_F16", "bf16": "FAST_BF16"}

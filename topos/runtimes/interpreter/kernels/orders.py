@@ -14,7 +14,6 @@ from topos.stablehlo.dialect import bits, comparison
 
 __all__ = ["Key", "order_of", "ranked", "stable_order"]
 
-
 _STRICT: Final = {"LT": False, "GT": True}
 _TOTAL: Final = "TOTALORDER"
 _PACKED_BITS: Final = 32

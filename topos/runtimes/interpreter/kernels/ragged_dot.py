@@ -16,7 +16,6 @@ from topos.stablehlo.types import dtype_of, extents
 
 __all__ = ["BUILDERS"]
 
-
 # What a group has of an operand, along each axis.
 Part = list[slice | int]
 

@@ -31,7 +31,6 @@ from topos.stablehlo.types import dtype_of, extents
 
 __all__ = ["BUILDERS"]
 
-
 _EXTREMES: Final[Kernels] = {
     elementwise.Maximum: reduction.maximum,
     elementwise.Minimum: reduction.minimum,

@@ -20,7 +20,6 @@ from topos.stablehlo.types import dtype_of, extents
 
 __all__ = ["BUILDERS", "Writer", "in_turns", "writer"]
 
-
 Starts = Mapping[int, Array]
 # Windows of this many elements are written one by one: a slice costs less than their indices.
 _LARGE_WINDOW: Final = 4096
@@ -176,7 +175,6 @@ def _targets(places: list[Array], shape: Axes, batch: Axes, terms: Arrays) -> tu
 
 
 BUILDERS: Final[Builders] = {dialect.Scatter: _scatter}
-
 
 # Takes rows [targets, ...] to write to, the target of each update, updates [n, ...] in the order in
 # which they count, and what the body captures.

@@ -22,14 +22,11 @@ from topos.stablehlo.types import dtype_of, extents
 
 __all__ = ["BUILDERS"]
 
-
 # So few windows are gone through one by one, each in a single call.
 _FEW: Final = 64
 
-
 # Up to here the elements of a window, one after another, are as fast as combinations of them.
 _SHORT: Final = 16
-
 
 # A running total of fewer lines than this spends its time on the calls of the body.
 _NARROW: Final = 256

@@ -33,7 +33,6 @@ from topos.runtimes.interpreter.special.wide import (
 
 __all__ = ["acos", "acosh", "asin", "asinh", "atan", "atanh", "kernel"]
 
-
 # Squares of numbers between the two, and products of squares, stay in the normal range.
 _SMALL: Final = 2.0**-300
 _HUGE: Final = 2.0**300

@@ -21,7 +21,6 @@ from topos.runtimes.interpreter.special.wide import PI, TWO_OVER_ROOT_PI, Wide, 
 
 __all__ = ["erf_inv", "erfc"]
 
-
 # Up to here 1 - erf x keeps 2**-75 of itself; from here on the fraction is short.
 _NEAR: Final = 3.5
 _LEVELS: Final = 60

@@ -29,7 +29,6 @@ from topos.runtimes.interpreter.special.wide import (
 
 __all__ = ["digamma", "lgamma", "stirling"]
 
-
 _FAR: Final = 20.0
 _TERMS: Final = 12
 _NEAR: Final = 2.5

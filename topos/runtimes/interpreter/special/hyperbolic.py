@@ -29,7 +29,6 @@ from topos.runtimes.interpreter.special.wide import (
 
 __all__ = ["ACOSH", "ASINH", "ATANH", "COSH", "SINH", "scaled_pair", "sinh_cosh"]
 
-
 # From here on e**-x is below 2**-115 of e**x.
 _ONE_SIDED: Final = 40.0
 _HUGE: Final = 2.0**300
