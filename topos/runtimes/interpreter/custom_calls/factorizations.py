@@ -37,10 +37,6 @@ def _potrf(call: CustomCall, matrix: Array) -> tuple[Array, Array]:
     return factor + kept, failed
 
 
-def _getrf(call: CustomCall, matrix: Array) -> tuple[Array, Array, int]:
-    return eliminated(matrix, not call.exact)
-
-
 def _geqrf(call: CustomCall, matrix: Array) -> tuple[Array, Array]:
     if call.exact:
         return householder(matrix)
@@ -162,7 +158,12 @@ def householder(matrix: Array) -> tuple[Array, Array]:
 
 TARGETS: Final[Mapping[str, Target]] = {
     **routines(("potrf", "potrf"), _potrf, "Tnn", "Tnn I", {"uplo": "LU"}),
-    **routines(("getrf", "getrf"), _getrf, "Tmn", "Tmn Ik I"),
+    **routines(
+        ("getrf", "getrf"),
+        lambda call, matrix: eliminated(matrix, not call.exact),
+        "Tmn",
+        "Tmn Ik I",
+    ),
     **routines(("geqrf", "geqrf"), _geqrf, "Tmn", "Tmn Tk"),
     **routines(("orgqr", "ungqr"), _orgqr, "Tmn Tl", "Tmn"),
     **routines(("ormqr", "unmqr"), _ormqr, "Tml Tl Tpq", "Tpq", _LEFT),

@@ -125,10 +125,6 @@ def _chunked(function: Map, flat: list[Array]) -> Array:
     return result
 
 
-def _conj(context: BuildContext[Any]) -> Kernel:
-    return np.conjugate if context.results[0].element.startswith("complex") else unchanged
-
-
 def _mulhi(context: BuildContext[Any]) -> Kernel:
     bits, dtype = width(context.results[0].element), dtype_of(context.results[0])
     return _high_word if bits == 64 else partial(_high_part, bits, dtype)
@@ -197,7 +193,9 @@ BUILDERS: Final[Builders] = {
     **dict.fromkeys(CURVES, _curve),
     **dict.fromkeys(_SPECIAL, _special),
     dialect.AsinAcosKernel: always(partial(_mapped_parts, complex_inverse.kernel)),
-    dialect.Conj: _conj,
+    dialect.Conj: lambda context: (
+        np.conjugate if context.results[0].element.startswith("complex") else unchanged
+    ),
     dialect.ErfInv: always(partial(_mapped, error.erf_inv)),
     dialect.Erfc: always(partial(_mapped, error.erfc)),
     dialect.IsInf: always(partial(asked, np.isinf)),

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from functools import partial
 from operator import attrgetter
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
 
 from topos.payload.kernels import fast
 from topos.payload.kernels.rounding import FORMATS
-from topos.runtimes.interpreter.context import BuildContext, Builders, unchanged
+from topos.runtimes.interpreter.context import Builders, unchanged
 from topos.runtimes.interpreter.program import Array, Kernel, Kernels
 from topos.runtimes.interpreter.special import complex_arithmetic
 from topos.runtimes.interpreter.special import complex_functions as maps
@@ -77,20 +77,14 @@ EXACT: Final[Kernels] = {name: exact for name, (exact, _) in _KERNELS.items()}
 FAST: Final[Kernels] = {name: quick or exact for name, (exact, quick) in _KERNELS.items()}
 
 
-def _real(context: BuildContext[Any]) -> Kernel:
-    return attrgetter("real") if is_complex(context.operands[0]) else unchanged
-
-
-def _imag(context: BuildContext[Any]) -> Kernel:
-    return attrgetter("imag") if is_complex(context.operands[0]) else np.zeros_like
-
-
-def _complex(context: BuildContext[Any]) -> Kernel:
-    return partial(complex_arithmetic.complex_of, dtype=dtype_of(context.results[0]))
-
-
 BUILDERS: Final[Builders] = {
-    complex_numbers.Complex: _complex,
-    complex_numbers.Imag: _imag,
-    complex_numbers.Real: _real,
+    complex_numbers.Complex: lambda context: partial(
+        complex_arithmetic.complex_of, dtype=dtype_of(context.results[0])
+    ),
+    complex_numbers.Imag: lambda context: (
+        attrgetter("imag") if is_complex(context.operands[0]) else np.zeros_like
+    ),
+    complex_numbers.Real: lambda context: (
+        attrgetter("real") if is_complex(context.operands[0]) else unchanged
+    ),
 }

@@ -36,19 +36,6 @@ def _called(program: Program, place: Place, *arguments: Array) -> Any:
     return single(program.consume([*arguments]))
 
 
-def _call(context: BuildContext[calling.Call]) -> Kernel:
-    return call_of(context, context.op.callee)
-
-
-def _if(context: BuildContext[Any]) -> Kernel:
-    # The first branch is that of a true value.
-    return _Branches(context.regions[::-1])
-
-
-def _case(context: BuildContext[Any]) -> Kernel:
-    return _Branches(context.regions)
-
-
 @dataclass(frozen=True, slots=True)
 class _Branches:
     """Programs of which an index chooses one; an index outside them takes the last."""
@@ -169,19 +156,16 @@ class _Scan:
         return single((*results, *carried))
 
 
-def _get_tuple_element(context: BuildContext[tuples.GetTupleElement]) -> Kernel:
-    return itemgetter(context.op.index)
-
-
 BUILDERS: Final[Builders] = {
-    calling.Call: _call,
-    control.Case: _case,
-    control.If: _if,
+    calling.Call: lambda context: call_of(context, context.op.callee),
+    control.Case: lambda context: _Branches(context.regions),
+    # The first branch is that of a true value.
+    control.If: lambda context: _Branches(context.regions[::-1]),
     control.OptimizationBarrier: always(lambda *values: single(values)),
     control.While: _while,
     scan.Scan: _scan,
     tuples.AfterAll: always(lambda *tokens: ()),
     tuples.CreateToken: always(tuple),
-    tuples.GetTupleElement: _get_tuple_element,
+    tuples.GetTupleElement: lambda context: itemgetter(context.op.index),
     tuples.Tuple: always(lambda *values: values),
 }

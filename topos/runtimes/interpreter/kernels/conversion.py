@@ -16,7 +16,7 @@ import numpy.typing as npt
 
 from topos.payload.kernels.canonical import canonical, is_float
 from topos.payload.kernels.conversion import convert, promoted, rounded
-from topos.runtimes.interpreter.context import BuildContext, Builders, unchanged
+from topos.runtimes.interpreter.context import Builders, unchanged
 from topos.runtimes.interpreter.program import Array, Kernel
 from topos.stablehlo.dialect import conversion as dialect
 from topos.stablehlo.types import ELEMENTS, dtype_of, width
@@ -193,8 +193,8 @@ def _mirrored(bits: Array) -> Array:
     return np.asarray(bits ^ (sign & np.iinfo(bits.dtype).max))
 
 
-def _convert(context: BuildContext[Any]) -> Kernel:
-    return converter(dtype_of(context.operands[0]), dtype_of(context.results[0]))
-
-
-BUILDERS: Final[Builders] = {dialect.Convert: _convert}
+BUILDERS: Final[Builders] = {
+    dialect.Convert: lambda context: converter(
+        dtype_of(context.operands[0]), dtype_of(context.results[0])
+    ),
+}

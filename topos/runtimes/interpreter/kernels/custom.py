@@ -193,11 +193,7 @@ class _Invocation:
             raise failure(self.call, f"failed: {_told(error)}") from error
 
 
-def _composite(context: BuildContext[dialect.Composite]) -> Kernel:
-    return call_of(context, context.op.decomposition)
-
-
 BUILDERS: Final[Builders] = {
     dialect.CustomCall: _custom_call,
-    dialect.Composite: _composite,
+    dialect.Composite: lambda context: call_of(context, context.op.decomposition),
 }

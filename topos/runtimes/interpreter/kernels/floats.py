@@ -49,10 +49,6 @@ def _remainder(left: Array, right: Array) -> Array:
     return rounded(np.fmod(promoted(left), promoted(right)), left.dtype)
 
 
-def _square(array: Array) -> Array:
-    return arithmetic.multiply(array, array)
-
-
 def _fast_erf(array: Array) -> Array:
     if array.dtype == np.float64:
         return maps.erf(array)
@@ -62,7 +58,7 @@ def _fast_erf(array: Array) -> Array:
 # Each with its exact kernel and its fast one.
 _KERNELS: Final[Mapping[type[Definition], tuple[Kernel, Kernel]]] = {
     chlo_functions.Erf: (maps.erf, _fast_erf),
-    chlo_functions.Square: (_square, np.square),
+    chlo_functions.Square: (lambda array: arithmetic.multiply(array, array), np.square),
     elementwise.Abs: (arithmetic.absolute, np.absolute),
     elementwise.Add: (arithmetic.add, np.add),
     elementwise.Atan2: (atan2, np.arctan2),

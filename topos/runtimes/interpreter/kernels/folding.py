@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import partial
 from typing import Final, NamedTuple
 
 import numpy as np
@@ -67,12 +66,8 @@ def _along(combine: np.ufunc, array: Array, axis: int, line: _Line) -> Array:
     if line.windows * (size - 1) <= steps * extent:
         taken = _few if size <= _FEW else _spread
         return taken(combine, array, axis, line)
-    (result,) = _doubled(partial(_applied, combine), (array,), axis, line)
+    (result,) = _doubled(lambda left, right: (combine(left[0], right[0]),), (array,), axis, line)
     return result
-
-
-def _applied(combine: np.ufunc, left: Arrays, right: Arrays) -> Arrays:
-    return (np.asarray(combine(left[0], right[0])),)
 
 
 def _few(combine: np.ufunc, array: Array, axis: int, line: _Line) -> Array:

@@ -111,10 +111,6 @@ def sizes_of(numbers: GatherNumbers | ScatterNumbers, rank: int, window: Axes) -
     return tuple(1 if axis in numbers.dropped else next(along) for axis in range(rank))
 
 
-def _gather(context: BuildContext[dialect.Gather]) -> Kernel:
-    return _gathered(context, context.op.dimension_numbers, context.op.slice_sizes)
-
-
 def _gathered(context: BuildContext[Any], numbers: GatherNumbers, sizes: Axes) -> Kernel:
     windows, placed = windows_of(numbers, context.operands[1], sizes), numbers.offset_dims
     rest = tuple(axis for axis in range(len(windows.shape)) if axis not in placed)
@@ -213,6 +209,8 @@ def _dynamic_gather(context: BuildContext[dialect.DynamicGather]) -> Kernel:
 
 BUILDERS: Final[Builders] = {
     dialect.DynamicGather: _dynamic_gather,
-    dialect.Gather: _gather,
+    dialect.Gather: lambda context: _gathered(
+        context, context.op.dimension_numbers, context.op.slice_sizes
+    ),
     dialect.TorchIndexSelect: _torch_index_select,
 }

@@ -85,18 +85,9 @@ def _reshape(context: BuildContext[Any]) -> Kernel:
     return methodcaller("reshape", extents(context.results[0]))
 
 
-def _transpose(context: BuildContext[dialect.Transpose]) -> Kernel:
-    return methodcaller("transpose", context.op.permutation)
-
-
 def _broadcast_in_dim(context: BuildContext[Any]) -> Kernel:
     source, target = extents(context.operands[0]), extents(context.results[0])
     return broadcast(source, context.op.broadcast_dimensions, target)
-
-
-def _leading(context: BuildContext[Any]) -> Kernel:
-    """Builds what repeats the operand along new axes in front."""
-    return partial(np.broadcast_to, shape=extents(context.results[0]))
 
 
 def _reverse(context: BuildContext[dialect.Reverse]) -> Kernel:
@@ -105,9 +96,8 @@ def _reverse(context: BuildContext[dialect.Reverse]) -> Kernel:
     return itemgetter((..., *(slice(None, None, step) for step in steps)))
 
 
-def _concatenate(context: BuildContext[dialect.Concatenate]) -> Kernel:
-    axis = context.op.dimension
-    return lambda *arrays: np.concatenate(arrays, axis)
+def _joined(axis: int, *arrays: Array) -> Array:
+    return np.concatenate(arrays, axis)
 
 
 def _pad(context: BuildContext[dialect.Pad]) -> Kernel:
@@ -119,10 +109,6 @@ def _slice(context: BuildContext[slicing.Slice]) -> Kernel:
     op = context.op
     # Of a scalar numpy would return a number without the ellipsis.
     return itemgetter((..., *map(slice, op.start_indices, op.limit_indices, op.strides)))
-
-
-def _dynamic_slice(context: BuildContext[slicing.DynamicSlice]) -> Kernel:
-    return partial(_read, context.op.slice_sizes)
 
 
 def _slices(indices: Sequence[Array], sizes: Shape, shape: Shape) -> tuple[slice, ...]:
@@ -143,10 +129,6 @@ def _written(array: Array, update: Array, *indices: Array) -> Array:
     result = array.copy()
     result[_slices(indices, update.shape, array.shape)] = update
     return result
-
-
-def _real_dynamic_slice(context: BuildContext[Any]) -> Kernel:
-    return partial(_ranged, context.name, extents(context.results[0]))
 
 
 def _ranged(
@@ -188,10 +170,6 @@ def _shaped(build: Builder) -> Builder:
     return shaped
 
 
-def _dynamic_pad(context: BuildContext[Any]) -> Kernel:
-    return partial(_padded_to, context.name, extents(context.results[0]))
-
-
 def _padded_to(
     name: str, shape: Shape, array: Array, filler: Array, low: Array, high: Array, interior: Array
 ) -> Array:
@@ -215,22 +193,27 @@ def _set_dimension_size(context: BuildContext[dynamic.SetDimensionSize]) -> Kern
 
 
 BUILDERS: Final[Builders] = {
-    dialect.Broadcast: _leading,
+    # It repeats the operand along new axes in front.
+    dialect.Broadcast: lambda context: partial(np.broadcast_to, shape=extents(context.results[0])),
     dialect.BroadcastInDim: _broadcast_in_dim,
-    dialect.Concatenate: _concatenate,
+    dialect.Concatenate: lambda context: partial(_joined, context.op.dimension),
     dialect.Pad: _pad,
     dialect.Reshape: _reshape,
     dialect.Reverse: _reverse,
-    dialect.Transpose: _transpose,
+    dialect.Transpose: lambda context: methodcaller("transpose", context.op.permutation),
     # Between static types, which are all that a run has, a cast changes nothing.
     dialect.Cast: always(unchanged),
-    slicing.DynamicSlice: _dynamic_slice,
+    slicing.DynamicSlice: lambda context: partial(_read, context.op.slice_sizes),
     slicing.DynamicUpdateSlice: always(_written),
-    slicing.RealDynamicSlice: _real_dynamic_slice,
+    slicing.RealDynamicSlice: lambda context: partial(
+        _ranged, context.name, extents(context.results[0])
+    ),
     slicing.Slice: _slice,
     dynamic.DynamicBroadcastInDim: _shaped(_broadcast_in_dim),
     dynamic.DynamicIota: _shaped(constants.BUILDERS[dialect_constants.Iota]),
-    dynamic.DynamicPad: _dynamic_pad,
+    dynamic.DynamicPad: lambda context: partial(
+        _padded_to, context.name, extents(context.results[0])
+    ),
     dynamic.DynamicReshape: _shaped(_reshape),
     dynamic.GetDimensionSize: _get_dimension_size,
     dynamic.SetDimensionSize: _set_dimension_size,

@@ -147,10 +147,6 @@ def _placed(
     return general.combine(before, (values, at), ())
 
 
-def _map(context: BuildContext[Any]) -> Kernel:
-    return partial(_mapped, pointwise(context.regions[0]), len(context.operands))
-
-
 def _mapped(apply: Pointwise, count: int, *values: Array) -> Array:
     (result,) = apply(values[:count], values[count:])
     return result
@@ -158,5 +154,7 @@ def _mapped(apply: Pointwise, count: int, *values: Array) -> Array:
 
 BUILDERS: Final[Builders] = {
     dialect_reduction.Reduce: _reduce,
-    dialect_reduction.Map: _map,
+    dialect_reduction.Map: lambda context: partial(
+        _mapped, pointwise(context.regions[0]), len(context.operands)
+    ),
 }
