@@ -16,7 +16,7 @@ from tests.runtimes.require import require
 from topos import Tape, f64, runtimes
 from topos.bundle import Bundle, Check, check, export
 from topos.bundle.manifest import Manifest
-from topos.bundle.report import State
+from topos.bundle.report import State, is_slow
 from topos.errors import BundleError, UnavailableError
 from topos.runtimes import Status
 
@@ -130,26 +130,46 @@ def test_a_runtime_that_is_not_here_is_an_error_only_where_it_is_named(
     assert check(exported).summary() == "holds on interpreter"
 
 
-def test_what_a_runtime_lacks_fails_only_where_it_is_named(tmp_path: Path) -> None:
+def test_what_a_runtime_lacks_fails_only_where_it_is_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     require("iree")
+    monkeypatch.setattr(runtimes, "names", lambda: (HERE, "iree"))
     tape = Tape(element=f64)
     tape.input(shape=[2], name="x").sin().named("y")
     bundle = tape.into_network().entry(["y"]).lower().export(tmp_path / "b")
-    assert states(check(bundle), "iree") == [State.LACKING]
-    assert check(bundle).passed
+    found = check(bundle)
+    assert states(found, "iree") == [State.LACKING]
+    assert found.passed
     assert states(check(bundle, ["iree"]), "iree") == [State.FAILED]
 
 
-def test_the_slow_reference_is_passed_over_unless_it_is_named(tmp_path: Path) -> None:
+def product(rows: int) -> str:
+    kinds = f"tensor<{rows}x500xf32>, tensor<500x500xf32>"
+    return f"""\
+func.func @main(%x: tensor<{rows}x500xf32>, %w: tensor<500x500xf32>) -> tensor<{rows}x500xf32> {{
+  %0 = stablehlo.dot_general %x, %w, contracting_dims = [1] x [0] :
+    ({kinds}) -> tensor<{rows}x500xf32>
+  return %0 : tensor<{rows}x500xf32>
+}}
+"""
+
+
+def test_the_slow_reference_is_passed_over_unless_it_is_named(
+    exported: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    slow, quick = product(31), product(30)
+    reference, other = runtimes.load("reference"), runtimes.load(HERE)
+    assert [is_slow(reference, text) for text in (slow, quick)] == [True, False]
+    assert not is_slow(other, slow)
+    monkeypatch.setattr("topos.bundle.report.PATIENCE", 0)
+    monkeypatch.setattr(runtimes, "names", lambda: (HERE, "reference"))
     require("reference")
-    tape = Tape()
-    weight = tape.parameter([[0.01] * 512] * 512, name="w")
-    (tape.input(shape=[64, 512], name="x") @ weight).named("y")
-    bundle = tape.into_network().entry(["y"]).lower().export(tmp_path / "b")
-    found = check(bundle)
-    assert states(found, "reference") == [State.SKIPPED]
+    found = check(exported)
+    assert states(found, "reference") == [State.SKIPPED] * 2
     assert "name reference to run it" in str(found)
     assert found.passed
+    assert states(check(exported, "reference"), "reference") == [State.INSIDE] * 2
 
 
 def test_a_check_where_nothing_ran_does_not_pass(exported: Path) -> None:

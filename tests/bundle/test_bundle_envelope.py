@@ -46,8 +46,9 @@ def test_a_walk_without_moves_has_the_oracles_bits() -> None:
         assert result.numpy().tobytes() == oracle.of(name).numpy().tobytes()
 
 
-@pytest.mark.parametrize("element", [f64, f32, f16, bf16], ids=str)
-@pytest.mark.parametrize("model", MODELS)
+@pytest.mark.parametrize(
+    ("model", "element"), [("mlp", f64), ("attention", f32), ("mlp", f16), ("attention", bf16)]
+)
 def test_the_oracle_reordered_by_every_runtime_lies_inside_with_margin(
     model: str, element: Element
 ) -> None:

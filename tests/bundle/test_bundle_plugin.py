@@ -34,7 +34,8 @@ def _no_commands(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def run(pytester: pytest.Pytester, body: str) -> pytest.RunResult:
     pytester.makepyfile(MODEL + body)
-    return pytester.runpytest_subprocess(*PLUGIN, timeout=100)
+    # In this process the packages behind the plugin are loaded.
+    return pytester.runpytest_inprocess(*PLUGIN)
 
 
 def test_plans_and_bundles_that_conform_pass(pytester: pytest.Pytester) -> None:

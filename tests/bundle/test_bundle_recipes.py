@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -28,7 +29,11 @@ sys.modules["topos"] = None
 try:
     import topos
 except ImportError:
-    exec(compile(open(sys.argv.pop(1)).read(), "recipe", "exec"))
+    code = compile(open(sys.argv[1]).read(), "recipe", "exec")
+for bundle in sys.argv[2:]:
+    sys.argv[1:] = [bundle]
+    exec(code, {"__name__": "__main__"})
+    print("--")
 """
 
 
@@ -40,12 +45,12 @@ def recipe(name: str) -> str:
     return found[1]
 
 
-def answers(name: str, bundle: Path, folder: Path) -> list[list[str]]:
-    """Returns what the program of the guide prints of a bundle: name, share and place."""
+def answers(name: str, folder: Path, *bundles: Path) -> list[list[tuple[str, str]]]:
+    """Returns what the program of the guide prints of each bundle: names and places."""
     path = folder / "recipe.py"
     path.write_text(recipe(name), encoding="utf-8")
     done = subprocess.run(
-        [sys.executable, "-W", "error", "-P", "-c", BLOCKED, str(path), str(bundle)],
+        [sys.executable, "-W", "error", "-P", "-c", BLOCKED, str(path), *map(str, bundles)],
         capture_output=True,
         text=True,
         check=False,
@@ -53,7 +58,10 @@ def answers(name: str, bundle: Path, folder: Path) -> list[list[str]]:
         cwd=folder,
     )
     assert done.returncode == 0, done.stderr
-    return [line.rsplit(" ", 2) for line in done.stdout.splitlines()]
+    *parts, end = done.stdout.split("--\n")
+    assert not end
+    told = [[line.rsplit(" ", 2) for line in part.splitlines()] for part in parts]
+    return [[(each, place) for each, _, place in part] for part in told]
 
 
 @pytest.fixture(params=NEEDS)
@@ -63,14 +71,8 @@ def name(request: pytest.FixtureRequest) -> str:
     return str(request.param)
 
 
-def test_a_program_of_the_guide_agrees_with_the_oracle(name: str, tmp_path: Path) -> None:
-    # A GELU is one operation of CHLO in the text, and StableHLO in the artifact.
-    export(tmp_path / "b", [mlp(rows, activation=Activation.GELU) for rows in (2, 5)], batched=True)
-    told = answers(name, tmp_path / "b", tmp_path)
-    assert [(each, place) for each, _, place in told] == [("scores", "inside")] * 2
-
-
-def test_it_takes_results_of_every_kind(name: str, tmp_path: Path) -> None:
+def every_kind(folder: Path) -> list[str]:
+    """Exports results of every kind into `folder`, and returns their names."""
     tape = Tape()
     x, scale = tape.input(shape=[2, 3], name="x"), tape.input(shape=[], name="scale")
     others = {
@@ -99,8 +101,27 @@ def test_it_takes_results_of_every_kind(name: str, tmp_path: Path) -> None:
         "i64": np.array([[1, 2, 3], [-4, 2**31, 6]]),
         "flag": np.array([[True, False, True], [False, False, True]]),
     }
-    told = answers(name, plan.export(tmp_path / "b", samples=[sample]).path, tmp_path)
-    assert [(each, place) for each, _, place in told] == [(each, "inside") for each in results]
+    plan.export(folder, samples=[sample])
+    return list(results)
+
+
+def test_a_program_of_the_guide_agrees_with_the_oracle_and_tells_wrong_weights(
+    name: str, tmp_path: Path
+) -> None:
+    # A GELU is one operation of CHLO in the text, and StableHLO in the artifact.
+    rows = [mlp(rows, activation=Activation.GELU) for rows in (2, 5)]
+    export(tmp_path / "rows", rows, batched=True)
+    results = every_kind(tmp_path / "kinds")
+    mlp(seed=1).export(tmp_path / "wrong")
+    other = mlp(seed=2).export(tmp_path / "other").path
+    shutil.copy(other / "weights.safetensors", tmp_path / "wrong")
+    rewritten(tmp_path / "wrong")
+    batched, kinds, wrong = answers(
+        name, tmp_path, *(tmp_path / each for each in ("rows", "kinds", "wrong"))
+    )
+    assert batched == [("scores", "inside")] * 2
+    assert kinds == [(each, "inside") for each in results]
+    assert wrong == [("scores", "OUTSIDE")] * 2
 
 
 NAN = np.array([1, np.nan, 2], np.float32)
@@ -138,14 +159,3 @@ def test_its_share_is_the_deviation_of_a_check(pair: str) -> None:
     exec(text, scope)
     oracle, answer = PAIRS[pair]
     assert float(scope["share"](oracle, answer)) == pytest.approx(deviation(oracle, answer))
-
-
-def test_it_tells_wrong_weights(name: str, tmp_path: Path) -> None:
-    mlp(seed=1).export(tmp_path / "b")
-    other = mlp(seed=2).export(tmp_path / "other").path
-    (tmp_path / "b" / "weights.safetensors").write_bytes(
-        (other / "weights.safetensors").read_bytes()
-    )
-    rewritten(tmp_path / "b")
-    told = answers(name, tmp_path / "b", tmp_path)
-    assert [place for *_, place in told] == ["OUTSIDE"] * 2

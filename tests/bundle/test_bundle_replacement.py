@@ -37,14 +37,6 @@ def test_a_bundle_is_replaced_whole(tmp_path: Path) -> None:
     assert names(tmp_path) == ["b"]
 
 
-def test_without_an_exchange_two_names_do(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(replacement, "_exchanged", lambda partial, target: False)
-    export(tmp_path / "b", [mlp(1), mlp(2)], batched=True)
-    mlp().export(tmp_path / "b")
-    assert [program.name for program in Bundle.load(tmp_path / "b").programs] == ["main"]
-    assert names(tmp_path) == ["b"]
-
-
 def test_an_empty_folder_and_missing_parents_are_taken(tmp_path: Path) -> None:
     (tmp_path / "empty").mkdir()
     mlp().export(tmp_path / "empty")
@@ -116,7 +108,7 @@ def test_a_reader_meets_one_bundle_or_the_other(tmp_path: Path) -> None:
     reader = threading.Thread(target=read)
     reader.start()
     try:
-        for _ in range(10):
+        for _ in range(5):
             for plan in plans:
                 plan.export(tmp_path / "b")
     finally:

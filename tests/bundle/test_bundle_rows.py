@@ -37,7 +37,7 @@ def one_to_another(source: int, target: int) -> Callable[[int], Array]:
     return matrix
 
 
-@pytest.mark.parametrize("rows", [2, 3, 5, 8])
+@pytest.mark.parametrize("rows", [2, 5])
 def test_any_one_row_that_reaches_any_other_is_seen(tmp_path: Path, rows: int) -> None:
     for source in range(rows):
         for target in range(rows):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import ctypes
+import errno
 import os
 import subprocess
 import sys
@@ -12,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from tests.bundle.bundled_models import mlp
-from topos.bundle import Bundle, folder, replacement
+from topos.bundle import Bundle, export, folder, replacement
 from topos.errors import BundleError
 
 
@@ -22,7 +24,42 @@ def names(folder: Path) -> list[str]:
 
 @pytest.fixture
 def one_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(replacement, "_exchanged", lambda partial, target: False)
+    monkeypatch.setattr(ctypes, "CDLL", lambda *_, **__: object())
+
+
+class System:
+    """A system whose exchange of two names fails for a reason."""
+
+    def __init__(self, code: int) -> None:
+        self.code = code
+
+    def renameat2(self, *_: object) -> int:
+        ctypes.set_errno(self.code)
+        return -1
+
+
+@pytest.mark.parametrize("code", [errno.ENOSYS, errno.EINVAL, None])
+def test_without_an_exchange_two_names_do(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, code: int | None
+) -> None:
+    system = object() if code is None else System(code)
+    monkeypatch.setattr(ctypes, "CDLL", lambda *_, **__: system)
+    export(tmp_path / "b", [mlp(1), mlp(2)], batched=True)
+    mlp().export(tmp_path / "b")
+    assert [program.name for program in Bundle.load(tmp_path / "b").programs] == ["main"]
+    assert names(tmp_path) == ["b"]
+
+
+def test_an_exchange_that_is_refused_leaves_the_old_bundle(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    version = mlp(seed=1).export(tmp_path / "b").version
+    monkeypatch.setattr(ctypes, "CDLL", lambda *_, **__: System(errno.EACCES))
+    with pytest.raises(PermissionError) as refused:
+        mlp(seed=2).export(tmp_path / "b")
+    assert refused.value.filename == str(tmp_path / "b")
+    assert Bundle.load(tmp_path / "b").version == version
+    assert names(tmp_path) == ["b"]
 
 
 @pytest.mark.usefixtures("one_at_a_time")
@@ -30,16 +67,21 @@ def test_a_reader_waits_for_the_second_rename(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     versions = [mlp(seed=1).export(tmp_path / "b").version]
-    rename, apart = os.rename, threading.Event()
+    rename, apart, waiting = os.rename, threading.Event(), threading.Event()
 
     def slow(source: Path, target: Path) -> None:
         rename(source, target)
         if str(target).endswith(replacement.OLD):
             apart.set()
-            time.sleep(0.03)
+            assert waiting.wait(20)
+
+    def pause(_: float) -> None:
+        waiting.set()
+        writer.join()
 
     monkeypatch.setattr(os, "rename", slow)
     writer = threading.Thread(target=mlp(seed=2).export, args=(tmp_path / "b",))
+    monkeypatch.setattr(time, "sleep", pause)
     writer.start()
     try:
         assert apart.wait(20)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import time
+import threading
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -26,12 +26,30 @@ from topos.stablehlo import ModuleLike
 Array = npt.NDArray[Any]
 
 
+class Clock:
+    """The module `time` where it stands still but for the calls of a runtime."""
+
+    now = 0.0
+
+    def perf_counter(self) -> float:
+        return self.now
+
+
+@pytest.fixture(autouse=True)
+def clock(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Clock, "now", 0.0)
+    for module in ("topos.runtimes._timing", "topos.bundle.trial"):
+        monkeypatch.setattr(f"{module}.time", Clock())
+
+
 class Sleeping(Runtime):
     """A runtime whose calls take a stated time and are written down."""
 
     def __init__(self, name: str, seconds: float, calls: list[str], most: int = 10**9) -> None:
         self.label, self.seconds, self.calls, self.most = name, seconds, calls, most
         self.placed = 0
+        # How many calls have to be under way before one ends.
+        self.together = threading.Barrier(1)
 
     # A class has one name, and these are several runtimes.
     @property
@@ -61,7 +79,8 @@ class Asleep(Executable):
         runtime.calls.append(runtime.label)
         if len(runtime.calls) > runtime.most:
             raise ExecutionError("asleep for good\nfor ever")
-        time.sleep(runtime.seconds)
+        runtime.together.wait(20.0)
+        Clock.now += runtime.seconds
         return tuple(np.zeros(each.shape, each.dtype) for each in self.signature.results)
 
 
@@ -94,11 +113,10 @@ def test_latencies_are_those_of_the_rounds_alone(bundle: Bundle) -> None:
         pass
     found = trial.measurement()
     # The first call and at least one to warm up are left out.
-    assert len(found.latencies) <= len(calls) - 2
-    assert all(0.004 <= latency < 1 for latency in found.latencies)
-    assert found.first_call is not None
-    assert found.first_call >= 0.004
-    assert found.elapsed >= found.latencies.sum()
+    assert len(found.latencies) == len(calls) - 2
+    assert found.latencies == pytest.approx(np.full(ROUNDS, 0.004))
+    assert found.first_call == pytest.approx(0.004)
+    assert found.elapsed == pytest.approx(0.04)
     assert found.memory is None
 
 
@@ -111,13 +129,12 @@ def test_a_slow_call_is_not_waited_for_in_every_round(bundle: Bundle) -> None:
 
 
 def test_threads_call_at_once(bundle: Bundle) -> None:
-    rates = []
-    for threads in (1, 4):
-        (trial,) = trials(bundle, [Sleeping("a", 0.01, [])], bundle.programs)
-        trial.prepare()
-        trial.round(0.1, threads)
-        rates.append(trial.measurement().calls_per_second or 0.0)
-    assert rates[1] > 2 * rates[0]
+    runtime = Sleeping("a", 0.01, [])
+    (trial,) = trials(bundle, [runtime], bundle.programs)
+    trial.prepare()
+    runtime.together = threading.Barrier(4)
+    trial.round(0.0, 4)
+    assert len(trial.measurement().latencies) == 4
 
 
 def test_a_runtime_holds_the_weights_once(tmp_path: Path) -> None:
@@ -129,7 +146,7 @@ def test_a_runtime_holds_the_weights_once(tmp_path: Path) -> None:
         y = (x @ w).named("y")
         plans.append(tape.into_network().entry([y.symbol]).lower())
     bundle = export(tmp_path / "product", plans, batched=True)
-    runtime = Sleeping("a", 0.0, [])
+    runtime = Sleeping("a", 0.001, [])
     found = trials(bundle, [runtime], bundle.programs)
     for trial in found:
         trial.prepare()
@@ -159,7 +176,7 @@ def test_the_numerics_are_those_asked_for(bundle: Bundle) -> None:
             asked.append(options["numerics"])
             return super().compile(module)
 
-    (trial,) = trials(bundle, [Asking("a", 0.0, [])], bundle.programs, Numerics.EXACT)
+    (trial,) = trials(bundle, [Asking("a", 0.001, [])], bundle.programs, Numerics.EXACT)
     trial.prepare()
     assert asked == [Numerics.EXACT]
 
@@ -195,7 +212,7 @@ def test_progress_is_told_on_standard_error(
     bundle: Bundle, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(_progress, "SECONDS_APART", 0.0)
-    follow(rounds(trials(bundle, [Sleeping("a", 0.0, [])], bundle.programs), 0.01, 1))
+    follow(rounds(trials(bundle, [Sleeping("a", 0.001, [])], bundle.programs), 0.01, 1))
     captured = capsys.readouterr()
     assert captured.out == ""
     lines = captured.err.splitlines()
@@ -211,7 +228,7 @@ def test_a_terminal_gets_a_bar(
     monkeypatch.setattr("sys.stderr.isatty", lambda: True)
     monkeypatch.setattr(_progress, "SECONDS_APART", 0.0)
     monkeypatch.setenv("TERM", "xterm")
-    follow(rounds(trials(bundle, [Sleeping("a", 0.0, [])], bundle.programs), 0.01, 1))
+    follow(rounds(trials(bundle, [Sleeping("a", 0.001, [])], bundle.programs), 0.01, 1))
     captured = capsys.readouterr()
     assert captured.out == ""
     assert "of 11:" not in captured.err

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 from importlib.metadata import version
 from pathlib import Path
 
@@ -88,17 +87,6 @@ def test_run_stops_after_the_steps_it_is_given(tmp_path: Path, capsys: Captured)
 def test_a_bound_of_steps_for_another_runtime_is_a_wrong_usage(capsys: Captured) -> None:
     assert main(["run", "absent.mlir", "--runtime", "xla", "--max-steps", "5"]) == 2
     assert capsys.readouterr().err == "--max-steps needs --runtime interpreter, got xla\n"
-
-
-def stdin(text: str) -> io.TextIOWrapper:
-    """Returns a standard input that holds a text."""
-    return io.TextIOWrapper(io.BytesIO(text.encode()))
-
-
-def test_run_of_a_text_on_standard_input(capsys: Captured, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("sys.stdin", stdin(TEXT))
-    assert main(["run", "-", "--random", "1"]) == 0
-    assert "float32[2, 4]" in capsys.readouterr().out
 
 
 def test_validate_tells_each_file(module: str, tmp_path: Path, capsys: Captured) -> None:
@@ -200,36 +188,11 @@ def test_run_takes_numerics_by_name(tmp_path: Path) -> None:
     np.testing.assert_allclose(found[1], found[0], rtol=1e-5)
 
 
-def test_print_reads_the_generic_form_on_standard_input(
-    capsys: Captured, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    generic = (
-        '"func.func"() <{function_type = (tensor<i8>) -> tensor<i8>, sym_name = "main"}> ({\n'
-        '^bb0(%a: tensor<i8>):\n  %0 = "stablehlo.not"(%a) : (tensor<i8>) -> tensor<i8>\n'
-        '  "func.return"(%0) : (tensor<i8>) -> ()\n}) : () -> ()\n'
-    )
-    monkeypatch.setattr("sys.stdin", stdin(generic))
-    assert main(["print", "-"]) == 0
-    assert "    %0 = stablehlo.not %a : tensor<i8>\n" in capsys.readouterr().out
-
-
 def test_ops_of_a_module_without_main_is_refused(tmp_path: Path, capsys: Captured) -> None:
     path = write(tmp_path, TEXT.replace("@main", "@other"))
     assert main(["ops", path]) == 1
     first = TEXT.splitlines()[0].replace("@main", "@other")
     assert capsys.readouterr().err == f"{path}:1:1: a module needs a function @main\n{first}\n^\n"
-
-
-def test_a_command_that_is_interrupted_says_so_in_a_line(
-    capsys: Captured, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    class Interrupted(io.BytesIO):
-        def read(self, size: int | None = -1) -> bytes:
-            raise KeyboardInterrupt
-
-    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(Interrupted()))
-    assert main(["run", "-", "--random", "1"]) == 130
-    assert capsys.readouterr().err == "interrupted\n"
 
 
 def test_a_run_of_something_unsupported_points_at_it(tmp_path: Path, capsys: Captured) -> None:
@@ -275,42 +238,6 @@ def test_a_file_that_cannot_be_used_is_named(
     command = ["run", write(tmp_path, f"{text}return %0 : tensor<i1>\n}}"), option, path]
     assert main(command) == 2
     assert capsys.readouterr().err == f"{path}: {told.format(tmp_path)}\n"
-
-
-def test_a_closed_standard_input_is_told(capsys: Captured, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("sys.stdin", None)
-    assert main(["validate", "-"]) == 2
-    assert capsys.readouterr().err == "-: standard input is closed\n"
-
-
-def test_results_for_a_closed_standard_output_are_a_failure(
-    module: str, tmp_path: Path, capsys: Captured, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    command = ["run", module, "--random", "1"]
-    monkeypatch.setattr("sys.stdout", None)
-    assert main(command) == 1
-    assert capsys.readouterr().err == "standard output takes nothing more: Bad file descriptor\n"
-    # Results in a file need no standard output.
-    assert main([*command, "--out", str(tmp_path / "r.npz")]) == 0
-
-
-def test_a_closed_standard_error_leaves_standard_output_to_results(
-    tmp_path: Path, capsys: Captured, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("sys.stderr", None)
-    assert main(["validate", str(tmp_path / "none.mlir")]) == 2
-    assert capsys.readouterr().out == ""
-
-
-def test_a_byte_order_mark_is_skipped(
-    module: str, capsys: Captured, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    Path(module).write_text(TEXT, encoding="utf-8-sig")
-    assert main(["validate", module]) == 0
-    monkeypatch.setattr("sys.stdin", stdin(f"\N{ZERO WIDTH NO-BREAK SPACE}{TEXT}"))
-    assert main(["validate", "-"]) == 0
-    Path(module).write_text(f"\n\N{ZERO WIDTH NO-BREAK SPACE}{TEXT}", encoding="utf-8")
-    assert main(["validate", module]) == 1
 
 
 def test_without_a_command_all_are_listed(capsys: Captured) -> None:

@@ -29,10 +29,11 @@ TOKEN = {"authorization": "Bearer some.token"}
 
 
 class Process(NamedTuple):
-    """A server in a process of its own, and the lines that it printed so far."""
+    """A server in a process of its own, the lines it printed so far, and what tells of more."""
 
     process: subprocess.Popen[str]
     lines: list[str]
+    more: threading.Condition
 
     @property
     def port(self) -> int:
@@ -40,14 +41,23 @@ class Process(NamedTuple):
 
     def until(self, text: str) -> str:
         """The first line that has this text, once it is printed."""
-        end = time.monotonic() + SECONDS
-        while time.monotonic() < end:
-            for line in self.lines:
-                if text in line:
-                    return line
-            assert self.process.poll() is None, self.lines
-            time.sleep(0.02)
-        raise AssertionError(f"no line has {text!r}: {self.lines}")
+        with self.more:
+            found = self.more.wait_for(
+                lambda: [line for line in self.lines if text in line or not line], SECONDS
+            )
+        assert found, f"no line has {text!r}: {self.lines}"
+        assert found[0], self.lines
+        return found[0]
+
+    def read(self) -> None:
+        """Takes every line, and an empty one for the end."""
+        assert self.process.stdout is not None
+        line = "it starts"
+        while line:
+            line = self.process.stdout.readline()
+            with self.more:
+                self.lines.append(line)
+                self.more.notify_all()
 
     def ended(self) -> int:
         return self.process.wait(SECONDS)
@@ -68,9 +78,8 @@ def started(*arguments: object) -> Iterator[Process]:
     with subprocess.Popen(
         command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, env=_environment()
     ) as process:
-        assert process.stdout is not None
-        found = Process(process, [])
-        reader = threading.Thread(target=lambda: found.lines.extend(process.stdout or ()))
+        found = Process(process, [], threading.Condition())
+        reader = threading.Thread(target=found.read)
         reader.start()
         try:
             yield found

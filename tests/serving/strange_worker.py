@@ -10,7 +10,6 @@ import os
 import signal
 import socket
 import sys
-import time
 from pathlib import Path
 
 from topos.errors import ExecutionError
@@ -40,7 +39,7 @@ def strange_run(model: LoadedModel, program: int, arena: Arena) -> None:
         print("these are my last words", flush=True)
         os.kill(os.getpid(), signal.SIGKILL)
     if takes("call-hangs"):
-        time.sleep(60.0)
+        signal.pause()
     if takes("call-fails"):
         raise ExecutionError("the runtime is out of sorts")
     if takes("call-other"):
@@ -49,7 +48,7 @@ def strange_run(model: LoadedModel, program: int, arena: Arena) -> None:
         talk.sendall(b"\xff" * 64)
     if takes("call-closes"):
         socket.socket(fileno=int(sys.argv[1])).shutdown(socket.SHUT_RDWR)
-        time.sleep(60.0)
+        signal.pause()
     run(model, program, arena)
     talk.close()
 
@@ -61,10 +60,10 @@ def main() -> None:
         os._exit(3)
     if takes("start-hangs"):
         (Path(os.environ[FOLDER]) / "start-hangs-pid").write_text(str(os.getpid()))
-        time.sleep(60.0)
+        signal.pause()
     if takes("start-garbage"):
         socket.socket(fileno=int(sys.argv[1])).sendall(b"\xff" * 64)
-        time.sleep(60.0)
+        signal.pause()
     LoadedModel.run = strange_run  # type: ignore[assignment,method-assign]  # The fault stands in its place.
     worker_main.main(int(sys.argv[1]), int(sys.argv[2]), float(sys.argv[3]))
 

@@ -7,7 +7,6 @@ import multiprocessing
 import os
 import signal
 import threading
-import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -129,28 +128,28 @@ def test_a_reload_that_lacks_something_is_refused_with_the_reason(
         assert session.counters("mlp").refused_reloads == 1
 
 
-def ask_until_refused(session: Session, ended: list[type]) -> None:
-    try:
-        while True:
-            session.infer("mlp", {"x": X})
-    except BaseException as error:
-        ended.append(type(error))
-
-
 def test_a_session_that_closes_is_draining(bundle: Path) -> None:
-    for _ in range(5):
-        session, ended = Session(bundle, runtime="interpreter").open(), list[type]()
-        threads = [
-            threading.Thread(target=ask_until_refused, args=(session, ended), daemon=True)
-            for _ in range(4)
-        ]
-        for thread in threads:
-            thread.start()
-        time.sleep(0.03)
-        session.close()
-        for thread in threads:
-            thread.join(20.0)
-        assert ended == [DrainingError] * 4
+    session, ended = Session(bundle, runtime="interpreter").open(), list[type]()
+    # The session closes while all of them ask.
+    asking = threading.Barrier(5)
+
+    def ask_until_refused() -> None:
+        session.infer("mlp", {"x": X})
+        asking.wait(20.0)
+        try:
+            while True:
+                session.infer("mlp", {"x": X})
+        except BaseException as error:
+            ended.append(type(error))
+
+    threads = [threading.Thread(target=ask_until_refused, daemon=True) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    asking.wait(20.0)
+    session.close()
+    for thread in threads:
+        thread.join(20.0)
+    assert ended == [DrainingError] * 4
 
 
 def test_a_model_is_not_unknown_while_its_session_closes(bundle: Path) -> None:

@@ -15,7 +15,7 @@ from tests.serving.serving_bundles import FEATURES, exported_mlp, truth
 from tests.serving.serving_gate import eventually
 from topos.serving import Session, Settings
 
-CLIENTS = 64
+CLIENTS = 16
 KILLS = 2
 
 

@@ -256,7 +256,7 @@ def test_a_child_that_is_never_ready_raises(bundle: Path, faults: Path) -> None:
     (faults / "start-dies").touch()
 
     async def start() -> None:
-        origin = Session(bundle, runtime="interpreter")._origins[0]
+        origin = Origin(str(bundle), "interpreter", "fast", {}, None)
         await process_worker.ProcessWorker.start(origin, Settings())
 
     with pytest.raises(CrashError, match="no such luck"):
