@@ -14,20 +14,13 @@ from tests.conformance import margins
 from tests.conformance.margins import Bound, Enclosed
 from tests.conformance.mpfr import MAPS
 from topos.payload.kernels import (
-    circle_reduction,
+    circular,
     double_double,
-    maps_approximate,
-    maps_circular,
-    maps_expansion,
-    maps_exponential,
-    maps_logarithm,
-    pairs,
+    expansion,
+    exponential,
+    logarithm,
+    maps,
     power_wide,
-    refined_circular,
-    refined_expansion,
-    refined_exponential,
-    refined_logarithm,
-    tables_expansion,
 )
 
 __all__ = ["APPROXIMATIONS", "BOUNDS"]
@@ -74,7 +67,7 @@ def scaled(error: float, function: Callable[..., Any]) -> Claim:
 
 def reduced(values: Array) -> Enclosed:
     """Returns the claim of the circle's reduction: 2**-162 absolutely and u*u of the rest."""
-    _, (head, tail) = circle_reduction.reduced(np.abs(values), circle_reduction.LIMBS)
+    _, (head, tail) = circular.reduced(np.abs(values), circular.LIMBS)
     return Enclosed(head, tail, np.abs(head) * UNIT**2 + 2.0**-162, np.zeros(1, np.int64))
 
 
@@ -91,7 +84,7 @@ def paired(function: Callable[..., Any]) -> Callable[..., Any]:
 
 def times(a: Array, b: Array, c: Array, d: Array) -> Any:
     """Returns a pair times a number; the last column, a tail, has no part in it."""
-    return pairs.pair_times((a, b), c)
+    return double_double.pair_times((a, b), c)
 
 
 def single(draw: margins.Draw) -> margins.Draw:
@@ -107,12 +100,12 @@ def single(draw: margins.Draw) -> margins.Draw:
 
 TWO, FOUR, ONE = margins.two, margins.pairs, margins.about_one
 CIRCLE, FAR = margins.circle, margins.far_circle
-EXP_ERROR: Final = maps_exponential.EXPONENTIAL_ERROR
-PAIR_ERROR: Final = refined_exponential.REFINED_EXPONENTIAL_ERROR
-LN_ERROR: Final = refined_logarithm.REFINED_LOGARITHM_ERROR
-LN_PAIR: Final = within(LN_ERROR, refined_logarithm.logarithm_pair, 0)
+EXP_ERROR: Final = exponential.EXPONENTIAL_ERROR
+PAIR_ERROR: Final = exponential.REFINED_EXPONENTIAL_ERROR
+LN_ERROR: Final = logarithm.REFINED_LOGARITHM_ERROR
+LN_PAIR: Final = within(LN_ERROR, logarithm.logarithm_pair, 0)
 POSITIVE: Final = single(margins.about_one)
-EXPANDED: Final = maps_expansion.expanded
+EXPANDED: Final = expansion.expanded
 SMALL: Final = margins.between(-(2.0**-6), 2.0**-6)
 NORMAL: Final = margins.between(-700.0, 700.0)
 
@@ -144,14 +137,14 @@ BOUNDS: Final = (
         "pair_sum",
         "3.1 u*u",
         FOUR,
-        within(3.1 * UNIT**2, paired(pairs.pair_sum)),
+        within(3.1 * UNIT**2, paired(double_double.pair_sum)),
         lambda a, b, c, d: (a + b) + (c + d),
     ),
     Bound(
         "pair_product",
         "5 u*u",
         FOUR,
-        within(5 * UNIT**2, paired(pairs.pair_product)),
+        within(5 * UNIT**2, paired(double_double.pair_product)),
         lambda a, b, c, d: (a + b) * (c + d),
     ),
     Bound("pair_times", "3 u*u", FOUR, within(3 * UNIT**2, times), lambda a, b, c, d: (a + b) * c),
@@ -159,63 +152,59 @@ BOUNDS: Final = (
         "pair_quotient",
         "2**-100",
         FOUR,
-        within(2.0**-100, paired(pairs.pair_quotient)),
+        within(2.0**-100, paired(double_double.pair_quotient)),
         lambda a, b, c, d: (a + b) / (c + d),
     ),
     Bound(
         "exponential_parts",
         "2**-64",
         NORMAL,
-        scaled(EXP_ERROR, maps_exponential.exponential_parts),
+        scaled(EXP_ERROR, exponential.exponential_parts),
         gmpy2.exp,
     ),
     Bound(
         "small_expm1",
         "x (x*x 2**-52 + 2**-70)",
         SMALL,
-        enclosing(maps_exponential.small_expm1),
+        enclosing(exponential.small_expm1),
         gmpy2.expm1,
     ),
     Bound(
         "logarithm_parts",
         "r*r 2**-51 + 2**-68",
         ONE,
-        enclosing(maps_logarithm.logarithm_parts),
+        enclosing(logarithm.logarithm_parts),
         gmpy2.log,
     ),
     Bound(
         "logarithm_parts with a rest",
         "r*r 2**-51 + 2**-68",
         margins.moved,
-        enclosing(maps_logarithm.logarithm_parts),
+        enclosing(logarithm.logarithm_parts),
         moved_logarithm,
     ),
-    Bound("circular, sine", "r*r 2**-50", CIRCLE, enclosing(maps_circular.circular, 0), gmpy2.sin),
-    Bound(
-        "circular, cosine", "r*r 2**-50", CIRCLE, enclosing(maps_circular.circular, 128), gmpy2.cos
-    ),
-    Bound(
-        "far_circular, sine", "r*r 2**-50", FAR, enclosing(maps_circular.far_circular, 0), gmpy2.sin
-    ),
+    Bound("circular, sine", "r*r 2**-50", CIRCLE, enclosing(circular.circular, 0), gmpy2.sin),
+    Bound("circular, cosine", "r*r 2**-50", CIRCLE, enclosing(circular.circular, 128), gmpy2.cos),
+    Bound("far_circular, sine", "r*r 2**-50", FAR, enclosing(circular.far_circular, 0), gmpy2.sin),
     Bound(
         "far_circular, cosine",
         "r*r 2**-50",
         FAR,
-        enclosing(maps_circular.far_circular, 128),
+        enclosing(circular.far_circular, 128),
         gmpy2.cos,
     ),
     Bound(
         "expanded, tanh",
         "h*h 2**-49 + 2**-68",
         margins.between(0.0, 19.9),
-        enclosing(EXPANDED, tables_expansion.tanh_expansions()),
+        enclosing(EXPANDED, expansion.tanh_expansions()),
         gmpy2.tanh,
     ),
     Bound(
         "expanded, erf",
         "h*h 2**-49 + 2**-68",
         margins.between(0.0, 5.99),
-        enclosing(EXPANDED, tables_expansion.erf_expansions()),
+        enclosing(EXPANDED, expansion.erf_expansions()),
         gmpy2.erf,
     ),
     Bound(
@@ -230,14 +219,14 @@ BOUNDS: Final = (
         "exponential_pair",
         "2**-102",
         NORMAL,
-        scaled(PAIR_ERROR, refined_exponential.exponential_pair),
+        scaled(PAIR_ERROR, exponential.exponential_pair),
         gmpy2.exp,
     ),
     Bound(
         "expm1_pair",
         "2**-102 + 2**-104",
         margins.between(-50.0, 700.0),
-        enclosing(refined_exponential.expm1_pair),
+        enclosing(exponential.expm1_pair),
         gmpy2.expm1,
     ),
     Bound("logarithm_pair", "2**-100", margins.moved, LN_PAIR, moved_logarithm),
@@ -245,21 +234,21 @@ BOUNDS: Final = (
         "refined_circular, sine",
         "2**-101 r",
         CIRCLE,
-        enclosing(refined_circular.refined_circular, 0),
+        enclosing(circular.refined_circular, 0),
         gmpy2.sin,
     ),
     Bound(
         "refined_circular, cosine",
         "2**-101 r",
         FAR,
-        enclosing(refined_circular.refined_circular, 128),
+        enclosing(circular.refined_circular, 128),
         gmpy2.cos,
     ),
     Bound(
         "refined_expansion, erf",
         "2**-100",
         margins.between(0.0, 5.99),
-        enclosing(refined_expansion.refined_expansion),
+        enclosing(expansion.refined_expansion),
         gmpy2.erf,
     ),
     Bound(
@@ -278,11 +267,11 @@ RIVALS: Final[dict[str, tuple[margins.Draw, Callable[..., Array]]]] = {
     "ln": (POSITIVE, np.log),
     "log1p": (single(margins.between(-0.99, 80.0)), np.log1p),
     "tanh": (SINGLE, np.tanh),
-    "logistic": (SINGLE, maps_approximate.approximate_logistic),
-    "sin": (single(margins.circle), maps_approximate.approximate_sin),
-    "cos": (single(margins.circle), maps_approximate.approximate_cos),
-    "erf": (SINGLE, maps_approximate.approximate_erf),
-    "rsqrt": (POSITIVE, maps_approximate.approximate_rsqrt),
+    "logistic": (SINGLE, maps.approximate_logistic),
+    "sin": (single(margins.circle), circular.approximate_sin),
+    "cos": (single(margins.circle), circular.approximate_cos),
+    "erf": (SINGLE, expansion.approximate_erf),
+    "rsqrt": (POSITIVE, maps.approximate_rsqrt),
 }
 # What the kernels of float32 trust numpy's float64 functions with, and their own.
 APPROXIMATIONS: Final = (

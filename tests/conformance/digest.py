@@ -76,7 +76,7 @@ def mixture(dtype: np.dtype[Any], seed: int) -> Array:
 
 
 def each_map() -> Iterator[tuple[str, Array]]:
-    for name in maps.__all__:
+    for name in sorted([*maps.MAPS, "sqrt"]):
         for dtype in FLOATS:
             yield name, getattr(maps, name)(mixture(dtype, 1))
     for dtype in FLOATS:

@@ -11,14 +11,7 @@ from typing import Any, Final
 import numpy as np
 import numpy.typing as npt
 
-from topos.payload.kernels import (
-    maps_circular,
-    maps_expansion,
-    maps_exponential,
-    maps_logarithm,
-    maps_root,
-    maps_wide,
-)
+from topos.payload.kernels import mapping, maps
 
 __all__ = ["BRACKETS", "enclosed"]
 
@@ -29,23 +22,14 @@ _INWARD: Final = 1.0 - 2.0**-52
 _OUTWARD: Final = 1.0 + 2.0**-52
 
 
-def _bracket_sqrt(values: Array) -> maps_wide.Ends:
+def _bracket_sqrt(values: Array) -> mapping.Ends:
     # The IEEE root of a float64 is within half a unit of its last place.
     root = np.sqrt(values)
     return root, root
 
 
-BRACKETS: Final[dict[str, maps_wide.Bracket]] = {
-    "exp": maps_exponential.bracket_exp,
-    "expm1": maps_exponential.bracket_expm1,
-    "ln": maps_logarithm.bracket_ln,
-    "log1p": maps_logarithm.bracket_log1p,
-    "tanh": maps_expansion.bracket_tanh,
-    "logistic": maps_exponential.bracket_logistic,
-    "sin": maps_circular.bracket_sin,
-    "cos": maps_circular.bracket_cos,
-    "erf": maps_expansion.bracket_erf,
-    "rsqrt": maps_root.bracket_rsqrt,
+BRACKETS: Final[dict[str, mapping.Bracket]] = {
+    **{name: each.quick for name, each in maps.MAPS.items()},
     "sqrt": _bracket_sqrt,
 }
 

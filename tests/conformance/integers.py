@@ -37,6 +37,7 @@ def enclosed(each: exact.ExactMap) -> Callable[[float], Any]:
     """Returns the distance of an exact map's enclosure, in units of its last place."""
 
     def distance(value: float) -> Any:
+        value = abs(value) if each.odd else value
         integer, exponent = each.enclose(*exact.dyadic(value), PLACES)
         return abs(MAPS[each.name](gmpy2.mpfr(value)) / gmpy2.exp2(exponent) - integer)
 

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from tests.conformance import bounds, integers, margins
-from topos.payload.kernels import maps_root
+from topos.payload.kernels import maps
 
 
 @pytest.mark.parametrize("bound", bounds.BOUNDS, ids=lambda bound: bound.kernel)
@@ -42,5 +42,5 @@ def test_a_bound_that_is_too_small_is_found_out() -> None:
 
 def test_a_reciprocal_root_is_never_left_open() -> None:
     values = np.random.default_rng(13).integers(1, 0x7FF << 52, 100_000).view(np.float64)
-    low, high = maps_root.bracket_rsqrt(values)
+    low, high = maps.bracket_rsqrt(values)
     assert low.tobytes() == high.tobytes()

@@ -14,8 +14,9 @@ from topos.op import Array
 from topos.payload import Shape, size, without
 from topos.payload.kernels import maps, product, reduction
 from topos.payload.kernels.canonical import canonical
-from topos.payload.kernels.tables import exponential_table, logarithm_table
-from topos.payload.kernels.tables_expansion import CENTERS_PER_UNIT, tanh_expansions
+from topos.payload.kernels.expansion import CENTERS_PER_UNIT, tanh_expansions
+from topos.payload.kernels.exponential import exponential_table
+from topos.payload.kernels.logarithm import logarithm_table
 
 Quick = Callable[[Array, Array, Array], None]
 

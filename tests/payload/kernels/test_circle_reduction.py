@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
-from topos.payload.kernels.circle_reduction import LIMBS, LOWEST_EXPONENT, reduced
+from topos.payload.kernels.circular import LIMBS, LOWEST_EXPONENT, reduced
 
 Array = npt.NDArray[Any]
 

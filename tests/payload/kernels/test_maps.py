@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -107,16 +108,16 @@ def test_other_elements_are_refused(name: str) -> None:
 
 
 def test_a_hard_value_is_computed_once() -> None:
-    calls: list[float] = []
+    calls: list[tuple[int, int]] = []
 
-    def limit(value: float) -> float:
-        calls.append(value)
-        return 2.0
+    def enclose(integer: int, exponent: int, places: int) -> tuple[int, int]:
+        calls.append((integer, exponent))
+        return 1 << places, 1 - places
 
-    counted = exact.ExactMap("counted", limit, exact.EXP.enclose)
+    counted = replace(exact.EXP, enclose=enclose)
     results = counted.each(np.array([0.5, 0.25] * 500), BINARY32)
     assert results.tolist() == [2.0] * 1000
-    assert sorted(calls) == [0.25, 0.5]
+    assert sorted(calls) == [(1, -2), (1, -1)]
 
 
 @every_map

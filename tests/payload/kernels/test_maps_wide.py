@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
@@ -11,16 +11,14 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
+from tests.conformance import mpfr
 from topos.payload.kernels import (
+    circular,
     exact,
-    maps_circular,
-    maps_expansion,
-    maps_exponential,
-    maps_logarithm,
-    maps_wide,
+    expansion,
+    mapping,
+    maps,
     power_wide,
-    refined_expansion,
-    refined_exponential,
 )
 from topos.payload.kernels.rounding import BINARY64, nearest
 
@@ -35,37 +33,30 @@ TINY = np.ldexp(GENERATOR.uniform(-2.0, 2.0, COUNT), GENERATOR.integers(-1074, -
 SINKING = GENERATOR.uniform(-746.0, -706.0, COUNT)
 
 
-def logistic(value: Any) -> Any:
-    with gmpy2.context(precision=800):
-        result = 1 / (1 + gmpy2.exp(-value))
-    return gmpy2.mul(result, 1)
-
-
 def powers(bases: Array, exponents: Array) -> Array:
     pairs = zip(bases.tolist(), exponents.tolist(), strict=True)
     with gmpy2.ieee(64):
         return np.array([float(gmpy2.mpfr(x) ** gmpy2.mpfr(y)) for x, y in pairs])
 
 
-RANGES: dict[str, tuple[Callable[[Any], Any], maps_wide.Bracket, Array]] = {
-    "exp": (gmpy2.exp, maps_exponential.bracket_exp, SINKING),
-    "logistic": (logistic, maps_exponential.bracket_logistic, SINKING),
-    "ln": (gmpy2.log, maps_logarithm.bracket_ln, np.concatenate([SUBNORMALS, SMALLEST])),
-    "sin": (gmpy2.sin, maps_circular.bracket_sin, HUGE),
-    "cos": (gmpy2.cos, maps_circular.bracket_cos, HUGE),
-    "erf": (gmpy2.erf, maps_expansion.bracket_erf, np.concatenate([TINY, SMALLEST, -SMALLEST])),
+RANGES: dict[str, Array] = {
+    "exp": SINKING,
+    "logistic": SINKING,
+    "ln": np.concatenate([SUBNORMALS, SMALLEST]),
+    "sin": HUGE,
+    "cos": HUGE,
+    "erf": np.concatenate([TINY, SMALLEST, -SMALLEST]),
 }
 
 
 @pytest.mark.parametrize("name", RANGES)
 def test_the_ends_of_the_range_are_decided_and_correctly_rounded(name: str) -> None:
-    truth, bracket, values = RANGES[name]
+    values = RANGES[name]
     with np.errstate(all="ignore"):
-        low, high = bracket(values)
+        low, high = maps.MAPS[name].quick(values)
     closed = low == high
     assert np.count_nonzero(~closed) <= values.size // 500
-    with gmpy2.ieee(64):
-        expected = np.array([float(truth(gmpy2.mpfr(value))) for value in values.tolist()])
+    expected = mpfr.mapped(name, values)
     assert low[closed].tobytes() == expected[closed].tobytes()
     assert np.all((low <= expected) & (expected <= high))
 
@@ -100,8 +91,8 @@ def test_steep_powers_of_numbers_next_to_one_are_decided_and_correctly_rounded()
 @pytest.mark.parametrize(("name", "turn"), [("sin", 0), ("cos", 128)])
 def test_far_enclosures_hold_the_exact_result(name: str, turn: int) -> None:
     values = np.append(HUGE, 6381956970095103.0 * 2.0**797)
-    head, tail, error = maps_circular.far_circular(values, turn)
-    truth = RANGES[name][0]
+    head, tail, error = circular.far_circular(values, turn)
+    truth = mpfr.MAPS[name]
     rows = zip(*(each.tolist() for each in (values, head, tail, error)), strict=True)
     with gmpy2.context(precision=300):
         for value, high, low, bound in rows:
@@ -117,7 +108,7 @@ def test_scaled_ends_hold_the_rounded_number_and_rarely_differ() -> None:
     midpoints = (np.floor(heads / quantum) + 0.5) * quantum
     heads[::2] = midpoints[::2]
     tails = np.ldexp(generator.uniform(-1.0, 1.0, COUNT), generator.integers(-101, -53, COUNT))
-    low, high = maps_wide.scaled_ends(maps_wide.Enclosure(heads, tails, heads * 2.0**-103), power)
+    low, high = mapping.scaled_ends(mapping.Enclosure(heads, tails, heads * 2.0**-103), power)
     expected = []
     for head, tail, exponent in zip(heads.tolist(), tails.tolist(), power.tolist(), strict=True):
         number = Fraction(head) + Fraction(tail)
@@ -134,8 +125,8 @@ def test_scaled_ends_open_at_a_midpoint_of_subnormal_numbers() -> None:
     power = np.array([-1023, -1030, -1060, -1074])
     half = np.ldexp(0.5, -1074 - power)
     heads = half * np.array([2**52 + 1, 2**44 + 1, 2**14 + 1, 1])
-    enclosure = maps_wide.Enclosure(heads, np.zeros(4), heads * 2.0**-100)
-    low, high = maps_wide.scaled_ends(enclosure, power)
+    enclosure = mapping.Enclosure(heads, np.zeros(4), heads * 2.0**-100)
+    low, high = mapping.scaled_ends(enclosure, power)
     steps = high.view(np.int64) - low.view(np.int64)
     assert steps.tolist() == [1, 1, 1, 1]
 
@@ -143,38 +134,37 @@ def test_scaled_ends_open_at_a_midpoint_of_subnormal_numbers() -> None:
 def test_scaled_ends_overflow_as_they_round() -> None:
     heads = np.array([2.0 - 2.0**-52, 2.0 - 2.0**-52, 1.0])
     tails = np.array([0.0, 2.0**-53, 0.0])
-    enclosure = maps_wide.Enclosure(heads, tails * 0.999, heads * 2.0**-90)
-    low, high = maps_wide.scaled_ends(enclosure, np.array([1023, 1023, -1022]))
+    enclosure = mapping.Enclosure(heads, tails * 0.999, heads * 2.0**-90)
+    low, high = mapping.scaled_ends(enclosure, np.array([1023, 1023, -1022]))
     largest = np.finfo(np.float64).max
     assert low.tolist() == [largest, largest, 2.0**-1022]
     assert high.tolist() == low.tolist()
-    enclosure = maps_wide.Enclosure(heads, tails * 1.001, heads * 2.0**-90)
+    enclosure = mapping.Enclosure(heads, tails * 1.001, heads * 2.0**-90)
     with np.errstate(over="ignore"):
-        low, _ = maps_wide.scaled_ends(enclosure, np.array([1023, 1023, 1024]))
+        low, _ = mapping.scaled_ends(enclosure, np.array([1023, 1023, 1024]))
     assert low.tolist() == [largest, np.inf, np.inf]
 
 
 def test_only_what_both_phases_leave_open_is_computed_exactly() -> None:
-    asked: list[float] = []
+    asked: list[tuple[int, int]] = []
 
-    def limit(value: float) -> float | None:
-        asked.append(value)
-        return exact.EXP.limit(value)
+    def enclose(integer: int, exponent: int, places: int) -> tuple[int, int]:
+        asked.append((integer, exponent))
+        return exact.EXP.enclose(integer, exponent, places)
 
-    counted = exact.ExactMap("counted", limit, exact.EXP.enclose)
+    each = maps.MAPS["exp"]
+    counted = each._replace(exact=replace(exact.EXP, enclose=enclose))
     values = np.random.default_rng(3).uniform(-8.0, 8.0, 100_000)
-    hard = np.full(1000, 2.0**-53)
-    quick, refined = maps_exponential.bracket_exp, refined_exponential.refined_exp
-    low, high = quick(values)
+    low, high = each.quick(values)
     assert np.count_nonzero(low != high) >= 20
-    result = maps_wide.double(counted, quick, refined, np.concatenate([values, hard]))
-    assert asked == [2.0**-53]
+    result = mapping.mapped(counted, np.concatenate([values, np.full(1000, 2.0**-53)]))
+    assert asked == [(1, -53)]
     assert result[-1000:].tolist() == [1.0 + 2.0**-52] * 1000
 
 
 def test_the_error_function_of_small_numbers_is_decided_where_both_forms_hold() -> None:
     values = np.concatenate([np.ldexp(GENERATOR.uniform(1.0, 2.0, COUNT), -61), [0.0, -0.0]])
-    low, high = refined_expansion.small_erf(values)
+    low, high = expansion.small_erf(values)
     assert low.tobytes() == high.tobytes()
-    general = refined_expansion.refined_erf(values)
+    general = expansion.refined_erf(values)
     assert low.tobytes() == general[0].tobytes() == general[1].tobytes()

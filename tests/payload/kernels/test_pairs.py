@@ -10,7 +10,13 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
-from topos.payload.kernels.pairs import Pair, pair_product, pair_quotient, pair_sum, pair_times
+from topos.payload.kernels.double_double import (
+    Pair,
+    pair_product,
+    pair_quotient,
+    pair_sum,
+    pair_times,
+)
 
 Array = npt.NDArray[Any]
 Exact = Callable[[Fraction, Fraction], Fraction]

@@ -3,71 +3,34 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Any
 
 import gmpy2
 import numpy as np
 import numpy.typing as npt
 import pytest
 
-from topos.payload.kernels import (
-    maps_circular,
-    maps_expansion,
-    maps_exponential,
-    maps_logarithm,
-    power_wide,
-    refined_circular,
-    refined_expansion,
-    refined_exponential,
-    refined_logarithm,
-)
-from topos.payload.kernels.maps_wide import Bracket, Enclosure, refine
+from tests.conformance import mpfr
+from topos.payload.kernels import circular, expansion, exponential, logarithm, power_wide
+from topos.payload.kernels.mapping import Enclosure, refine
+from topos.payload.kernels.maps import MAPS
 
 Array = npt.NDArray[Any]
 
 
-def logistic(value: Any) -> Any:
-    return 1 / (1 + gmpy2.exp(-value))
-
-
-class Phases(NamedTuple):
-    truth: Callable[[Any], Any]
-    quick: Bracket
-    refined: Bracket
-    lowest: float
-    highest: float
-
-
-PHASES: dict[str, Phases] = {
-    "exp": Phases(
-        gmpy2.exp, maps_exponential.bracket_exp, refined_exponential.refined_exp, -745.0, 709.0
-    ),
-    "expm1": Phases(
-        gmpy2.expm1, maps_exponential.bracket_expm1, refined_exponential.refined_expm1, -1.0, 3.0
-    ),
-    "logistic": Phases(
-        logistic,
-        maps_exponential.bracket_logistic,
-        refined_exponential.refined_logistic,
-        -745.0,
-        30.0,
-    ),
-    "tanh": Phases(
-        gmpy2.tanh, maps_expansion.bracket_tanh, refined_exponential.refined_tanh, -10.0, 10.0
-    ),
-    "ln": Phases(gmpy2.log, maps_logarithm.bracket_ln, refined_logarithm.refined_ln, 0.0, 3.0),
-    "log1p": Phases(
-        gmpy2.log1p, maps_logarithm.bracket_log1p, refined_logarithm.refined_log1p, -0.9, 3.0
-    ),
-    "sin": Phases(
-        gmpy2.sin, maps_circular.bracket_sin, refined_circular.refined_sin, -1000.0, 1000.0
-    ),
-    "cos": Phases(
-        gmpy2.cos, maps_circular.bracket_cos, refined_circular.refined_cos, -1000.0, 1000.0
-    ),
-    "erf": Phases(gmpy2.erf, maps_expansion.bracket_erf, refined_expansion.refined_erf, -5.0, 5.0),
+# Where arguments are drawn from. MPFR's other maps round to the precision of the context too.
+REACH: dict[str, tuple[float, float]] = {
+    "exp": (-745.0, 709.0),
+    "expm1": (-1.0, 3.0),
+    "logistic": (-745.0, 30.0),
+    "tanh": (-10.0, 10.0),
+    "ln": (0.0, 3.0),
+    "log1p": (-0.9, 3.0),
+    "sin": (-1000.0, 1000.0),
+    "cos": (-1000.0, 1000.0),
+    "erf": (-5.0, 5.0),
 }
-every_map = pytest.mark.parametrize("name", PHASES)
+every_map = pytest.mark.parametrize("name", REACH)
 
 
 def open_lanes(bracket: Callable[..., tuple[Array, Array]], *arguments: Array) -> Array:
@@ -111,11 +74,11 @@ def spread(count: int, seed: int, reach: float, smallest: int) -> Array:
 
 @every_map
 def test_lanes_of_the_first_phase_are_all_decided_by_the_second(name: str) -> None:
-    truth, quick, refined, lowest, highest = PHASES[name]
-    values = np.random.default_rng(1).uniform(lowest, highest, 400_000)
-    values = values[open_lanes(quick, values)]
+    truth, each = mpfr.MAPS[name], MAPS[name]
+    values = np.random.default_rng(1).uniform(*REACH[name], 400_000)
+    values = values[open_lanes(each.quick, values)]
     assert values.size >= 10
-    low, high = refined(values)
+    low, high = each.refined(values)
     assert low.tobytes() == high.tobytes()
     assert low.tobytes() == rounded(truth, values).tobytes()
 
@@ -138,28 +101,28 @@ def test_lanes_of_a_power_are_all_decided_by_the_second() -> None:
 
 @every_map
 def test_a_refined_bracket_alone_is_correctly_rounded(name: str) -> None:
-    truth, _, refined, lowest, highest = PHASES[name]
+    truth, each = mpfr.MAPS[name], MAPS[name]
     generator = np.random.default_rng(3)
-    values = generator.uniform(lowest, highest, 3000)
+    values = generator.uniform(*REACH[name], 3000)
     scales = np.ldexp(1.0, generator.integers(-25, 0, 3000))
     values = np.concatenate([values, values * scales])
-    low, high = refined(values)
+    low, high = each.refined(values)
     assert low.tobytes() == high.tobytes()
     assert low.tobytes() == rounded(truth, values).tobytes()
 
 
 def test_exponentials_are_within_their_error() -> None:
     values = spread(3000, 4, 740.0, -60)
-    (head, tail), power = refined_exponential.exponential_pair(values)
-    error = head * refined_exponential.REFINED_EXPONENTIAL_ERROR
+    (head, tail), power = exponential.exponential_pair(values)
+    error = head * exponential.REFINED_EXPONENTIAL_ERROR
     assert misses(gmpy2.exp, values, Enclosure(head, tail, error), power).max() <= 0.8
 
 
 def test_exponentials_of_a_sum_are_within_their_error() -> None:
     values = spread(2000, 5, 740.0, -20)
     rest = np.random.default_rng(6).uniform(-(2.0**-41), 2.0**-41, values.size)
-    (head, tail), power = refined_exponential.exponential_pair(values, rest)
-    error = head * refined_exponential.REFINED_EXPONENTIAL_ERROR
+    (head, tail), power = exponential.exponential_pair(values, rest)
+    error = head * exponential.REFINED_EXPONENTIAL_ERROR
     with gmpy2.context(precision=300):
         sums = dict(zip(values.tolist(), rest.tolist(), strict=True))
         found = misses(
@@ -170,7 +133,7 @@ def test_exponentials_of_a_sum_are_within_their_error() -> None:
 
 def test_exponentials_less_one_are_within_their_error() -> None:
     values = spread(3000, 7, 45.0, -50)
-    enclosure, power = refined_exponential.expm1_pair(values)
+    enclosure, power = exponential.expm1_pair(values)
     assert misses(gmpy2.expm1, values, enclosure, power).max() <= 0.8
     # Near zero, where the difference cancels, the error stays small to the result.
     small = np.abs(values) < 0.1
@@ -183,16 +146,16 @@ def test_logarithms_are_within_their_error() -> None:
     wide = np.ldexp(generator.uniform(1.0, 2.0, 3000), exponents)
     near_one = 1.0 + spread(3000, 9, 0.75, -50)
     values = np.concatenate([wide, near_one[near_one != 1.0]])
-    head, tail = refined_logarithm.logarithm_pair(values, None, 0)
-    error = np.abs(head) * refined_logarithm.REFINED_LOGARITHM_ERROR
+    head, tail = logarithm.logarithm_pair(values, None, 0)
+    error = np.abs(head) * logarithm.REFINED_LOGARITHM_ERROR
     assert misses(gmpy2.log, values, Enclosure(head, tail, error)).max() <= 0.8
 
 
 def test_logarithms_of_subnormal_numbers_are_within_their_error() -> None:
     values = np.random.default_rng(16).integers(1, 1 << 52, 2000).view(np.float64)
-    argument, lift = maps_logarithm.raised_subnormals(values)
-    head, tail = refined_logarithm.logarithm_pair(argument, None, lift)
-    error = np.abs(head) * refined_logarithm.REFINED_LOGARITHM_ERROR
+    argument, lift = logarithm.raised_subnormals(values)
+    head, tail = logarithm.logarithm_pair(argument, None, lift)
+    error = np.abs(head) * logarithm.REFINED_LOGARITHM_ERROR
     assert misses(gmpy2.log, values, Enclosure(head, tail, error)).max() <= 0.8
 
 
@@ -201,8 +164,8 @@ def test_logarithms_of_one_and_a_number_are_within_their_error() -> None:
     total = 1.0 + values
     rest = values - (total - 1.0)
     rest = np.where(np.abs(values) > 1.0, 1.0 - (total - values), rest)
-    head, tail = refined_logarithm.logarithm_pair(total, rest, 0)
-    error = np.abs(head) * refined_logarithm.REFINED_LOGARITHM_ERROR
+    head, tail = logarithm.logarithm_pair(total, rest, 0)
+    error = np.abs(head) * logarithm.REFINED_LOGARITHM_ERROR
     assert misses(gmpy2.log1p, values, Enclosure(head, tail, error)).max() <= 0.8
 
 
@@ -212,13 +175,13 @@ def test_circular_maps_are_within_their_error(name: str, turn: int) -> None:
     huge = np.ldexp(generator.uniform(-2.0, 2.0, 3000), generator.integers(0, 1023, 3000))
     quarters = np.arange(1, 1000) * (np.pi / 2)
     values = np.concatenate([spread(2000, 12, 900.0, -27), huge, quarters])
-    enclosure = refined_circular.refined_circular(values, turn)
-    assert misses(PHASES[name].truth, values, enclosure).max() <= 0.8
+    enclosure = circular.refined_circular(values, turn)
+    assert misses(mpfr.MAPS[name], values, enclosure).max() <= 0.8
 
 
 def test_error_functions_are_within_their_error() -> None:
     values = np.abs(spread(3000, 13, 6.0, -200))
-    assert misses(gmpy2.erf, values, refined_expansion.refined_expansion(values)).max() <= 0.8
+    assert misses(gmpy2.erf, values, expansion.refined_expansion(values)).max() <= 0.8
 
 
 def test_powers_are_within_their_error() -> None:
@@ -235,7 +198,7 @@ def test_what_the_second_phase_leaves_open_is_returned_untouched() -> None:
     # e**(2**-53) is 2**-107 above a midpoint, e**0.5 far from one.
     values = np.array([0.5, 2.0**-53] * 10)
     result = np.full(20, -1.0)
-    left = refine(refined_exponential.refined_exp, (values,), result, np.arange(20))
+    left = refine(exponential.refined_exp, (values,), result, np.arange(20))
     assert left.tolist() == list(range(1, 20, 2))
     assert result[::2].tobytes() == rounded(gmpy2.exp, values[::2]).tobytes()
 
@@ -246,9 +209,9 @@ def test_logistics_that_are_all_but_midpoints_are_decided_near_zero() -> None:
     near = np.concatenate([halves, np.ldexp(1.0, np.arange(-62, -25))])
     values = np.concatenate([near, np.nextafter(near, 0.0), np.nextafter(near, 1.0)])
     values = np.concatenate([values, -values])
-    low, high = refined_exponential.refined_logistic(values)
+    low, high = exponential.refined_logistic(values)
     assert low.tobytes() == high.tobytes()
-    assert low.tobytes() == rounded(logistic, values).tobytes()
+    assert low.tobytes() == rounded(mpfr.MAPS["logistic"], values).tobytes()
 
 
 def test_few_lanes_skip_the_second_phase() -> None:

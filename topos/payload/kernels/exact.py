@@ -11,8 +11,10 @@ Shidlovskii) are transcendental, and rsqrt is a binary fraction only where it is
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
-from typing import Final, NamedTuple
+import sys
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Final
 
 import numpy as np
 
@@ -34,6 +36,7 @@ __all__ = [
     "ERF",
     "EXP",
     "EXPM1",
+    "FINITE",
     "LN",
     "LOG1P",
     "LOGISTIC",
@@ -41,6 +44,7 @@ __all__ = [
     "SIN",
     "TANH",
     "ExactMap",
+    "below_one",
     "decided",
     "dyadic",
     "enclose_circular",
@@ -69,24 +73,47 @@ def decided(enclose: Callable[[int], tuple[int, int]], target: Format) -> float:
         places *= 2
 
 
-class ExactMap(NamedTuple):
+@dataclass(frozen=True, slots=True, eq=False)
+class ExactMap:
     """A map as mathematics knows it: its limits, and an enclosure for everything else.
 
-    `limit` returns the result where it is special or rounds to the same number in every format
-    (an infinity, a zero, or 1), None elsewhere.
+    Outside `domain` the map is NaN. `known` results, and those past the arguments `above` and
+    `below`, which each stand before their result, round to the same number in every format (an
+    infinity, a zero, or 1), or are special. The enclosure and the limits of an `odd` map are those
+    of the magnitude: the result has the sign of the argument, that of a zero too.
     """
 
     name: str
-    limit: Callable[[float], float | None]
     enclose: Enclosure
+    known: Mapping[float, float]
+    above: tuple[float, float] = (math.inf, math.inf)
+    below: tuple[float, float] = (-math.inf, -math.inf)
+    domain: tuple[float, float] = (-math.inf, math.inf)
+    odd: bool = False
+
+    def limit(self, value: float) -> float | None:
+        """Returns the result where no enclosure is needed, None elsewhere."""
+        if not self.domain[0] <= value <= self.domain[1]:
+            return math.nan
+        size = abs(value) if self.odd else value
+        found = self.known.get(size)
+        if size > self.above[0]:
+            found = self.above[1]
+        elif size < self.below[0]:
+            found = self.below[1]
+        if found is None:
+            return None
+        # Zeros are equal: the one that a map leaves as it is keeps its sign.
+        return math.copysign(found, value) if self.odd or found == value else found
 
     def at(self, value: float, target: Format) -> float:
         """Returns the map of `value`, correctly rounded to `target`."""
         known = self.limit(value)
         if known is not None:
             return known
-        integer, exponent = dyadic(value)
-        return decided(lambda places: self.enclose(integer, exponent, places), target)
+        integer, exponent = dyadic(abs(value) if self.odd else value)
+        result = decided(lambda places: self.enclose(integer, exponent, places), target)
+        return -result if self.odd and value < 0.0 else result
 
     def each(self, values: Array, target: Format) -> Array:
         """Returns the map of float64 `values` (one axis), each distinct value computed once."""
@@ -96,9 +123,9 @@ class ExactMap(NamedTuple):
         return results[inverse].astype(target.dtype)
 
 
-def _top(integer: int, exponent: int) -> int:
-    """Returns t with 2**(t-1) <= |integer * 2**exponent| < 2**t."""
-    return integer.bit_length() + exponent
+def below_one(integer: int, exponent: int) -> int:
+    """Returns how many bits a number's highest one is below the binary point, 0 for none."""
+    return max(0, -integer.bit_length() - exponent)
 
 
 def _exponential_of(integer: int, exponent: int, places: int) -> tuple[int, int]:
@@ -110,28 +137,12 @@ def _exp(integer: int, exponent: int, places: int) -> tuple[int, int]:
     return scaled, power - places
 
 
-def _exp_limit(value: float) -> float | None:
-    if math.isnan(value) or value == math.inf:
-        return value
-    if value > 800.0:
-        return math.inf
-    if value < -800.0:
-        return 0.0
-    return 1.0 if value == 0.0 else None
-
-
 def _expm1(integer: int, exponent: int, places: int) -> tuple[int, int]:
-    places += max(0, -_top(integer, exponent))
+    places += below_one(integer, exponent)
     scaled, power = _exponential_of(integer, exponent, places)
     if power < 0:
         return shifted(scaled, power) - (1 << places), -places
     return scaled - shifted(1 << places, -power), power - places
-
-
-def _expm1_limit(value: float) -> float | None:
-    if value == 0.0:
-        return value
-    return -1.0 if value < -50.0 else _exp_limit(value)
 
 
 def logarithm_of(integer: int, exponent: int, places: int) -> tuple[int, int]:
@@ -147,42 +158,17 @@ def logarithm_of(integer: int, exponent: int, places: int) -> tuple[int, int]:
     return logarithm(scaled, places) + power * natural_log_of_two(places), -places
 
 
-def _ln_limit(value: float) -> float | None:
-    if math.isnan(value) or value < 0.0:
-        return math.nan
-    if value == 0.0:
-        return -math.inf
-    if value == math.inf:
-        return value
-    return 0.0 if value == 1.0 else None
-
-
 def _log1p(integer: int, exponent: int, places: int) -> tuple[int, int]:
     if exponent >= 0:
         return logarithm_of((integer << exponent) + 1, 0, places)
     return logarithm_of(integer + (1 << -exponent), exponent, places)
 
 
-def _log1p_limit(value: float) -> float | None:
-    if value == 0.0 or value == math.inf:
-        return value
-    if math.isnan(value) or value < -1.0:
-        return math.nan
-    return -math.inf if value == -1.0 else None
-
-
 def _tanh(integer: int, exponent: int, places: int) -> tuple[int, int]:
-    places += max(0, -_top(integer, exponent))
-    scaled, power = _exponential_of(2 * abs(integer), exponent, places)
+    places += below_one(integer, exponent)
+    scaled, power = _exponential_of(2 * integer, exponent, places)
     grown, one = scaled << power, 1 << places
-    quotient = ((grown - one) << places) // (grown + one)
-    return (quotient if integer > 0 else -quotient), -places
-
-
-def _tanh_limit(value: float) -> float | None:
-    if math.isnan(value) or value == 0.0:
-        return value
-    return math.copysign(1.0, value) if abs(value) > 22.0 else None
+    return ((grown - one) << places) // (grown + one), -places
 
 
 def _logistic(integer: int, exponent: int, places: int) -> tuple[int, int]:
@@ -193,19 +179,9 @@ def _logistic(integer: int, exponent: int, places: int) -> tuple[int, int]:
     return (scaled << places) // denominator, power - places
 
 
-def _logistic_limit(value: float) -> float | None:
-    if math.isnan(value):
-        return value
-    if value > 50.0:
-        return 1.0
-    if value < -800.0:
-        return 0.0
-    return 0.5 if value == 0.0 else None
-
-
 def _quadrant(integer: int, exponent: int, places: int) -> tuple[int, int]:
     """Returns the multiple of pi/2 nearest to x, and the rest of x with `places` places."""
-    inner = places + max(0, _top(integer, exponent)) + 8
+    inner = places + max(0, integer.bit_length() + exponent) + 8
     argument, quarter = shifted(integer, exponent + inner), half_pi(inner)
     multiple = (2 * argument + quarter) // (2 * quarter)
     return multiple, (argument - multiple * quarter) >> (inner - places)
@@ -220,39 +196,20 @@ def enclose_circular(integer: int, exponent: int, places: int, turn: int) -> tup
 
 
 def _sin(integer: int, exponent: int, places: int) -> tuple[int, int]:
-    return enclose_circular(integer, exponent, places + max(0, -_top(integer, exponent)), 0)
+    return enclose_circular(integer, exponent, places + below_one(integer, exponent), 0)
 
 
 def _cos(integer: int, exponent: int, places: int) -> tuple[int, int]:
     return enclose_circular(integer, exponent, places, 1)
 
 
-def _sin_limit(value: float) -> float | None:
-    if value == 0.0:
-        return value
-    return None if math.isfinite(value) else math.nan
-
-
-def _cos_limit(value: float) -> float | None:
-    if value == 0.0:
-        return 1.0
-    return None if math.isfinite(value) else math.nan
-
-
 def _erf(integer: int, exponent: int, places: int) -> tuple[int, int]:
-    places += max(0, -_top(integer, exponent)) + 8
-    series = error_integral(shifted(abs(integer), exponent + places), places)
+    places += below_one(integer, exponent) + 8
+    series = error_integral(shifted(integer, exponent + places), places)
     scaled, power = _exponential_of(-integer * integer, 2 * exponent, places)
     # 2 / sqrt(pi) = sqrt(2 / (pi/2))
     root = math.isqrt((1 << 3 * places + 1) // half_pi(places))
-    product = shifted(series * scaled * root, power - 2 * places)
-    return (product if integer > 0 else -product), -places
-
-
-def _erf_limit(value: float) -> float | None:
-    if math.isnan(value) or value == 0.0:
-        return value
-    return math.copysign(1.0, value) if abs(value) > 6.0 else None
+    return shifted(series * scaled * root, power - 2 * places), -places
 
 
 def _rsqrt(integer: int, exponent: int, places: int) -> tuple[int, int]:
@@ -262,21 +219,21 @@ def _rsqrt(integer: int, exponent: int, places: int) -> tuple[int, int]:
     return root, -places - ((exponent - odd) >> 1)
 
 
-def _rsqrt_limit(value: float) -> float | None:
-    if value == 0.0:
-        return math.copysign(math.inf, value)
-    if math.isnan(value) or value < 0.0:
-        return math.nan
-    return 0.0 if value == math.inf else None
+FINITE: Final = (-sys.float_info.max, sys.float_info.max)
+_POSITIVE: Final = (0.0, math.inf)
 
-
-EXP: Final = ExactMap("exp", _exp_limit, _exp)
-EXPM1: Final = ExactMap("expm1", _expm1_limit, _expm1)
-LN: Final = ExactMap("ln", _ln_limit, logarithm_of)
-LOG1P: Final = ExactMap("log1p", _log1p_limit, _log1p)
-TANH: Final = ExactMap("tanh", _tanh_limit, _tanh)
-LOGISTIC: Final = ExactMap("logistic", _logistic_limit, _logistic)
-SIN: Final = ExactMap("sin", _sin_limit, _sin)
-COS: Final = ExactMap("cos", _cos_limit, _cos)
-ERF: Final = ExactMap("erf", _erf_limit, _erf)
-RSQRT: Final = ExactMap("rsqrt", _rsqrt_limit, _rsqrt)
+EXP: Final = ExactMap("exp", _exp, {0.0: 1.0}, (800.0, math.inf), (-800.0, 0.0))
+EXPM1: Final = ExactMap("expm1", _expm1, {0.0: 0.0}, (800.0, math.inf), (-50.0, -1.0))
+LN: Final = ExactMap(
+    "ln", logarithm_of, {0.0: -math.inf, 1.0: 0.0, math.inf: math.inf}, domain=_POSITIVE
+)
+LOG1P: Final = ExactMap(
+    "log1p", _log1p, {-1.0: -math.inf, 0.0: 0.0, math.inf: math.inf}, domain=(-1.0, math.inf)
+)
+TANH: Final = ExactMap("tanh", _tanh, {0.0: 0.0}, (22.0, 1.0), odd=True)
+LOGISTIC: Final = ExactMap("logistic", _logistic, {0.0: 0.5}, (50.0, 1.0), (-800.0, 0.0))
+SIN: Final = ExactMap("sin", _sin, {0.0: 0.0}, domain=FINITE, odd=True)
+COS: Final = ExactMap("cos", _cos, {0.0: 1.0}, domain=FINITE)
+ERF: Final = ExactMap("erf", _erf, {0.0: 0.0}, (6.0, 1.0), odd=True)
+# Its argument is positive, or a zero whose sign the infinity has.
+RSQRT: Final = ExactMap("rsqrt", _rsqrt, {0.0: math.inf, math.inf: 0.0}, domain=_POSITIVE, odd=True)

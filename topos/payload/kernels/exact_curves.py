@@ -8,9 +8,18 @@ binary fraction has at most a third of its cube's bits, so that none is a midpoi
 from __future__ import annotations
 
 import math
+from functools import partial
 from typing import Final
 
-from topos.payload.kernels.exact import ExactMap, decided, dyadic, enclose_circular, logarithm_of
+from topos.payload.kernels.exact import (
+    FINITE,
+    ExactMap,
+    below_one,
+    decided,
+    dyadic,
+    enclose_circular,
+    logarithm_of,
+)
 from topos.payload.kernels.exact_series import cosine, exponential, half_pi, shifted, sine
 from topos.payload.kernels.rounding import Format
 
@@ -33,13 +42,8 @@ _NEAREST_ZERO: Final = 70
 _GUESSED: Final = 60
 
 
-def _below_one(integer: int, exponent: int) -> int:
-    """Returns how many bits a number's highest one is below the binary point, 0 for none."""
-    return max(0, -integer.bit_length() - exponent)
-
-
 def _tan(integer: int, exponent: int, places: int) -> tuple[int, int]:
-    inner = places + _NEAREST_ZERO + _below_one(integer, exponent)
+    inner = places + _NEAREST_ZERO + below_one(integer, exponent)
     sine_part, cosine_part = (
         enclose_circular(integer, exponent, inner, turn)[0] for turn in (0, 1)
     )
@@ -49,55 +53,20 @@ def _tan(integer: int, exponent: int, places: int) -> tuple[int, int]:
     return shifted(sine_part, shift) // cosine_part, -shift
 
 
-def _tan_limit(value: float) -> float | None:
-    if value == 0.0:
-        return value
-    return None if math.isfinite(value) else math.nan
-
-
-def _hyperbolic(integer: int, exponent: int, places: int, sign: int) -> tuple[int, int]:
-    """Encloses (e**|x| + sign e**-|x|) / 2."""
-    places += _below_one(integer, exponent)
-    argument = shifted(abs(integer), exponent + places + 24)
+def _hyperbolic(sign: int, integer: int, exponent: int, places: int) -> tuple[int, int]:
+    """Encloses (e**x + sign e**-x) / 2."""
+    places += below_one(integer, exponent)
+    argument = shifted(integer, exponent + places + 24)
     grown, power = exponential(argument, places)
     shrunk, lowered = exponential(-argument, places)
     return grown + sign * shifted(shrunk, lowered - power), power - places - 1
 
 
-def _sinh(integer: int, exponent: int, places: int) -> tuple[int, int]:
-    value, unit = _hyperbolic(integer, exponent, places, -1)
-    return (value if integer > 0 else -value), unit
-
-
-def _sinh_limit(value: float) -> float | None:
-    if math.isnan(value) or value == 0.0:
-        return value
-    return math.copysign(math.inf, value) if abs(value) > 800.0 else None
-
-
-def _cosh(integer: int, exponent: int, places: int) -> tuple[int, int]:
-    return _hyperbolic(integer, exponent, places, 1)
-
-
-def _cosh_limit(value: float) -> float | None:
-    if math.isnan(value):
-        return value
-    if value == 0.0:
-        return 1.0
-    return math.inf if abs(value) > 800.0 else None
-
-
 def _asinh(integer: int, exponent: int, places: int) -> tuple[int, int]:
-    """Encloses ln(x + sqrt(x*x + 1)) with the sign of x."""
-    inner = places + 8 + _below_one(integer, exponent) + max(0, -exponent)
-    x = shifted(abs(integer), exponent + inner)
-    total = x + math.isqrt(x * x + (1 << 2 * inner))
-    value, unit = logarithm_of(total, -inner, places)
-    return (value if integer > 0 else -value), unit
-
-
-def _asinh_limit(value: float) -> float | None:
-    return value if value == 0.0 or not math.isfinite(value) else None
+    """Encloses ln(x + sqrt(x*x + 1))."""
+    inner = places + 8 + below_one(integer, exponent) + max(0, -exponent)
+    x = shifted(integer, exponent + inner)
+    return logarithm_of(x + math.isqrt(x * x + (1 << 2 * inner)), -inner, places)
 
 
 def _acosh(integer: int, exponent: int, places: int) -> tuple[int, int]:
@@ -106,28 +75,11 @@ def _acosh(integer: int, exponent: int, places: int) -> tuple[int, int]:
     return logarithm_of(x + math.isqrt(x * x - (1 << 2 * inner)), -inner, places)
 
 
-def _acosh_limit(value: float) -> float | None:
-    if math.isnan(value) or value < 1.0:
-        return math.nan
-    if value == math.inf:
-        return value
-    return 0.0 if value == 1.0 else None
-
-
 def _atanh(integer: int, exponent: int, places: int) -> tuple[int, int]:
     """Encloses half of ln((1 + x) / (1 - x))."""
-    inner, one = places + 8 + _below_one(integer, exponent), 1 << -exponent
-    ratio = ((one + abs(integer)) << inner) // (one - abs(integer))
-    value, unit = logarithm_of(ratio, -inner, places)
-    return (value if integer > 0 else -value), unit - 1
-
-
-def _atanh_limit(value: float) -> float | None:
-    if value == 0.0:
-        return value
-    if math.isnan(value) or abs(value) > 1.0:
-        return math.nan
-    return math.copysign(math.inf, value) if abs(value) == 1.0 else None
+    inner, one = places + 8 + below_one(integer, exponent), 1 << -exponent
+    value, unit = logarithm_of(((one + integer) << inner) // (one - integer), -inner, places)
+    return value, unit - 1
 
 
 def _angle(opposite: int, adjacent: int, places: int) -> tuple[int, int]:
@@ -159,15 +111,7 @@ def _turned(value: tuple[int, int]) -> tuple[int, int]:
 
 
 def _atan(integer: int, exponent: int, places: int) -> tuple[int, int]:
-    opposite, adjacent = abs(integer) << max(0, exponent), 1 << max(0, -exponent)
-    value, unit = _angle(opposite, adjacent, places)
-    return (value if integer > 0 else -value), unit
-
-
-def _atan_limit(value: float) -> float | None:
-    if math.isinf(value):
-        return math.copysign(math.pi / 2, value)
-    return value if math.isnan(value) or value == 0.0 else None
+    return _angle(integer << max(0, exponent), 1 << max(0, -exponent), places)
 
 
 def _legs(integer: int, exponent: int, places: int) -> tuple[int, int]:
@@ -178,16 +122,7 @@ def _legs(integer: int, exponent: int, places: int) -> tuple[int, int]:
 
 
 def _asin(integer: int, exponent: int, places: int) -> tuple[int, int]:
-    value, unit = _angle(*_legs(integer, exponent, places), places)
-    return (value if integer > 0 else -value), unit
-
-
-def _asin_limit(value: float) -> float | None:
-    if value == 0.0:
-        return value
-    if math.isnan(value) or abs(value) > 1.0:
-        return math.nan
-    return math.copysign(math.pi / 2, value) if abs(value) == 1.0 else None
+    return _angle(*_legs(integer, exponent, places), places)
 
 
 def _acos(integer: int, exponent: int, places: int) -> tuple[int, int]:
@@ -195,17 +130,9 @@ def _acos(integer: int, exponent: int, places: int) -> tuple[int, int]:
     return found if integer > 0 else _turned(found)
 
 
-def _acos_limit(value: float) -> float | None:
-    if math.isnan(value) or abs(value) > 1.0:
-        return math.nan
-    if value == 0.0:
-        return math.pi / 2
-    return {1.0: 0.0, -1.0: math.pi}.get(value)
-
-
 def _cbrt(integer: int, exponent: int, places: int) -> tuple[int, int]:
     shift = 3 * places + exponent % 3
-    target = abs(integer) << shift
+    target = integer << shift
     # From above, Newton's method descends to the root rounded down.
     root = 1 << -(-target.bit_length() // 3)
     while True:
@@ -213,11 +140,7 @@ def _cbrt(integer: int, exponent: int, places: int) -> tuple[int, int]:
         if closer >= root:
             break
         root = closer
-    return (root if integer > 0 else -root), (exponent - shift) // 3
-
-
-def _cbrt_limit(value: float) -> float | None:
-    return value if value == 0.0 or not math.isfinite(value) else None
+    return root, (exponent - shift) // 3
 
 
 def angle_at(y: float, x: float, target: Format) -> float:
@@ -232,13 +155,19 @@ def angle_at(y: float, x: float, target: Format) -> float:
     return math.copysign(decided(enclose, target), y)
 
 
-ACOS: Final = ExactMap("acos", _acos_limit, _acos)
-ACOSH: Final = ExactMap("acosh", _acosh_limit, _acosh)
-ASIN: Final = ExactMap("asin", _asin_limit, _asin)
-ASINH: Final = ExactMap("asinh", _asinh_limit, _asinh)
-ATAN: Final = ExactMap("atan", _atan_limit, _atan)
-ATANH: Final = ExactMap("atanh", _atanh_limit, _atanh)
-CBRT: Final = ExactMap("cbrt", _cbrt_limit, _cbrt)
-COSH: Final = ExactMap("cosh", _cosh_limit, _cosh)
-SINH: Final = ExactMap("sinh", _sinh_limit, _sinh)
-TAN: Final = ExactMap("tan", _tan_limit, _tan)
+_UNIT: Final = (-1.0, 1.0)
+_ENDLESS: Final = {0.0: 0.0, math.inf: math.inf}
+_HALF_PI: Final = math.pi / 2
+
+ACOS: Final = ExactMap("acos", _acos, {-1.0: math.pi, 0.0: _HALF_PI, 1.0: 0.0}, domain=_UNIT)
+ACOSH: Final = ExactMap("acosh", _acosh, {1.0: 0.0, math.inf: math.inf}, domain=(1.0, math.inf))
+ASIN: Final = ExactMap("asin", _asin, {0.0: 0.0, 1.0: _HALF_PI}, domain=_UNIT, odd=True)
+ASINH: Final = ExactMap("asinh", _asinh, _ENDLESS, odd=True)
+ATAN: Final = ExactMap("atan", _atan, {0.0: 0.0, math.inf: _HALF_PI}, odd=True)
+ATANH: Final = ExactMap("atanh", _atanh, {0.0: 0.0, 1.0: math.inf}, domain=_UNIT, odd=True)
+CBRT: Final = ExactMap("cbrt", _cbrt, _ENDLESS, odd=True)
+COSH: Final = ExactMap(
+    "cosh", partial(_hyperbolic, 1), {0.0: 1.0}, (800.0, math.inf), (-800.0, math.inf)
+)
+SINH: Final = ExactMap("sinh", partial(_hyperbolic, -1), {0.0: 0.0}, (800.0, math.inf), odd=True)
+TAN: Final = ExactMap("tan", _tan, {0.0: 0.0}, domain=FINITE, odd=True)

@@ -1,7 +1,12 @@
-"""Power: one tensor raised to another, correctly rounded in every element."""
+"""Power: one tensor raised to another, correctly rounded in every element.
+
+At one pair of numbers the power is computed by integer arithmetic, where no bracket decides it.
+"""
 
 from __future__ import annotations
 
+import math
+from functools import partial
 from typing import Final
 
 import numpy as np
@@ -9,17 +14,17 @@ import numpy.typing as npt
 
 from topos.errors import ElementError
 from topos.payload.kernels.canonical import Array, canonical
-from topos.payload.kernels.maps_narrow import narrowed
-from topos.payload.kernels.maps_wide import CHUNK, Ends, refine
-from topos.payload.kernels.power_exact import power_each
+from topos.payload.kernels.conversion import convert
+from topos.payload.kernels.exact import decided, dyadic, logarithm_of
+from topos.payload.kernels.exact_series import exponential, shifted
+from topos.payload.kernels.mapping import low_ends, near_ends, settle
 from topos.payload.kernels.power_wide import bracket_power, refined_power
-from topos.payload.kernels.rounding import BINARY32, BINARY64, FORMATS, Format
+from topos.payload.kernels.rounding import BINARY32, BINARY64, FORMATS, Format, nearest
 
-__all__ = ["power"]
+__all__ = ["power", "power_at"]
 
 # numpy's float64 power is trusted to 2**-44, relatively.
-_LOW: Final = 1.0 - 2.0**-44
-_HIGH: Final = 1.0 + 2.0**-44
+_ERROR: Final = 2.0**-44
 
 
 def power(base: npt.ArrayLike, exponent: npt.ArrayLike) -> Array:
@@ -49,41 +54,95 @@ def _squared(bases: Array, target: Format) -> Array:
     if target in (BINARY64, BINARY32):
         return canonical(bases * bases)
     wide = bases.astype(np.float64)
-    return canonical(narrowed(wide * wide, target))
+    return convert(wide * wide, target.dtype)
 
 
 def _flat(bases: Array, exponents: Array, target: Format) -> Array:
+    both, wide = (bases, exponents), target is BINARY64
     result = np.empty(bases.size, target.dtype)
-    pending: list[Array] = []
-    for start in range(0, bases.size, CHUNK):
-        chunk = slice(start, start + CHUNK)
-        low, high = _bracket(bases[chunk], exponents[chunk], target)
-        result[chunk] = low
-        open_lanes = low != high
-        if open_lanes.any():
-            pending.append(np.flatnonzero(open_lanes) + start)
-    if pending:
-        _settle(bases, exponents, result, np.concatenate(pending), target)
+    if wide:
+        lanes = low_ends(bracket_power, both, result)
+    else:
+        lanes = near_ends(np.power, both, result, _ERROR)
+    # Libraries differ in whether a signalling NaN has these powers; the standard says 1.
+    result[lanes[(bases[lanes] == 1.0) | (exponents[lanes] == 0.0)]] = 1.0
+    exactly = partial(_power_each, target)
+    settle(exactly, both, result, lanes, refined_power if wide else None)
     return result
 
 
-def _bracket(bases: Array, exponents: Array, target: Format) -> Ends:
-    """Encloses the powers, both ends rounded to `target`; a NaN power has a NaN there."""
-    if target is BINARY64:
-        return bracket_power(bases, exponents)
-    estimate = np.power(bases.astype(np.float64), exponents.astype(np.float64))
-    return narrowed(estimate * _LOW, target), narrowed(estimate * _HIGH, target)
+def _power_each(target: Format, bases: Array, exponents: Array) -> Array:
+    """Returns the powers of float64 pairs (one axis), each distinct pair computed once."""
+    first, first_place = np.unique(bases.view(np.uint64), return_inverse=True)
+    second, second_place = np.unique(exponents.view(np.uint64), return_inverse=True)
+    pairs, inverse = np.unique(first_place * second.size + second_place, return_inverse=True)
+    base = first[pairs // second.size].view(np.float64).tolist()
+    exponent = second[pairs % second.size].view(np.float64).tolist()
+    results = [power_at(x, y, target) for x, y in zip(base, exponent, strict=True)]
+    return np.array(results, np.float64)[inverse].astype(target.dtype)
 
 
-def _settle(bases: Array, exponents: Array, result: Array, lanes: Array, target: Format) -> None:
-    """Writes the final bits of the lanes that no enclosure decided."""
-    # Libraries differ in whether a signalling NaN has these powers; the standard says 1.
-    one = (bases[lanes] == 1.0) | (exponents[lanes] == 0.0)
-    result[lanes[one]] = 1.0
-    canonical(result)
-    lanes = lanes[result[lanes] == result[lanes]]
-    if target is BINARY64:
-        lanes = refine(refined_power, (bases, exponents), result, lanes)
-    if lanes.size:
-        base, exponent = bases[lanes].astype(np.float64), exponents[lanes].astype(np.float64)
-        result[lanes] = power_each(base, exponent, target)
+def power_at(base: float, exponent: float, target: Format) -> float:
+    """Returns base**exponent correctly rounded to `target`, special cases as `pow` of C99."""
+    if exponent == 0.0 or base == 1.0:
+        return 1.0
+    if math.isnan(base) or math.isnan(exponent):
+        return math.nan
+    if math.isinf(exponent):
+        return _at_infinite_exponent(abs(base), exponent)
+    odd = exponent % 2.0 == 1.0
+    if base == 0.0 or math.isinf(base):
+        vanishes = (base == 0.0) == (exponent > 0.0)
+        return math.copysign(0.0 if vanishes else math.inf, base if odd else 1.0)
+    if base < 0.0 and not exponent.is_integer():
+        return math.nan
+    magnitude = 1.0 if base == -1.0 else _magnitude(abs(base), exponent, target)
+    return -magnitude if base < 0.0 and odd else magnitude
+
+
+def _at_infinite_exponent(magnitude: float, exponent: float) -> float:
+    if magnitude == 1.0:
+        return 1.0
+    return math.inf if (magnitude > 1.0) == (exponent > 0.0) else 0.0
+
+
+def _magnitude(base: float, exponent: float, target: Format) -> float:
+    integer, scale = dyadic(base)
+    size = exponent * (math.log2(integer) + scale)
+    # Beyond these powers of two every format overflows or rounds to zero.
+    if size > 1100.0:
+        return math.inf
+    if size < -1200.0:
+        return 0.0
+    whole = _dyadic_power(integer, scale, *dyadic(exponent))
+    if whole is not None:
+        return nearest(*whole, target)
+    return decided(lambda places: _enclosure(integer, scale, exponent, places), target)
+
+
+def _dyadic_power(integer: int, scale: int, number: int, places: int) -> tuple[int, int] | None:
+    """Returns (integer * 2**scale)**(number * 2**places) where it is a short binary fraction.
+
+    Only these can be numbers or midpoints of a format, so all other powers round decidedly.
+    An odd integer has a dyadic root only where it is a square as often as the root asks.
+    """
+    while places < 0:
+        root = math.isqrt(integer)
+        if scale & 1 or root * root != integer:
+            return None
+        integer, scale, places = root, scale >> 1, places + 1
+    whole = number << places
+    if integer == 1:
+        return 1, scale * whole
+    if whole < 0 or whole * (integer.bit_length() - 1) > 64:
+        return None
+    return integer**whole, scale * whole
+
+
+def _enclosure(integer: int, scale: int, exponent: float, places: int) -> tuple[int, int]:
+    # The product is below 2**10, so forty places more leave less than a unit of error in it.
+    logarithm, unit = logarithm_of(integer, scale, places + 40)
+    number, binary = dyadic(exponent)
+    argument = shifted(number * logarithm, unit + binary + places + 24)
+    scaled, power = exponential(argument, places)
+    return scaled, power - places

@@ -7,13 +7,21 @@ from collections.abc import Callable
 import numpy as np
 
 from topos.payload.kernels.canonical import Array
-from topos.payload.kernels.double_double import fast_two_sum, two_product
-from topos.payload.kernels.maps_exponential import EXPONENTIAL_ERROR, exponential_parts, scaled
-from topos.payload.kernels.maps_logarithm import logarithm_parts, raised_subnormals
-from topos.payload.kernels.maps_wide import Enclosure, Ends, ends, patch, scaled_ends
-from topos.payload.kernels.pairs import pair_times
-from topos.payload.kernels.refined_exponential import REFINED_EXPONENTIAL_ERROR, exponential_pair
-from topos.payload.kernels.refined_logarithm import REFINED_LOGARITHM_ERROR, logarithm_pair
+from topos.payload.kernels.double_double import fast_two_sum, pair_times, two_product
+from topos.payload.kernels.exponential import (
+    EXPONENTIAL_ERROR,
+    REFINED_EXPONENTIAL_ERROR,
+    exponential_pair,
+    exponential_parts,
+    scaled,
+)
+from topos.payload.kernels.logarithm import (
+    REFINED_LOGARITHM_ERROR,
+    logarithm_pair,
+    logarithm_parts,
+    raised_subnormals,
+)
+from topos.payload.kernels.mapping import Enclosure, Ends, ends, patch, scaled_ends
 
 __all__ = ["bracket_power", "enclosed_power", "refined_enclosed_power", "refined_power"]
 
@@ -58,8 +66,7 @@ def _any_magnitude(magnitude: Array, exponents: Array, positive: Positive) -> En
     base, lift = raised_subnormals(np.where(inside, magnitude, 1.0))
     both = positive(base, np.where(inside, exponents, 1.0), lift)
     special = _special(magnitude[~inside], exponents[~inside])
-    patch(both, ~inside, (special, special))
-    return both
+    return patch(both, ~inside, special)
 
 
 def _special(magnitude: Array, exponents: Array) -> Array:
@@ -92,7 +99,7 @@ def _quick(bases: Array, exponents: Array, lift: Array | int) -> Ends:
     far = (product > _HIGHEST) | (product < -706.0)
     if far.any():
         enclosure, power = _raised(*_bounded(product[far], rest[far], error[far]))
-        patch((low, high), far, scaled_ends(enclosure, power))
+        patch((low, high), far, *scaled_ends(enclosure, power))
     return low, high
 
 

@@ -8,7 +8,6 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 
 from topos.payload.element import bf16, f16, f32, f64
-from topos.payload.kernels.canonical import Array
 
 __all__ = [
     "BFLOAT16",
@@ -18,7 +17,6 @@ __all__ = [
     "FORMATS",
     "Format",
     "nearest",
-    "round_to_bfloat16",
 ]
 
 
@@ -61,23 +59,3 @@ def _shifted_to_even(magnitude: int, shift: int) -> int:
     dropped = magnitude - (kept << shift)
     upward = dropped > half or (dropped == half and kept & 1)
     return kept + 1 if upward else kept
-
-
-def round_to_bfloat16(values: Array) -> Array:
-    """Returns float64 `values` rounded once to bfloat16; a cast would round to float32 first."""
-    # In the normal range the rounding is an integer addition at the last kept bit, bit 45.
-    bits = np.ascontiguousarray(values).view(np.int64)
-    carry = ((bits >> 45) & 1) + ((1 << 44) - 1)
-    normal = ((bits + carry) & ~((1 << 45) - 1)).view(np.float64)
-    rounded = np.where(values == values, normal, values)
-    small = np.abs(values) < 2.0**-126
-    if small.any():
-        rounded[small] = _on_subnormal_grid(values[small])
-    return rounded.astype(np.float32).astype(BFLOAT16.dtype)
-
-
-def _on_subnormal_grid(values: Array) -> Array:
-    # Adding this number leaves exactly the multiples of 2**-133, the quantum of the format.
-    anchor = np.copysign(1.5 * 2.0 ** (52 - 133), values)
-    rounded: Array = np.copysign((values + anchor) - anchor, values)
-    return rounded

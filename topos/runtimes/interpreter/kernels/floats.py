@@ -13,8 +13,8 @@ import numpy as np
 
 from topos.payload.kernels import arithmetic, fast, maps
 from topos.payload.kernels.conversion import promoted, rounded
+from topos.payload.kernels.expansion import approximate_erf
 from topos.payload.kernels.mapping import mapped
-from topos.payload.kernels.maps_approximate import approximate_erf
 from topos.payload.kernels.power import power
 from topos.runtimes.interpreter.program import Array, Kernel, Kernels
 from topos.runtimes.interpreter.special.angle import CBRT, atan2

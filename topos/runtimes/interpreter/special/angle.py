@@ -10,12 +10,10 @@ import numpy as np
 
 from topos.payload.kernels import exact_curves
 from topos.payload.kernels.canonical import Array, canonical
-from topos.payload.kernels.double_double import two_product
+from topos.payload.kernels.conversion import convert
+from topos.payload.kernels.double_double import pair_sum, two_product
 from topos.payload.kernels.exact import dyadic
-from topos.payload.kernels.mapping import Map, format_of
-from topos.payload.kernels.maps_narrow import narrowed
-from topos.payload.kernels.maps_wide import CHUNK, Ends, refine
-from topos.payload.kernels.pairs import pair_sum
+from topos.payload.kernels.mapping import Ends, Map, format_of, low_ends, near_ends, refine
 from topos.payload.kernels.rounding import BINARY32, BINARY64, Format, nearest
 from topos.runtimes.interpreter.special.circular import (
     Arctangent,
@@ -26,8 +24,6 @@ from topos.runtimes.interpreter.special.wide import PI, Wide, constant, enclosed
 
 __all__ = ["CBRT", "atan2", "hypot"]
 
-_LOW: Final = 1.0 - 2.0**-46
-_HIGH: Final = 1.0 + 2.0**-46
 # Below, the tail of a pair leaves the normal range.
 _NARROWEST: Final = 2.0**-900
 _HUGE: Final = 2.0**1000
@@ -51,24 +47,16 @@ def _angles(y: Array, x: Array, target: Format) -> Array:
     special = ~(np.isfinite(y) & np.isfinite(x)) | (y == 0.0) | (x == 0.0)
     known = _special(y[special], x[special])
     y, x = np.where(special, 1.0, y), np.where(special, 1.0, x)
-    result, high = (np.empty(y.size, target.dtype) for _ in range(2))
-    for start in range(0, y.size, CHUNK):
-        chunk = slice(start, start + CHUNK)
-        result[chunk], high[chunk] = _ends(y[chunk], x[chunk], target)
-    lanes = np.flatnonzero(result != high)
+    result = np.empty(y.size, target.dtype)
     if target is BINARY64:
+        lanes = low_ends(partial(_bracket, quick_arctangent), (y, x), result)
         lanes = refine(partial(_bracket, refined_arctangent), (y, x), result, lanes)
+    else:
+        lanes = near_ends(np.arctan2, (y, x), result)
     for lane in lanes.tolist():
         result[lane] = exact_curves.angle_at(float(y[lane]), float(x[lane]), target)
-    result[special] = narrowed(known, target)
+    result[special] = convert(known, target.dtype)
     return result
-
-
-def _ends(y: Array, x: Array, target: Format) -> Ends:
-    if target is BINARY64:
-        return _bracket(quick_arctangent, y, x)
-    estimate = np.arctan2(y, x)
-    return narrowed(estimate * _LOW, target), narrowed(estimate * _HIGH, target)
 
 
 def _special(y: Array, x: Array) -> Array:

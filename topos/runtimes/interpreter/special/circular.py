@@ -13,13 +13,10 @@ import numpy as np
 
 from topos.payload.kernels import exact_curves
 from topos.payload.kernels.canonical import Array
-from topos.payload.kernels.double_double import fast_two_sum
+from topos.payload.kernels.circular import circular
+from topos.payload.kernels.double_double import fast_two_sum, pair_product, pair_quotient, pair_sum
 from topos.payload.kernels.exact import ExactMap
-from topos.payload.kernels.mapping import Map
-from topos.payload.kernels.maps_circular import circular
-from topos.payload.kernels.maps_narrow import Approximation
-from topos.payload.kernels.maps_wide import Ends, ends
-from topos.payload.kernels.pairs import pair_product, pair_quotient, pair_sum
+from topos.payload.kernels.mapping import Approximation, Ends, Map, ends
 from topos.payload.kernels.rounding import BINARY64
 from topos.runtimes.interpreter.special.wide import (
     ERROR,

@@ -16,10 +16,9 @@ import numpy.typing as npt
 
 from topos.payload.kernels import maps, reduction
 from topos.payload.kernels.canonical import Array, canonical
-from topos.payload.kernels.double_double import fast_two_sum, two_product, two_sum
+from topos.payload.kernels.circular import circular, far_circular
+from topos.payload.kernels.double_double import Pair, fast_two_sum, two_product, two_sum
 from topos.payload.kernels.mapping import mapped
-from topos.payload.kernels.maps_circular import circular, far_circular
-from topos.payload.kernels.pairs import Pair
 from topos.runtimes.interpreter.special.angle import CBRT, atan2, hypot
 
 __all__ = [

@@ -13,10 +13,18 @@ import numpy as np
 
 from topos.payload.kernels import maps
 from topos.payload.kernels.canonical import Array, canonical
-from topos.payload.kernels.double_double import fast_two_sum, two_product, two_sum
-from topos.payload.kernels.maps_exponential import exponential_parts, scaled, small_expm1
-from topos.payload.kernels.maps_logarithm import logarithm_parts
-from topos.payload.kernels.pairs import Pair, pair_product, pair_quotient, pair_sum, pair_times
+from topos.payload.kernels.double_double import (
+    Pair,
+    fast_two_sum,
+    pair_product,
+    pair_quotient,
+    pair_sum,
+    pair_times,
+    two_product,
+    two_sum,
+)
+from topos.payload.kernels.exponential import exponential_parts, scaled, small_expm1
+from topos.payload.kernels.logarithm import logarithm_parts
 from topos.runtimes.interpreter.special.angle import atan2 as angle_of
 from topos.runtimes.interpreter.special.angle import hypot
 from topos.runtimes.interpreter.special.complex_arithmetic import (

@@ -13,9 +13,9 @@ import numpy as np
 from topos.payload.kernels import maps
 from topos.payload.kernels.canonical import Array
 from topos.payload.kernels.double_double import two_product
-from topos.payload.kernels.maps_wide import Enclosure, scaled_ends
-from topos.payload.kernels.refined_expansion import refined_expansion
-from topos.payload.kernels.refined_exponential import exponential_pair
+from topos.payload.kernels.expansion import refined_expansion
+from topos.payload.kernels.exponential import exponential_pair
+from topos.payload.kernels.mapping import Enclosure, scaled_ends
 from topos.runtimes.interpreter.special.fields import filled, piecewise
 from topos.runtimes.interpreter.special.wide import PI, TWO_OVER_ROOT_PI, Wide, constant, root
 

@@ -11,7 +11,7 @@ import numpy as np
 
 from topos.payload.kernels import maps
 from topos.payload.kernels.canonical import Array
-from topos.payload.kernels.pairs import Constant
+from topos.payload.kernels.double_double import Constant
 from topos.runtimes.interpreter.special import wide
 from topos.runtimes.interpreter.special.wide import Wide
 

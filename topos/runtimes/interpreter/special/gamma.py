@@ -16,7 +16,7 @@ from typing import Any, Final
 import numpy as np
 
 from topos.payload.kernels.canonical import Array
-from topos.payload.kernels.pairs import Constant
+from topos.payload.kernels.double_double import Constant
 from topos.runtimes.interpreter.special.fields import Field, filled, piecewise
 from topos.runtimes.interpreter.special.wide import (
     EULER,

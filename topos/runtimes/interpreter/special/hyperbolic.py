@@ -11,8 +11,7 @@ import numpy as np
 
 from topos.payload.kernels import exact_curves
 from topos.payload.kernels.canonical import Array
-from topos.payload.kernels.mapping import Map
-from topos.payload.kernels.maps_wide import Ends
+from topos.payload.kernels.mapping import Ends, Map
 from topos.runtimes.interpreter.special.circular import IDENTICAL
 from topos.runtimes.interpreter.special.wide import (
     LN_TWO,

@@ -18,13 +18,19 @@ from typing import Final
 import numpy as np
 
 from topos.payload.kernels.canonical import Array
-from topos.payload.kernels.double_double import two_product, two_sum
-from topos.payload.kernels.maps_logarithm import raised_subnormals
-from topos.payload.kernels.maps_wide import Ends, ends
-from topos.payload.kernels.pairs import Constant, Pair, pair_product, pair_quotient, pair_sum
-from topos.payload.kernels.refined_circular import refined_circular
-from topos.payload.kernels.refined_exponential import expm1_pair, exponential_pair
-from topos.payload.kernels.refined_logarithm import logarithm_pair
+from topos.payload.kernels.circular import refined_circular
+from topos.payload.kernels.double_double import (
+    Constant,
+    Pair,
+    pair_product,
+    pair_quotient,
+    pair_sum,
+    two_product,
+    two_sum,
+)
+from topos.payload.kernels.exponential import expm1_pair, exponential_pair
+from topos.payload.kernels.logarithm import logarithm_pair, raised_subnormals
+from topos.payload.kernels.mapping import Ends, ends
 
 __all__ = [
     "ERROR",
