@@ -97,6 +97,8 @@ OVERLAPS: dict[str, Callable[[Value], Value]] = {
     "a_column_of_itself": lambda x: x - x.narrow(1, 0, 1).reshape((4,)).broadcast_along([1], [4]),
     "selected_by_itself": lambda x: x.greater(0.1).select(x, x.transpose()),
     "reshaped_on_the_way": lambda x: x.transpose().reshape((16,)).reshape((4, 4)) + x,
+    "two_axes_joined": lambda x: x.reshape((2, 2, 4)).permute((1, 2, 0)).reshape((8, 2)),
+    "two_axes_apart": lambda x: x.reshape((2, 4, 2)).permute((1, 2, 0)).reshape((2, 8)),
     "read_after": lambda x: (x * 2.0) + (x.reshape((16,)) * 3.0).reshape((4, 4)),
 }
 

@@ -9,7 +9,7 @@ from collections.abc import Callable
 import pytest
 
 from tests.exact import exactly, holds, same
-from topos import Element, Network, Tape, Tensor, Value, f32, f64, i32
+from topos import Element, Network, Tape, Tensor, Value, bool_, f32, f64, i32
 from topos.errors import (
     PhaseError,
     ShapeError,
@@ -163,6 +163,7 @@ def test_a_new_name_frees_the_old_one() -> None:
 def test_a_failed_expression_leaves_the_tape_as_it_was() -> None:
     tape = Tape()
     x, y = tape.input(shape=(2,)), tape.input(shape=(3,), element=i32)
+    mask = tape.input(shape=(2,), element=bool_)
     before = length(tape)
     actions: list[Callable[[], object]] = [
         lambda: x + y,
@@ -172,6 +173,7 @@ def test_a_failed_expression_leaves_the_tape_as_it_was() -> None:
         lambda: x.gather(x, 0),
         lambda: x + "1",  # type: ignore[operator]  # What is refused.
         lambda: y + 0.5,
+        lambda: mask + 1,
         lambda: tape.differentiate(x, [x]),
         lambda: tape.differentiate(y, []),
     ]

@@ -61,6 +61,11 @@ def read_twice(x: Value, y: Value, *_: Value) -> Value:
     return total.tanh() * total - total
 
 
+def selected_from_the_first(x: Value, y: Value, *_: Value) -> Value:
+    total = x + y
+    return total.less(x).select(x, total)
+
+
 FORMULAS: dict[str, Recording] = {
     "arithmetic": lambda x, y, *_: (x * 0.5 + y).maximum(x) / ((x - y) * (x - y) + 2.0),
     "negated": lambda x, y, *_: -(x - y),
@@ -72,6 +77,7 @@ FORMULAS: dict[str, Recording] = {
     "selected_over_numbers": lambda x, y, *_: x.less(y).select(y * 0.5, 1.0) * x,
     "a_product_after_a_mask": lambda x, y, *_: x.less(y).select(x, 1.0) * (x * y),
     "a_mask": lambda x, y, *_: (x * y).greater_equal(y + 0.25),
+    "selected_from_the_first": selected_from_the_first,
     "stepped": lambda x, y, *_: (x * y).step(x) * y,
     "converted": lambda x, y, *_: (x.convert(i32).convert(f64) * 0.5).convert(y.element) + y,
     "narrowed": lambda x, y, *_: (x.convert(bf16) * y.convert(bf16) - 1.0).convert(x.element) * y,

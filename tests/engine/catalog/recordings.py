@@ -66,9 +66,10 @@ def convolved(
     return product.reshape(laid).permute((0, 3, 1, 2)), [weights, bias]
 
 
-def pooled(value: Value, size: int = 2, step: int = 2) -> Value:
-    """Records the maxima of square windows of the last two of four axes."""
-    return value.unfold(2, size, step).unfold(3, size, step).max((4, 5))
+def pooled(value: Value, size: int | tuple[int, int] = 2, step: int = 2) -> Value:
+    """Records the maxima of windows, square by default, of the last two of four axes."""
+    rows, columns = (size, size) if isinstance(size, int) else size
+    return value.unfold(2, rows, step).unfold(3, columns, step).max((4, 5))
 
 
 def normalized(
@@ -89,13 +90,15 @@ def normalized(
     return spread(scale) * standard + spread(shift), centre, width
 
 
-def attended(tape: Tape, *, masked: bool = False, element: Element = f32) -> Value:
-    """Records scaled dot-product attention of two heads, under a causal mask where `masked`."""
+def attended(tape: Tape, *heads: int, masked: bool = False, element: Element = f32) -> Value:
+    """Records scaled dot-product attention of some heads, under a causal mask where `masked`."""
+    heads = heads or (2,)
     query, key, value = (
-        tape.input(drawn(2, 5, 3, seed=seed, element=element)) for seed in range(3)
+        tape.input(drawn(*heads, 5, 3, seed=seed, element=element)) for seed in range(3)
     )
     scores = (query @ key.transpose()) * 0.5
     if masked:
-        mask = tape.leaf(np.tril(np.ones((5, 5), np.bool_))).broadcast_along([0], [2])
+        mask = tape.leaf(np.tril(np.ones((5, 5), np.bool_)))
+        mask = mask.broadcast_along(range(len(heads)), heads)
         scores = mask.select(scores, scores.fill(-np.inf))
-    return scores.log_softmax(2).exp() @ value
+    return scores.log_softmax(-1).exp() @ value

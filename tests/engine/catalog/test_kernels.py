@@ -13,7 +13,7 @@ from tests.engine.catalog.recordings import attended, convolved, drawn, normaliz
 from topos import Element, Numerics, Tape, Value, bf16, f32, f64, relu
 from topos.backend import Function
 from topos.engine.catalog import Match, PatternKind, discover, elect
-from topos.engine.catalog.kernels import home
+from topos.engine.catalog.kernels import attention, home
 from topos.engine.choices import Choices
 
 Array = npt.NDArray[Any]
@@ -84,7 +84,7 @@ def signal(tape: Tape) -> list[Value]:
     return with_gradients((rows @ weights).reshape((3, 7, 4)), weights, source)
 
 
-def pool(size: int, step: int) -> Recording:
+def pool(size: int | tuple[int, int], step: int) -> Recording:
     def record(tape: Tape) -> list[Value]:
         # Many ties, of zeros of both signs too.
         numbers = np.round(drawn(2, 3, 7, 8, element=tape.element))
@@ -126,6 +126,7 @@ CASES: Final[dict[str, tuple[Recording, set[PatternKind], set[PatternKind]]]] = 
     "pool": (pool(2, 2), {R, RG}, {R, RG}),
     "gaps": (pool(2, 3), {R, RG}, {R, RG}),
     "overlapping": (pool(3, 2), {R, RG}, set()),
+    "one_row": (pool((1, 3), 2), {R, RG}, set()),
     "normalization": (normalization, {PatternKind.BATCH_NORM_TRAINING}, set()),
     "inference": (inference, {PatternKind.BATCH_NORM_INFERENCE}, set()),
     "attention": (
@@ -167,6 +168,31 @@ def test_an_exact_kernel_has_the_oracles_bits(name: str, element: Element) -> No
     for match, kernel in chosen.items():
         for ours, node in zip(answers(match, kernel, values), match.results, strict=True):
             assert np.ascontiguousarray(ours).tobytes() == values[node].tobytes(), match.kind
+
+
+# The scores of a head take 100 bytes.
+@pytest.mark.parametrize(
+    ("block", "wanted"),
+    [(99, {(5, 3)}), (200, {(2, 5, 3)}), (400, {(2, 2, 5, 3), (1, 2, 5, 3)})],
+)
+@pytest.mark.parametrize("masked", [False, True])
+def test_attention_holds_the_scores_of_a_block_at_a_time(
+    masked: bool, block: int, wanted: set[tuple[int, ...]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shapes, attend = set(), attention._Attention._attend
+
+    def watched(kernel: Any, queries: Array, *others: Array, target: Array) -> None:
+        shapes.add(queries.shape)
+        attend(kernel, queries, *others, target=target)
+
+    monkeypatch.setattr(attention, "_BYTES", block)
+    monkeypatch.setattr(attention._Attention, "_attend", watched)
+    tape = Tape()
+    chosen, values = elected(tape, [attended(tape, 3, 2, masked=masked)], Numerics.FAST)
+    ((match, kernel),) = chosen.items()
+    (ours,) = answers(match, kernel, values)
+    assert shapes == wanted
+    np.testing.assert_allclose(ours, values[match.root], atol=1e-5, rtol=0)
 
 
 @pytest.mark.parametrize(
