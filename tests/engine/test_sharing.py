@@ -16,7 +16,7 @@ from topos import Network, Numerics, Run, Symbol, Tape, Tensor, Value
 from topos.engine import source_text
 from topos.engine.choices import Choices
 from topos.engine.layout import Allocator
-from topos.engine.scan_tensor import ScanTensor
+from topos.engine.run import ScanTensor
 from topos.graph import replay
 from topos.op import Source
 

@@ -12,7 +12,7 @@ from tests.exact import exactly, holds, same
 from topos import Network, Parameters, Symbol, Tape, Tensor, f32
 from topos.engine import schedule
 from topos.errors import FeedError, ReadError, SymbolError
-from topos.graph import parameters as graph_parameters
+from topos.graph import field
 from topos.payload.kernels.clean import has_nan
 
 
@@ -236,7 +236,7 @@ def test_a_nan_among_the_payloads_is_looked_for_once(monkeypatch: pytest.MonkeyP
         looked.append(array)
         return has_nan(array)
 
-    for module in (graph_parameters, schedule):
+    for module in (field, schedule):
         monkeypatch.setattr(module, "has_nan", counted)
     plan = network.entry(["y"], numerics="exact").lower()
     plan.forward(network.parameters())

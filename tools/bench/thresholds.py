@@ -40,7 +40,7 @@ from topos.backend import (  # noqa: E402  # See above.
     metal,
     precision_of,
 )
-from topos.backend.oracle import reference  # noqa: E402  # See above.
+from topos.backend.chain import reference  # noqa: E402  # See above.
 from topos.payload import Element  # noqa: E402  # See above.
 
 Array = npt.NDArray[Any]

@@ -9,13 +9,13 @@ if TYPE_CHECKING:
     from topos.backend.backend import Backend as Backend
     from topos.backend.backend import Backends as Backends
     from topos.backend.backend import used as used
+    from topos.backend.chain import CLEAN as CLEAN
     from topos.backend.chain import Served as Served
     from topos.backend.chain import computed as computed
+    from topos.backend.chain import own_kernel as own_kernel
     from topos.backend.chain import serve as serve
     from topos.backend.formula import Formula as Formula
     from topos.backend.formula import Precision as Precision
-    from topos.backend.oracle import CLEAN as CLEAN
-    from topos.backend.oracle import own_kernel as own_kernel
     from topos.backend.tally import Service as Service
     from topos.backend.tally import Tally as Tally
     from topos.backend.tally import count as count
@@ -39,9 +39,8 @@ if TYPE_CHECKING:
 
 _FILES: Final = {
     "backend": ("Backend", "Backends", "used"),
-    "chain": ("Served", "computed", "serve"),
+    "chain": ("CLEAN", "Served", "computed", "own_kernel", "serve"),
     "formula": ("Formula", "Precision"),
-    "oracle": ("CLEAN", "own_kernel"),
     "tally": ("Service", "Tally", "count", "summed"),
     "task": (
         "BatchNormTask",

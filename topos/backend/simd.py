@@ -12,8 +12,8 @@ from typing import Any, Final
 
 import numpy as np
 
+from topos.backend.chain import CLEAN
 from topos.backend.formula import MAPS, Formula, Precision
-from topos.backend.oracle import CLEAN
 from topos.backend.task import GemmTask, OperationTask, ReduceTask
 from topos.backend.terms import (
     Coverage,

@@ -12,8 +12,8 @@ from topos.engine.run import Run
 from topos.engine.sources import source_payloads
 from topos.errors import ExecutionError, ReadError
 from topos.graph import Network, Symbol, replay
+from topos.graph.field import Parameters
 from topos.graph.network import Feeds
-from topos.graph.parameters import Parameters
 from topos.reading import Tensor
 
 

@@ -19,8 +19,8 @@ from topos.engine.schedule import Schedule
 from topos.engine.sources import source_payloads
 from topos.engine.steps import fused_steps
 from topos.graph import Network, Symbol
+from topos.graph.field import Parameters
 from topos.graph.network import Feeds, Payload
-from topos.graph.parameters import Parameters
 from topos.op import Array, Input, Leaf, Parameter
 from topos.payload import Element
 from topos.reading import Tensor

@@ -7,9 +7,8 @@ from typing import Any
 
 from topos.errors import FeedError, SymbolError, ToposError
 from topos.graph import Columns, Network
-from topos.graph.field import demand_type
+from topos.graph.field import Parameters, demand_type
 from topos.graph.network import Feeds
-from topos.graph.parameters import Parameters
 from topos.op import Array, Input, Leaf, Source
 from topos.payload import TensorType
 from topos.payload.storage import stored

@@ -6,8 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from topos.errors import ElementError, ShapeError, SymbolError
-from topos.graph.columns import Columns
-from topos.graph.replay import reverse
+from topos.graph.columns import Columns, reverse
 from topos.graph.symbol import Symbol
 from topos.graph.value import Value
 

@@ -1,13 +1,14 @@
-"""The columns of a recording, what a tape appends to and a network reads, and its nodes."""
+"""The columns of a recording, which a tape appends to and a network reads, and walks over them."""
 
 from __future__ import annotations
 
 import difflib
+from collections.abc import Callable, Container, Iterable
 from typing import NamedTuple
 
 from topos.errors import SymbolError
 from topos.graph.symbol import Location, Symbol, new_origin
-from topos.op import Operation, Source
+from topos.op import Operation, R, Source
 from topos.payload import TensorType
 
 
@@ -135,3 +136,40 @@ def node_at(columns: Columns, index: int) -> Node:
         columns.labels.get(index),
         None if columns.locations is None else columns.locations[index],
     )
+
+
+def replay(columns: Columns, order: Iterable[int], values: dict[int, R]) -> None:
+    """Expresses the nodes of `order`, ascending, into `values`, which holds every source."""
+    forms, operands = columns.forms, columns.operands
+    for index in order:
+        if index not in values:
+            inputs = [values[operand] for operand in operands[index]]
+            values[index] = inputs[0].express(forms[index].operation, *inputs)
+
+
+def reverse(
+    columns: Columns,
+    value: Callable[[int], R],
+    target: int,
+    seed: R,
+    relevant: Container[int] | None = None,
+) -> dict[int, R]:
+    """Returns the cotangent of every node that `target` depends on, by a reverse scan.
+
+    `value` returns the reading of a node. Cotangents accumulate in descending order of the
+    consumer's position, starting from the first. With `relevant`, only those nodes receive any.
+    """
+    gradients: dict[int, R] = {target: seed}
+    for index in range(target, -1, -1):
+        operands = columns.operands[index]
+        if not operands or index not in gradients:
+            continue
+        inputs = [value(operand) for operand in operands]
+        rule = columns.forms[index].operation.backward
+        cotangents = rule(inputs, value(index), gradients[index])
+        for operand, cotangent in zip(operands, cotangents, strict=True):
+            if cotangent is None or (relevant is not None and operand not in relevant):
+                continue
+            held = gradients.get(operand)
+            gradients[operand] = cotangent if held is None else held + cotangent
+    return gradients

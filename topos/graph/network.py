@@ -10,8 +10,7 @@ import numpy.typing as npt
 from topos import backend
 from topos.errors import FeedError, PhaseError, SymbolError
 from topos.graph.columns import Columns, Node, node_at
-from topos.graph.field import demand_type, named_payloads
-from topos.graph.parameters import Parameters
+from topos.graph.field import Parameters, demand_type, named_payloads
 from topos.graph.symbol import Symbol
 from topos.graph.tape import Tape
 from topos.op import Input, Leaf, Parameter

@@ -8,11 +8,18 @@ from topos.op.contraction import MatMul, Transpose
 from topos.op.layout import Permute, Reshape
 from topos.op.map import Map, MapOperation
 from topos.op.operation import Array, Cotangents, Domain, Operation, R, Reads
-from topos.op.reduction import Broadcast, BroadcastAlong, MaxAlong, Sum, SumAlong
+from topos.op.reduction import (
+    Broadcast,
+    BroadcastAlong,
+    LogSoftmax,
+    LogSumExp,
+    MaxAlong,
+    Sum,
+    SumAlong,
+)
 from topos.op.selection import Gather, Scatter
 from topos.op.slicing import Concatenate, Fold, Narrow, Pad, Unfold
 from topos.op.source import Input, Leaf, Parameter, Source
-from topos.op.stable import LogSoftmax, LogSumExp
 from topos.op.table import Table
 
 OPERATIONS: Final[tuple[type[Operation], ...]] = (

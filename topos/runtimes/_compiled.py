@@ -11,8 +11,8 @@ from topos.engine.description import Port
 from topos.engine.sources import source_payloads
 from topos.errors import ArgumentError, FeedError
 from topos.graph import Symbol
+from topos.graph.field import Parameters
 from topos.graph.network import Feeds
-from topos.graph.parameters import Parameters
 from topos.reading import Tensor
 from topos.runtimes import load
 from topos.runtimes._runtime import Executable

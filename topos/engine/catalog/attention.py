@@ -22,7 +22,6 @@ class Attention(NamedTuple):
     scale: float | None
     divides: bool
     keys_turned: bool
-    is_masked: bool
     fill: float | None
 
 
@@ -49,7 +48,7 @@ def _match(view: View, node: int) -> Iterator[Match]:
             view.between([node], operands),
             operands,
             (node,),
-            Attention(scale, divides, turned is not None, mask is not None, fill),
+            Attention(scale, divides, turned is not None, fill),
         )
         return
 

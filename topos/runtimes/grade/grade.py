@@ -7,8 +7,8 @@ from typing import Any, NamedTuple
 
 from topos.engine import Numerics, Plan, Run
 from topos.graph import Symbol
+from topos.graph.field import Parameters
 from topos.graph.network import Feeds
-from topos.graph.parameters import Parameters
 from topos.payload import TensorType
 from topos.runtimes import load
 from topos.runtimes._runtime import isolating, requested

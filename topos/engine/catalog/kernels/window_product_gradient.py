@@ -9,13 +9,13 @@ from typing import Final
 
 import numpy as np
 
-from topos.engine.catalog.kernels.patches import (
+from topos.engine.catalog.kernels.window_product import (
     Extent,
     checked,
     each_block,
     extent_of,
+    matrix,
 )
-from topos.engine.catalog.kernels.window_product import matrix
 from topos.engine.catalog.window_product_gradient import (
     BiasGradient,
     InputGradient,
