@@ -43,6 +43,9 @@ GENERIC = (
     f'%0 = "chlo.scan"(%a, %s) {BODY % ""} : ({V}, {F}) -> {F}',
     f'%0 = "chlo.scan"(%a, %s) {BODY % ""} {{dimension = 0 : i64, operandSegmentSizes ='
     f" array<i32: 1, 1>, resultSegmentSizes = array<i32: 1, 1>}} : ({V}, {F}) -> {F}",
+    f'%0 = "stablehlo.while"(%a) ({{\n^bb0(%x: {V}):\n%c = stablehlo.constant dense<true> :'
+    f" tensor<i1>\nstablehlo.return %c : tensor<i1>\n}}, {{\n^bb0(%y: {V}):\n"
+    f"stablehlo.return %y : {V}\n}}) : ({V}) -> {V}",
     f'%0 = "stablehlo.optimization_barrier"(%a) : ({V}) -> {F}',
     f'%0 = "stablehlo.custom_call"(%a) {{call_target_name = "a::@b"}} : ({V}) -> {V}',
     f'%0 = "stablehlo.custom_call"(%a) : ({V}) -> {V}',

@@ -75,6 +75,8 @@ def test_a_gather_is_accepted_with_known_and_dynamic_extents() -> None:
     accept(GATHER)
     accept(GATHER.replace("tensor<5x6x1xi32>", "tensor<?x?x?xi32>"))
     accept(GATHER.replace("tensor<5x7x4xf32>", "tensor<?x7x?xf32>"))
+    accept(GATHER.replace("1, 1, 3", "1, 1, 4").replace("5x6x3xf32", "5x6x4xf32"))
+    accept(GATHER.replace("1, 1, 3", "0, 0, 0").replace("5x6x3xf32", "5x6x0xf32"))
     # Without the axis of coordinates, each index is one number.
     accept(GATHER.replace("tensor<5x6x1xi32>", "tensor<5x6xi32>"))
 

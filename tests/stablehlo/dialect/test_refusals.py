@@ -90,6 +90,7 @@ CASES = (
     ),
     ("exponential", (V,), (V,), ACCURACY % ("0.0", ANY), "needs an accuracy of DEFAULT HIGHEST TO"),
     ("exponential", (V,), (V,), ACCURACY % ("0.0", DEFAULT), ""),
+    ("exponential", (V,), (V,), "result_accuracy = 1", "needs named fields as result_accuracy"),
     ("exponential", (V,), (V,), ACCURACY % ("1.0", DEFAULT), "takes no tolerances with the mode D"),
     ("exponential", (V,), (V,), ACCURACY % ("0 : i64", DEFAULT), "needs numbers such as atol = 0."),
     ("recv", (TOKEN, TOKEN), (V, TOKEN), SENT, "needs a token as its operand, got 2 operands"),

@@ -113,6 +113,13 @@ BROKEN = (
     (around(LINES[0].replace("tensor<4x8xf32>", "tensor<4xf32>")), "but its body (tensor<4xf32>)"),
     (around(LINES[18].replace("%c, %b : ", "%b : ").replace(f"{T}, {T}\n", f"{T}\n")), "a body of"),
     (around(LINES[0].replace("sdy.return", "stablehlo.return")), "does not end in stablehlo"),
+    (around(f'%0 = "sdy.reshard"(%a) : ({T}) -> {T}'), "needs the attribute sharding"),
+    (around(f'%0 = "sdy.all_gather"(%a) {{out_sharding = #sdy.sharding<@mesh, [{{}}, {{}}]>}}'
+            f" : ({T}) -> {T}"), "needs the attribute gathering_axes"),
+    (around(f'%0 = "sdy.propagation_barrier"(%a) {{allowed_direction = 3 : i32}} : ({T}) -> {T}'),
+     "needs one of NONE, FORWARD, BACKWARD as allowed_direction, got 3"),
+    (around(f'"sdy.sharding_group"(%a) {{group_id = -1 : i32}} : ({T}) -> ()'),
+     "needs group_id as a number of i64, got i32"),
     ('sdy.mesh @m = <["x"=2, "x"=2]>', "an axis twice among x, x"),
     ('sdy.mesh @m = <["x"=0]>', "an axis of less than one device"),
     ('sdy.mesh @m = <["x"=2], device_ids=[0]>', "has 2 devices, which are listed each once"),

@@ -72,6 +72,8 @@ def test_an_extent_that_one_input_knows_holds_for_all_results() -> None:
 def test_top_k_is_accepted_with_known_and_dynamic_extents() -> None:
     accept(TOP_K)
     accept(TOP_K.replace("4x6xbf16", "?x?xbf16"))
+    accept(TOP_K.replace("k = 2", "k = 6").replace("4x2x", "4x6x"))
+    accept(TOP_K.replace("k = 2", "k = 0").replace("4x2x", "4x0x"))
     accept(TOP_K.replace("4x6xbf16", "*xbf16"))
 
 
