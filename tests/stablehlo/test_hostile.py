@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import time
-from contextlib import suppress
+from contextlib import nullcontext, suppress
 
 import numpy as np
 import pytest
@@ -95,6 +95,15 @@ def test_aliases_of_aliases_do_not_multiply() -> None:
     bomb = "\n".join(f"#a{level + 1} = [#a{level}, #a{level}]" for level in range(200))
     with pytest.raises(UnsupportedError, match="#a18 stands for more than 1000000 values"):
         parse(f"#a0 = [1, 2, 3]\n{bomb}\nfunc.func @main() {{ return }}")
+
+
+def test_an_alias_stands_for_as_many_values_as_a_text_may_have() -> None:
+    # A list of n counts n + 1: 999 lists of 1,000 are just not too many.
+    tops = {999: "", 1000: "#b stands for more than 1000000 values"}
+    for count, told in tops.items():
+        text = f"#a = [{', '.join(['1'] * 999)}]\n#b = [{', '.join(['#a'] * count)}]\n"
+        with pytest.raises(UnsupportedError, match=told) if told else nullcontext():
+            parse(f"{text}func.func @main() {{ return }}")
 
 
 def test_many_results_of_one_operation_do_not_multiply() -> None:

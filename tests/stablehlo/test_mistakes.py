@@ -14,6 +14,8 @@ import pytest
 
 from topos import runtimes, stablehlo
 from topos.errors import ParseError
+from topos.stablehlo.forms.exported import artifact_in, is_exported
+from topos.stablehlo.forms.models import model_in
 
 EXPORTED = (Path(__file__).parent / "softplus.exported").read_bytes()
 
@@ -152,3 +154,62 @@ def test_no_beginning_of_a_module_is_taken_for_a_mistake() -> None:
         "func.func @main() { return }",
     ):
         assert stablehlo.text_of(text.encode()) == text
+
+
+def test_a_model_is_known_by_all_of_its_outer_fields() -> None:
+    onnx, hlo = MISTAKES["onnx"][1][:13], MISTAKES["hlo module"][1][:15]
+    assert [form_of(ONNX + message((each, b"x")))[:13] for each in (3, 4, 6, 14, 20, 25, 26)] == (
+        [onnx] * 7
+    )
+    assert form_of(ONNX + message((5, 1)))[:13] == onnx
+    # A field of another number or kind, no graph, or a message that is none.
+    for other in ((9, b"x"), (5, b"x"), (3, 1), (21, b"x")):
+        assert not form_of(ONNX + message(other))
+    assert not form_of(message((1, 8), (2, b"pytorch"), (8, b"x")))
+    assert not form_of(message((0, 1)))
+    names, body = [(1, b"jit_f"), (2, b"main.1")], message((1, b"main.1"), (2, message((1, b"x"))))
+    assert form_of(message(*names, (3, body))).startswith(hlo)
+    for near in (
+        [*names, (3, message((1, b"main.1")))],
+        [*names, (3, message((2, message((1, b"x")))))],
+        [*names[:1], (3, body)],
+        [names[0], (2, b"\x01"), (3, body)],
+        [(1, b"\xff"), names[1], (3, body)],
+        [(1, 1), names[1], (3, body)],
+    ):
+        assert not form_of(message(*near)).startswith(hlo)
+    graph = "a graph of TensorFlow"
+    assert form_of(message((1, NODE), (2, b"x"), (5, 1))).startswith(graph)
+    assert not form_of(message((1, NODE), (6, b"x")))
+    assert not form_of(message((1, message((1, b"x")))))
+    assert not form_of(message((1, message((2, b"x")))))
+    core = [(1, 5), (2, b"\n\x01x")]
+    assert form_of(message(*core, (200, b"x"))).startswith("a Core ML model")
+    assert form_of(message(*core, (10, 1), (200, b"x"))).startswith("a Core ML model")
+    assert not form_of(message(*core, (199, b"x")))
+    assert not form_of(message(*core, (3, 1), (200, b"x")))
+    assert not form_of(message((1, b"x"), (2, b"\n\x01x"), (200, b"x")))
+
+
+def form_of(data: bytes) -> str:
+    """Returns what bytes are known to be, `""` for none of the models."""
+    mistake = model_in(data)
+    return "" if mistake is None else f"{mistake.form}: {mistake.instead}"
+
+
+def test_an_export_is_known_by_the_places_of_its_fields() -> None:
+    # The root stands at 60, the table of places at 4: it is 56 bytes long, the fields 96.
+    def changed(at: int, value: int) -> bytes:
+        return EXPORTED[:at] + value.to_bytes(2, "little") + EXPORTED[at + 2 :]
+
+    assert [is_exported(EXPORTED[:end]) for end in (0, 3, 59, 60, 64)] == [False] * 3 + [True] * 2
+    assert artifact_in(EXPORTED[:1454]) is None
+    assert artifact_in(EXPORTED) == EXPORTED[288:1455]
+    assert artifact_in(EXPORTED[:289]) is None
+    # Of 14 fields the last one is the artifact; fewer have none.
+    assert [artifact_in(changed(4, size)) is None for size in (30, 31, 32)] == [True, True, False]
+    assert [is_exported(changed(4, size)) for size in (31, 32, 4 + 2 * 64)] == [False, True, False]
+    # A field lies within the others, and the artifact's is there.
+    assert [is_exported(changed(6, most)) for most in (1, 97)] == [False, True]
+    assert not is_exported(changed(4 + 4 + 2 * 13, 0))
+    assert artifact_in(changed(4 + 4 + 2 * 13, 0xFFFF)) is None

@@ -61,6 +61,8 @@ GENERIC = (
     f'%0 = "sdy.named_computation"(%a) {{name = "n"}} : ({V}) -> {V}',
 )
 FUNCTIONAL = (
+    f"%0 = stablehlo.slice %a [0:2] : ({V}) -> {V}",
+    f"%0 = stablehlo.slice %a [0:2:3] : ({V}) -> tensor<1xf32>",
     f"%0 = stablehlo.tuple %a : ({V}) -> tuple<{F}>",
     f"%0 = stablehlo.complex %a, %a : ({V}, {V}) -> {V}",
     f"%0 = stablehlo.complex %a, %s : ({V}, {F}) -> tensor<2xcomplex<f32>>",
