@@ -87,6 +87,9 @@ def test_a_call_of_lapack_has_its_form(target: str) -> None:
     )
     given = options(form)
     interpreter.RUNTIME.compile(text(target, operands, results, given))
+    if target.startswith(("lapack_d", "lapack_c")):
+        # The other precision of the same elements has the same form.
+        return
     for taken, returned, chosen, message in broken(form, operands, results, given):
         with pytest.raises(VerifyError, match=f"@{target} needs") as raised:
             interpreter.RUNTIME.compile(text(target, taken, returned, chosen))

@@ -15,7 +15,7 @@ pytest.importorskip("jax")
 
 
 @settings(
-    max_examples=25,
+    max_examples=18,
     deadline=None,
     derandomize=True,
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
