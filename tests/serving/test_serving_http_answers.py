@@ -235,7 +235,14 @@ def test_metrics_count_what_happened(server: Server) -> None:
     assert float(sample[inferences + '"400"}']) >= 1
     assert float(sample['topos_request_seconds_count{model="mlp"}']) >= 1
     assert float(sample['topos_batch_rows_bucket{le="2.0",model="mlp"}']) >= 1
-    assert float(sample['topos_queue_depth{model="mlp"}']) == 0
+    calls = float(sample['topos_call_seconds_count{model="mlp"}'])
+    assert float(sample['topos_batch_rows_bucket{le="1.0",model="mlp"}']) < calls
+    assert float(sample['topos_call_seconds_bucket{le="+Inf",model="mlp"}']) == calls >= 1
+    assert float(sample['topos_call_seconds_sum{model="mlp"}']) > 0
+    for zero in ("queue_depth", "padding_rows_total", "worker_restarts_total"):
+        assert float(sample[f'topos_{zero}{{model="mlp"}}']) == 0
+    for outcome in ("done", "refused"):
+        assert float(sample[f'topos_reloads_total{{model="mlp",outcome="{outcome}"}}']) == 0
     assert float(sample["topos_in_flight"]) == 1
     assert float(sample["topos_body_bytes"]) == 0
     assert "made-up" not in text

@@ -89,7 +89,7 @@ def logged(server: Server, mark: str) -> list[tuple[Any, ...]]:
 def counted(server: Server) -> Counter[str]:
     """Inferences that the server has counted, and outcomes that its session has."""
     names = "topos_http_requests_total{", "topos_request_seconds_count{"
-    text = server.application.metrics.text().decode().splitlines()
+    text = server.application.metrics.text([], {}).decode().splitlines()
     lines = (line.split(" ") for line in text if line.startswith(names) and "live" not in line)
     counts = {name: int(float(value)) for name, value in lines}
     return Counter({**counts, **server.application.session.counters("mlp").outcomes})

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Final, Protocol
 
 from topos.errors import ArgumentError
-from topos.serving.deferred import DeferredCallbacks
 from topos.serving.settings import shown
 
 __all__ = ["Counters", "Ledger", "Observer", "observers_of"]
@@ -76,14 +75,19 @@ def observers_of(given: Sequence[Observer]) -> tuple[Observer, ...]:
 
 
 class Ledger:
-    """The counters of one model, and everyone who is told as they change.
-
-    Of requests and calls they are told a moment later, once the answers are on their way.
-    """
+    """The counters of one model, and everyone who is told as they change."""
 
     def __init__(self, model: str, observers: Sequence[Observer]) -> None:
-        self.model, self.counters, self._observers = model, Counters(), observers
-        self._deferred = DeferredCallbacks()
+        self.model, self.counters = model, Counters()
+        # An observer that leaves a hook out is not called for it.
+        self._hooks = {
+            name: [
+                getattr(each, name)
+                for each in observers
+                if getattr(type(each), name, None) is not getattr(Observer, name)
+            ]
+            for name in HOOKS
+        }
 
     def request(self, outcome: str, rows: int, seconds: float) -> None:
         """Counts a request that is finished."""
@@ -92,8 +96,7 @@ class Ledger:
         counters.request_seconds += seconds
         if outcome == "ok":
             counters.rows += rows
-        for each in self._observers:
-            self._deferred.add(_tell, each.request_finished, self.model, outcome, rows, seconds)
+        self._tell("request_finished", outcome, rows, seconds)
 
     def call(self, requests: int, rows: int, capacity: int, seconds: float) -> None:
         """Counts a call that was answered."""
@@ -101,15 +104,12 @@ class Ledger:
         counters.calls[capacity] = counters.calls.get(capacity, 0) + 1
         counters.padding += capacity - rows
         counters.call_seconds += seconds
-        for each in self._observers:
-            hook = each.call_finished
-            self._deferred.add(_tell, hook, self.model, requests, rows, capacity, seconds)
+        self._tell("call_finished", requests, rows, capacity, seconds)
 
     def restart(self, reason: str) -> None:
         """Counts a worker that ended."""
         self.counters.restarts += 1
-        for each in self._observers:
-            _tell(each.worker_restarted, self.model, reason)
+        self._tell("worker_restarted", reason)
 
     def reload(self, version: str, reason: str) -> None:
         """Counts a reload, refused where there is a reason."""
@@ -117,14 +117,13 @@ class Ledger:
             self.counters.refused_reloads += 1
         else:
             self.counters.reloads += 1
-        for each in self._observers:
-            _tell(each.reload_finished, self.model, version, reason)
+        self._tell("reload_finished", version, reason)
 
-
-def _tell(hook: Callable[..., None], *event: object) -> None:
-    try:
-        hook(*event)
-    # Who watches requests must not be able to lose one.
-    except Exception as error:
-        context = {"message": f"an observer failed in {hook!r}", "exception": error}
-        asyncio.get_running_loop().call_exception_handler(context)
+    def _tell(self, name: str, *event: object) -> None:
+        for hook in self._hooks[name]:
+            try:
+                hook(self.model, *event)
+            # Who watches requests must not be able to lose one.
+            except Exception as error:
+                context = {"message": f"an observer failed in {hook!r}", "exception": error}
+                asyncio.get_running_loop().call_exception_handler(context)

@@ -6,7 +6,6 @@ import asyncio
 import time
 from collections.abc import Collection, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import replace
 from typing import Any
 
 import numpy.typing as npt
@@ -51,7 +50,6 @@ class Model:
         self._reloading = asyncio.Lock()
         self._refusal = ""
         self._draining = False
-        self._known: tuple[tuple[object, ...], ModelStatus] | None = None
 
     async def open(self) -> None:
         """Starts the worker; raises where the bundle is refused.
@@ -83,11 +81,9 @@ class Model:
         self, queue: ModelQueue, inputs: Mapping[str, Any], deadline: float | None
     ) -> tuple[Request, tuple[str, ...]]:
         """Returns a request that is in the queue, and the names of its results."""
-        description = queue.description
         if self._draining:
             raise DrainingError(f"{self.name} takes no more requests: the session is draining")
-        if description is None:
-            raise NotReadyError(self.name, queue.reason)
+        description = self.served()
         admitted, seconds = self._admitted(description, inputs), self._seconds(deadline)
         request = Request(*admitted, seconds, queue.loop)
         if not queue.batcher.has_room(request.size):
@@ -105,20 +101,15 @@ class Model:
         self.refused(type(error).__name__)
         raise error
 
+    def served(self) -> Description:
+        """Returns the version that serves; raises `NotReadyError` where there was none yet."""
+        description = self._queue.description
+        if description is None:
+            raise NotReadyError(self.name, self._queue.reason)
+        return description
+
     def status(self) -> ModelStatus:
         """Returns the model as it stands."""
-        return replace(self.served(), waiting=len(self._queue.batcher))
-
-    def served(self) -> ModelStatus:
-        """Returns the model as it stands but for its queue, built anew only where it changed."""
-        queue = self._queue
-        reason = self._refusal or queue.reason
-        key = queue.description, queue.ready, queue.process, self._draining, reason
-        if self._known is None or self._known[0] != key:
-            self._known = key, self._status()
-        return self._known[1]
-
-    def _status(self) -> ModelStatus:
         queue, description = self._queue, self._queue.description
         return ModelStatus(
             name=self.name,
@@ -130,7 +121,7 @@ class Model:
             inputs=description.inputs if description else (),
             results=description.results if description else (),
             runtime=self._origin.runtime,
-            waiting=0,
+            waiting=len(queue.batcher),
             process=queue.process,
         )
 

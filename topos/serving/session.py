@@ -13,6 +13,7 @@ from topos.engine import Numerics
 from topos.errors import ArgumentError, BundleError
 from topos.serving.admission import converted
 from topos.serving.counters import Counters, Observer, observers_of
+from topos.serving.description import Description
 from topos.serving.errors import DrainingError, RequestError, UnknownModelError
 from topos.serving.home import BackgroundLoop, HomeLoop
 from topos.serving.model import Model
@@ -124,8 +125,8 @@ class Session:
         """Returns the status of a model; raises `UnknownModelError`."""
         return self._model(name).status()
 
-    def served(self, name: str) -> ModelStatus:
-        """Returns what `model` returns but that `waiting` is zero, for callers in a hurry."""
+    def served(self, name: str) -> Description:
+        """Returns what requests to a model have to bring now; raises `NotReadyError`."""
         return self._model(name).served()
 
     def refused(self, name: str, outcome: str) -> None:

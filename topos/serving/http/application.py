@@ -11,7 +11,6 @@ from typing import Any, BinaryIO, Final
 
 from topos.errors import ArgumentError
 from topos.serving.counters import Observer
-from topos.serving.deferred import DeferredCallbacks
 from topos.serving.errors import DrainingError, ServingError
 from topos.serving.http import page
 from topos.serving.http.access_log import AccessLog
@@ -30,7 +29,7 @@ from topos.serving.http.exchange import (
 )
 from topos.serving.http.infer import Inferences
 from topos.serving.http.limits import Limits
-from topos.serving.http.metrics import Metrics, Standing
+from topos.serving.http.metrics import Metrics
 from topos.serving.http.refusals import ClientGoneError
 from topos.serving.http.routes import OPEN_PATHS, Routes
 from topos.serving.http.table import Table
@@ -79,12 +78,17 @@ class Application:
         self.in_flight = 0
         self.log = AccessLog(log)
         self._token = token or Token(None)
-        self._deferred = DeferredCallbacks()
         self.bodies = Bodies(self.limits)
         self.inferences = Inferences(session, self.bodies, rows)
         self._identifiers = identifiers()
         routes = Routes(
-            session, self.bodies, self._token, self.metrics, lambda: self.draining, rows
+            session,
+            self.bodies,
+            self._token,
+            self.metrics,
+            self.totals,
+            lambda: self.draining,
+            rows,
         )
         self._table = Table(
             [
@@ -93,9 +97,9 @@ class Application:
                 *page.page_routes(session, observers.timeline, Examples(paths)),
             ]
         )
-        self.metrics.registry.register(Standing(session.models, self._totals))
 
-    def _totals(self) -> dict[str, tuple[str, float]]:
+    def totals(self) -> dict[str, tuple[str, float]]:
+        """Returns gauges of the server as a whole, by name the meaning and the value."""
         return {
             "topos_in_flight": ("Requests under way.", float(self.in_flight)),
             "topos_body_bytes": ("Bytes of bodies held.", float(self.bodies.held)),
@@ -127,8 +131,8 @@ class Application:
             self.in_flight -= 1
             if connection is not None:
                 connection.answered()
-        seconds = time.perf_counter() - start
-        self._deferred.add(self._record, exchange, answer.status, len(answer.body), seconds)
+        # The answer is on its way by now.
+        self._record(exchange, answer.status, len(answer.body), time.perf_counter() - start)
 
     def refused(self, status: int, size: int) -> bytes:
         """Counts and logs a request that was refused unread, and returns its identifier."""

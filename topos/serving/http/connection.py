@@ -84,7 +84,7 @@ class Connection(asyncio.Protocol):
         if self._framing.in_body:
             # A client that was refused early may send the rest, which is dropped.
             self._expect("body")
-        else:
+        elif self._framing.held or self._half_closed or self._paused:
             self._advance()
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:

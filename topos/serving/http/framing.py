@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from typing import Final
+from functools import lru_cache
+from typing import Final, NamedTuple
 
 import httptools
 
@@ -60,10 +61,10 @@ class Framing:
     def begin(self) -> None:
         """Begins the next request."""
         self.in_head, self.in_body = True, False
-        self._head = _Head()
+        self._partial: _HeadParser | None = None
         # Bytes of the head that were parsed, and bytes to come of the body or of a chunk.
         self._read = self._left = 0
-        self._first = True
+        self._chunked, self._first = False, True
 
     @property
     def held(self) -> int:
@@ -78,13 +79,14 @@ class Framing:
         """Returns what has arrived of the present request; raises `UnreadableError`."""
         head, start = b"", 0
         if self.in_head:
-            start = self._parsed()
-            if not start:
+            found = self._parsed()
+            if found is None:
                 return b""
-            head = self._begun(start)
-        if not self.in_body:
-            return head
-        if self._head.chunked:
+            head, start, self._left, self._chunked = found
+            self.in_head, self.in_body = False, self._chunked or self._left > 0
+        elif not self.in_body:
+            return b""
+        if self._chunked:
             stop, body = self._chunks(start)
         else:
             stop = min(len(self._held), start + self._left)
@@ -94,33 +96,24 @@ class Framing:
         self._held = self._held[stop:]
         return head + body
 
-    def _parsed(self) -> int:
-        """Returns where the head ends, or zero where that has not arrived."""
+    def _parsed(self) -> _Head | None:
+        """Returns the head of the present request, or None where it has not arrived."""
         if not self._read:
             # RFC 9112, section 2.2: empty lines before a request are ignored.
             self._held = self._held.lstrip(b"\r\n")
-        found = self._held.find(b"\r\n\r\n", max(self._read - 3, 0))
-        end = len(self._held) if found < 0 else found + 4
+        held = self._held
+        found = held.find(b"\r\n\r\n", max(self._read - 3, 0))
+        end = len(held) if found < 0 else found + 4
         if end > self._most:
             raise self._long()
-        self._head.feed(self._held[self._read : end], found >= 0)
-        self._read = end
-        return 0 if found < 0 else end
-
-    def _begun(self, end: int) -> bytes:
-        """Returns the head, after which the body begins or there is none."""
-        head = self._held[:end]
-        if self._head.upgrades:
-            head = _UPGRADE.sub(b"", head)
-            self._head = _Head()
-            self._head.feed(head, True)
-            if self._head.upgrades:
-                raise UnreadableError(400, "Upgrade: there is no other protocol here")
-        self.in_head, self._left = False, self._head.length
-        self.in_body = self._head.chunked or self._left > 0
-        if not self.in_body:
-            self._held = self._held[end:]
-        return head
+        if found >= 0:
+            return (_remembered if end <= _REMEMBERED_BYTES else _head)(held[:end])
+        if held:
+            # What cannot become a head is refused now: its client may send nothing more.
+            self._partial = self._partial or _HeadParser()
+            self._partial.feed(held[self._read :], False)
+            self._read = end
+        return None
 
     def _chunks(self, at: int) -> tuple[int, bytes]:
         """Returns how far chunks reach that have arrived, from `at` on, and their bytes."""
@@ -165,7 +158,33 @@ class Framing:
         return UnreadableError(431, f"headers: at most {self._most} bytes are taken")
 
 
-class _Head:
+class _Head(NamedTuple):
+    """A head as it is given out, the bytes that it arrived in, and how its body is framed."""
+
+    text: bytes
+    size: int
+    length: int
+    chunked: bool
+
+
+def _head(text: bytes) -> _Head:
+    """Returns a whole head, without `Upgrade`; raises `UnreadableError`."""
+    parser, size = _HeadParser(), len(text)
+    parser.feed(text, True)
+    if parser.upgrades:
+        text, parser = _UPGRADE.sub(b"", text), _HeadParser()
+        parser.feed(text, True)
+        if parser.upgrades:
+            raise UnreadableError(400, "Upgrade: there is no other protocol here")
+    return _Head(text, size, parser.length, parser.chunked)
+
+
+_REMEMBERED_BYTES: Final = 1024
+# Clients send few heads over and over, and to parse one takes as long as all else here.
+_remembered = lru_cache(1024)(_head)
+
+
+class _HeadParser:
     """The head of one request, parsed as the server's own parser does."""
 
     def __init__(self) -> None:

@@ -16,9 +16,9 @@ from topos.serving.http.request import Inference, read_inference
 from topos.serving.http.response import write_response
 from topos.serving.http.table import POST, Route
 from topos.serving.session import Session
-from topos.serving.status import ModelStatus, Outcome
+from topos.serving.status import Outcome
 
-__all__ = ["Inferences", "served"]
+__all__ = ["Inferences", "require_version"]
 
 _SECONDS: Final = re.compile(rb"[0-9]{1,20}(\.[0-9]{1,9})?")
 _DIGITS: Final = 20
@@ -28,14 +28,8 @@ _PATH: Final = "/v2/models/{model}/infer"
 _BINARY: Final = (b"content-type", b"application/octet-stream")
 
 
-def served(session: Session, name: str, version: str) -> ModelStatus:
-    """Returns a model of the session; `version` may be empty, which is the one that serves."""
-    model = session.served(name)
-    _require_version(name, version, model.version)
-    return model
-
-
-def _require_version(name: str, asked: str, has: str) -> None:
+def require_version(name: str, asked: str, has: str) -> None:
+    """Raises `UnknownPathError` unless a model has the version asked for, empty for any."""
     if asked not in ("", has):
         raise UnknownPathError(f"version: {name} has version {has}, got {asked[:40]!r}")
 
@@ -71,7 +65,7 @@ class Inferences:
                 outcome = await self._session.outcome_async(
                     name, inference.inputs, deadline=deadline
                 )
-            _require_version(name, version, outcome.version)
+            require_version(name, version, outcome.version)
             coding = wanted_coding(exchange.headers)
             if _is_quick(outcome, inference, coding):
                 return _written(outcome, inference, name, coding)
@@ -87,10 +81,13 @@ class Inferences:
     def _require_served(self, exchange: Exchange, name: str, version: str) -> None:
         """Raises `ServingError` where nothing of the model is served to this exchange."""
         exchange.path = _PATH
-        model = served(self._session, name, version)
-        exchange.model = model.name
-        if not model.version:
-            raise NotReadyError(model.name, model.reason)
+        try:
+            has = self._session.served(name).version
+        except NotReadyError:
+            exchange.model = name
+            raise
+        exchange.model = name
+        require_version(name, version, has)
         if self.closed:
             raise DrainingError("the server takes no more requests, it is about to end")
 
@@ -103,13 +100,15 @@ class Inferences:
     ) -> Inference:
         """Returns the request as the model that serves now takes it."""
         length, limit = _json_length(headers), self._bodies.limits.json_bytes
-        rows = self._rows
         size = len(content) if length is None else length
         while True:
-            model = served(self._session, name, version)
+            model = self._session.served(name)
+            require_version(name, version, model.version)
             if size <= _LARGE:
-                return read_inference(content, length, model, limit, rows)
-            inference = await asyncio.to_thread(read_inference, content, length, model, limit, rows)
+                return read_inference(content, length, model, limit, self._rows)
+            inference = await asyncio.to_thread(
+                read_inference, content, length, model, limit, self._rows
+            )
             # A reload may have come meanwhile.
             if self._session.served(name).version == model.version:
                 return inference

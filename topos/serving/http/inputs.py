@@ -10,6 +10,7 @@ import msgspec
 import numpy as np
 import numpy.typing as npt
 
+from topos.serving.description import Description
 from topos.serving.errors import RequestError, TooLargeError
 from topos.serving.http.datatypes import DATATYPES, datatype
 from topos.serving.http.reading_numbers import read_numbers
@@ -18,6 +19,7 @@ from topos.serving.status import ModelPort, ModelStatus
 __all__ = [
     "Input",
     "Parameters",
+    "Served",
     "given",
     "read_inputs",
     "read_raw",
@@ -27,6 +29,7 @@ __all__ = [
 ]
 
 Array = npt.NDArray[Any]
+Served = Description | ModelStatus
 Parameters = dict[str, bool | int | float | str | None]
 
 # What Triton's clients may ask for and what would change the answer, were it left out silently.
@@ -48,7 +51,7 @@ class Input(msgspec.Struct, gc=False):
 
 
 def read_inputs(
-    inputs: Sequence[Input], binary: memoryview, model: ModelStatus, most_rows: int | None = None
+    inputs: Sequence[Input], binary: memoryview, model: Served, most_rows: int | None = None
 ) -> tuple[dict[str, Array], int]:
     """Returns the arrays of all inputs of a model, and their rows.
 
@@ -75,9 +78,9 @@ def read_inputs(
         rows = shape[0] if model.batched else 1
         arrays[sent.name], size = _tensor(sent, binary[offset:], shape, port.dtype, field)
         offset += size
-    missing = [name for name in ports if name not in arrays]
-    if missing:
-        raise RequestError("inputs", f"lack {', '.join(map(repr, missing))}")
+    if len(arrays) < len(ports):
+        missing = ", ".join(repr(name) for name in ports if name not in arrays)
+        raise RequestError("inputs", f"lack {missing}")
     if offset != len(binary):
         reason = f"has {len(binary) - offset} bytes after the data of the inputs"
         raise RequestError("body", reason)
@@ -142,7 +145,7 @@ def _binary(data: memoryview, shape: tuple[int, ...], dtype: np.dtype[Any], fiel
     return array if array.flags.aligned else array.copy()
 
 
-def read_raw(body: bytes | bytearray, model: ModelStatus) -> tuple[dict[str, Array], int]:
+def read_raw(body: bytes | bytearray, model: Served) -> tuple[dict[str, Array], int]:
     """Returns the only input of a model, whose data the whole body is, and its rows."""
     if len(model.inputs) != 1:
         reason = f"is 0, which needs a model with one input, {model.name} has {len(model.inputs)}"
@@ -160,7 +163,9 @@ def read_raw(body: bytes | bytearray, model: ModelStatus) -> tuple[dict[str, Arr
 
 def given(parameters: Parameters | None) -> dict[str, bool | int | float | str]:
     """Returns the parameters that have a value: what is null counts as left out."""
-    return {name: each for name, each in (parameters or {}).items() if each is not None}
+    if not parameters:
+        return {}
+    return {name: each for name, each in parameters.items() if each is not None}
 
 
 def require_served(parameters: Mapping[str, object], field: str) -> None:

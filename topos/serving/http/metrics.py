@@ -1,21 +1,32 @@
-"""Metrics: what Prometheus is told at `/metrics`."""
+"""Metrics: what Prometheus is told at `/metrics`.
+
+Requests are counted in plain numbers, which the client's families are made of when it asks: to
+count in the client's own counters takes several times as long.
+"""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator
+from bisect import bisect_left
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Mapping
+from itertools import accumulate
 from typing import Final
 
-from prometheus_client import CollectorRegistry, Counter, Histogram, generate_latest
-from prometheus_client.metrics_core import GaugeMetricFamily, Metric
+from prometheus_client import generate_latest
+from prometheus_client.metrics_core import (
+    CounterMetricFamily,
+    GaugeMetricFamily,
+    HistogramMetricFamily,
+    Metric,
+)
 from prometheus_client.registry import Collector
-from prometheus_client.samples import Sample
 
-from topos.serving.counters import Observer
+from topos.serving.counters import Counters, Observer
 from topos.serving.http.exchange import Exchange
 from topos.serving.status import ModelStatus
 
-__all__ = ["Metrics", "Standing"]
+__all__ = ["Metrics"]
 
 # Half a millisecond to half a minute, each about twice the one before.
 _SECONDS: Final = (
@@ -25,121 +36,109 @@ _SECONDS: Final = (
 _ROWS: Final = tuple(float(2**power) for power in range(13))
 
 
-class Standing(Collector):
-    """The gauges, read as they stand when they are asked for."""
+class _Histogram:
+    """Values of each model counted in buckets, the last without a bound, and their sum."""
 
-    def __init__(
-        self,
-        models: Callable[[], tuple[ModelStatus, ...]],
-        totals: Callable[[], dict[str, tuple[str, float]]],
-    ) -> None:
-        """`totals` tells of the server as a whole: by name the meaning and the value."""
-        self._models, self._totals = models, totals
+    def __init__(self, bounds: tuple[float, ...]) -> None:
+        self._bounds = bounds
+        self._counts: dict[str, list[int]] = {}
+        self._sums: defaultdict[str, float] = defaultdict(float)
 
-    def collect(self) -> Iterator[Metric]:
-        """Yields each gauge."""
-        queue = GaugeMetricFamily(
-            "topos_queue_depth", "Requests that wait for a call.", labels=["model"]
-        )
-        ready = GaugeMetricFamily(
-            "topos_model_ready", "Whether a model serves.", labels=["model", "version"]
-        )
-        for model in self._models():
-            queue.add_metric([model.name], model.waiting)
-            ready.add_metric([model.name, model.version], float(model.ready))
-        yield from (queue, ready)
-        for name, (meaning, value) in self._totals().items():
-            yield GaugeMetricFamily(name, meaning, value=value)
+    def observe(self, model: str, value: float) -> None:
+        counts = self._counts.get(model)
+        if counts is None:
+            counts = self._counts[model] = [0] * (len(self._bounds) + 1)
+        counts[bisect_left(self._bounds, value)] += 1
+        self._sums[model] += value
+
+    def family(self, name: str, meaning: str) -> Metric:
+        family = HistogramMetricFamily(name, meaning, labels=["model"])
+        bounds = [*map(repr, self._bounds), "+Inf"]
+        for model, counts in self._counts.items():
+            buckets = list(zip(bounds, map(float, accumulate(counts)), strict=True))
+            family.add_metric([model], buckets, self._sums[model])
+        return family
 
 
-class _Present(Collector):
-    """What a registry has, without the time at which each series began.
+class _Families(Collector):
+    """Families that are made already."""
 
-    The client's own switch for these gauges is one for the whole process.
-    """
+    def __init__(self, families: Iterable[Metric]) -> None:
+        self._families = families
 
-    def __init__(self, registry: CollectorRegistry) -> None:
-        self._registry = registry
-
-    def collect(self) -> Iterator[Metric]:
-        """Yields each metric."""
-        for metric in self._registry.collect():
-            metric.samples = [each for each in metric.samples if not _is_beginning(metric, each)]
-            yield metric
+    def collect(self) -> Iterable[Metric]:
+        """Returns each family."""
+        return self._families
 
 
 class Metrics(Observer):
-    """Counts requests, and observes a session for what its workers do.
-
-    A request is counted where it is answered.
-    """
+    """Counts requests where they are answered, and observes the calls of a session's workers."""
 
     def __init__(self) -> None:
-        self.registry = CollectorRegistry()
         self.last_call: dict[str, float] = {}
-        self._children: dict[tuple[str, str, int], Counter] = {}
-        self._latencies: dict[str, Histogram] = {}
-        self._of_calls: dict[str, tuple[Histogram, Histogram, Counter]] = {}
-        self._requests = Counter(
-            "topos_http_requests",
-            "Requests by path template, model and status.",
-            ["path", "model", "status"],
-            registry=self.registry,
-        )
-        self._latency = self._histogram(
-            "topos_request_seconds", "Seconds from the request's head to its answer.", _SECONDS
-        )
-        self._rows = self._histogram("topos_batch_rows", "Rows asked for in a call.", _ROWS)
-        self._calls = self._histogram("topos_call_seconds", "Seconds of a call.", _SECONDS)
-        self._padding = self._counter("topos_padding_rows", "Rows computed for nobody.")
-        self._restarts = self._counter("topos_worker_restarts", "Workers started again.")
-        self._reloads = self._counter("topos_reloads", "Reloads by outcome.", "outcome")
-
-    def _counter(self, name: str, meaning: str, *labels: str) -> Counter:
-        return Counter(name, meaning, ["model", *labels], registry=self.registry)
-
-    def _histogram(self, name: str, meaning: str, buckets: tuple[float, ...]) -> Histogram:
-        return Histogram(name, meaning, ["model"], buckets=buckets, registry=self.registry)
+        self._requests: Counter[tuple[str, str, int]] = Counter()
+        self._latency, self._calls = _Histogram(_SECONDS), _Histogram(_SECONDS)
+        self._rows = _Histogram(_ROWS)
 
     def record(self, exchange: Exchange, status: int, seconds: float) -> None:
         """Counts an answered request; one for a model also by how long it took."""
-        key = exchange.path, exchange.model, status
-        counter = self._children.get(key)
-        if counter is None:
-            labels = exchange.path, exchange.model, str(status)
-            counter = self._children[key] = self._requests.labels(*labels)
-        counter.inc()
+        self._requests[exchange.path, exchange.model, status] += 1
         if exchange.rows:
-            latency = self._latencies.get(exchange.model)
-            if latency is None:
-                latency = self._latencies[exchange.model] = self._latency.labels(exchange.model)
-            latency.observe(seconds)
-
-    def text(self) -> bytes:
-        """Returns everything in Prometheus' text format."""
-        return generate_latest(_Present(self.registry))
+            self._latency.observe(exchange.model, seconds)
 
     def call_finished(
         self, model: str, requests: int, rows: int, capacity: int, seconds: float
     ) -> None:
         """Counts a call of a worker."""
         self.last_call[model] = time.time()
-        known = self._of_calls.get(model)
-        if known is None:
-            known = self._rows.labels(model), self._calls.labels(model), self._padding.labels(model)
-            self._of_calls[model] = known
-        known[0].observe(rows)
-        known[1].observe(seconds)
-        known[2].inc(capacity - rows)
+        self._rows.observe(model, rows)
+        self._calls.observe(model, seconds)
 
-    def worker_restarted(self, model: str, reason: str) -> None:
-        """Counts a worker that is started again."""
-        self._restarts.labels(model).inc()
+    def text(
+        self,
+        models: Iterable[tuple[ModelStatus, Counters]],
+        totals: Mapping[str, tuple[str, float]],
+    ) -> bytes:
+        """Returns everything in Prometheus' text format, with what a session's models tell.
 
-    def reload_finished(self, model: str, version: str, reason: str) -> None:
-        """Counts a reload, refused where there is a reason."""
-        self._reloads.labels(model, "refused" if reason else "done").inc()
+        `totals` are gauges of the server as a whole: by name the meaning and the value.
+        """
+        families = [*self._counted(), *_of_models(models)]
+        for name, (meaning, value) in totals.items():
+            families.append(GaugeMetricFamily(name, meaning, value=value))
+        return generate_latest(_Families(families))
+
+    def _counted(self) -> Iterator[Metric]:
+        requests = CounterMetricFamily(
+            "topos_http_requests",
+            "Requests by path template, model and status.",
+            labels=["path", "model", "status"],
+        )
+        for (path, model, status), count in self._requests.items():
+            requests.add_metric([path, model, str(status)], count)
+        yield requests
+        meaning = "Seconds from the request's head to its answer."
+        yield self._latency.family("topos_request_seconds", meaning)
+        yield self._rows.family("topos_batch_rows", "Rows asked for in a call.")
+        yield self._calls.family("topos_call_seconds", "Seconds of a call.")
 
 
-def _is_beginning(metric: Metric, sample: Sample) -> bool:
-    return sample.name == f"{metric.name}_created"
+def _of_models(models: Iterable[tuple[ModelStatus, Counters]]) -> list[Metric]:
+    label = ["model"]
+    queue = GaugeMetricFamily("topos_queue_depth", "Requests that wait for a call.", labels=label)
+    ready = GaugeMetricFamily(
+        "topos_model_ready", "Whether a model serves.", labels=["model", "version"]
+    )
+    padding = CounterMetricFamily("topos_padding_rows", "Rows computed for nobody.", labels=label)
+    restarts = CounterMetricFamily("topos_worker_restarts", "Workers started again.", labels=label)
+    reloads = CounterMetricFamily(
+        "topos_reloads", "Reloads by outcome.", labels=["model", "outcome"]
+    )
+    for model, counters in models:
+        queue.add_metric([model.name], model.waiting)
+        ready.add_metric([model.name, model.version], float(model.ready))
+        padding.add_metric([model.name], counters.padding)
+        restarts.add_metric([model.name], counters.restarts)
+        reloads.add_metric([model.name, "done"], counters.reloads)
+        reloads.add_metric([model.name, "refused"], counters.refused_reloads)
+    return [queue, ready, padding, restarts, reloads]

@@ -14,6 +14,7 @@ from topos.serving.errors import RequestError, TooLargeError
 from topos.serving.http.inputs import (
     Input,
     Parameters,
+    Served,
     given,
     read_inputs,
     read_raw,
@@ -22,7 +23,6 @@ from topos.serving.http.inputs import (
     unknown,
 )
 from topos.serving.http.placing import UNREADABLE, faulty
-from topos.serving.status import ModelStatus
 
 __all__ = ["Inference", "read_inference"]
 
@@ -69,7 +69,7 @@ class Inference:
 def read_inference(
     body: bytes | bytearray,
     json_length: int | None,
-    model: ModelStatus,
+    model: Served,
     json_limit: int,
     most_rows: int | None = None,
 ) -> Inference:
@@ -153,7 +153,7 @@ def _deadline(parameters: Mapping[str, object]) -> float | None:
 
 
 def _outputs(
-    outputs: Sequence[_Output], parameters: Mapping[str, object], model: ModelStatus
+    outputs: Sequence[_Output], parameters: Mapping[str, object], model: Served
 ) -> dict[str, bool]:
     everywhere = _flag(parameters, "binary_data_output", False, "parameters")
     names = [port.name for port in model.results]

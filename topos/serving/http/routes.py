@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 import msgspec
 
@@ -18,7 +18,7 @@ from topos.serving.http.documents import (
     statistics,
 )
 from topos.serving.http.exchange import Exchange
-from topos.serving.http.infer import served
+from topos.serving.http.infer import require_version
 from topos.serving.http.metrics import Metrics
 from topos.serving.http.placing import UNREADABLE, faulty
 from topos.serving.http.refusals import ForbiddenError
@@ -52,12 +52,14 @@ class Routes:
         bodies: Bodies,
         token: Token,
         metrics: Metrics,
+        totals: Callable[[], Mapping[str, tuple[str, float]]],
         draining: Callable[[], bool],
         rows: int,
     ) -> None:
         """`rows` is the most that a request may have."""
         self._session, self._bodies, self._token = session, bodies, token
-        self._metrics, self._draining, self._rows = metrics, draining, rows
+        self._metrics, self._totals = metrics, totals
+        self._draining, self._rows = draining, rows
         # Read from a file now, while files can be opened.
         self._about = server_metadata()
 
@@ -108,7 +110,9 @@ class Routes:
 
     async def _metrics_text(self, exchange: Exchange) -> Answer:
         kind = (b"content-type", b"text/plain; version=0.0.4; charset=utf-8")
-        return Answer(200, self._metrics.text(), [kind])
+        session = self._session
+        models = [(each, session.counters(each.name)) for each in session.models()]
+        return Answer(200, self._metrics.text(models, self._totals()), [kind])
 
     async def _index(self, exchange: Exchange) -> Answer:
         asked = await self._repository(exchange)
@@ -141,7 +145,8 @@ class Routes:
 
     def _model(self, exchange: Exchange) -> ModelStatus:
         found = exchange.names
-        model = served(self._session, found["model"], found.get("version", ""))
+        model = self._session.model(found["model"])
+        require_version(model.name, found.get("version", ""), model.version)
         exchange.model = model.name
         return model
 
