@@ -23,6 +23,7 @@ _COMMANDS: Final = {
     "status": "status",
     "export": "export",
     "check": "check",
+    "grade": "grade",
     "serve": "serve",
     "bench": "bench",
 }

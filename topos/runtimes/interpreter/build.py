@@ -9,6 +9,7 @@ from typing import Any
 from topos.errors import UnsupportedError, VerifyError
 from topos.runtimes.interpreter.context import (
     BuildContext,
+    Builder,
     Constant,
     is_scalar,
     moves_nothing,
@@ -34,7 +35,7 @@ from topos.stablehlo.traits import Trait
 from topos.stablehlo.types import checked, held
 from topos.stablehlo.walks import called_first, depth_of
 
-__all__ = ["build"]
+__all__ = ["ProgramBuilder", "build"]
 
 
 class Frame:
@@ -120,11 +121,8 @@ def build(module: Module, exact: bool) -> Program:
     both tell the line.
     """
     functions = {function.name: function for function in module.functions}
-    builder = _Builder(functions, exact)
-    for name in called_first(functions, functions):
-        # What nothing runs need not be supported, but it must be right.
-        with suppress(UnsupportedError):
-            builder.build(name)
+    builder = ProgramBuilder(functions, exact)
+    builder.build_all()
     if "main" not in functions:
         raise VerifyError("a module needs a function @main", 1)
     main = functions["main"]
@@ -133,8 +131,11 @@ def build(module: Module, exact: bool) -> Program:
     return builder.program("main", main.line)
 
 
-class _Builder:
-    """The functions of a module, each built after those that it calls."""
+class ProgramBuilder:
+    """The functions of a module, each built after those that it calls.
+
+    A subclass may make other kernels of the same operations.
+    """
 
     def __init__(self, functions: dict[str, Function], exact: bool) -> None:
         self._functions = functions
@@ -142,6 +143,13 @@ class _Builder:
         self._built: dict[str, Program] = {}
         self._refused: dict[str, UnsupportedError] = {}
         self._depths: dict[str, int] = {}
+
+    def build_all(self) -> None:
+        """Builds every function, and remembers those that are not supported."""
+        for name in called_first(self._functions, self._functions):
+            # What nothing runs need not be supported, but it must be right.
+            with suppress(UnsupportedError):
+                self.build(name)
 
     def build(self, name: str) -> None:
         """Builds a function, and remembers why where that is not supported."""
@@ -209,14 +217,14 @@ class _Builder:
         inputs = [frame.slots[name] for name in operation.operands]
         outside = _captures(frame, operation)
         captures = [slot for slot in outside if slot not in frame.constants]
-        regions = self._regions(frame, operation, outside)
+        regions = self._regions(frame, operation, definition, outside)
         operands = tuple([frame.types[slot] for slot in inputs])
         results = tuple([held(type, operation.line) for type in operation.result_types])
         constants = tuple([frame.constants.get(slot) for slot in inputs])
         op = definition(operation, operands, results, constants)
         context = BuildContext(op, tuple(regions), len(captures), self._called, self._exact)
         try:
-            kernel = builder(context)
+            kernel = self._kernel(builder, context)
         except MemoryError:
             context.unsupported("needs more memory than this machine has")
         first = len(frame.types)
@@ -229,7 +237,16 @@ class _Builder:
             frame.add(context.op, kernel, (*inputs, *captures), first)
         return works_pointwise(context)
 
-    def _regions(self, frame: Frame, operation: Operation, names: dict[int, str]) -> list[Program]:
+    def _kernel(self, builder: Builder, context: BuildContext[Any]) -> Kernel | Constant:
+        return builder(context)
+
+    def _regions(
+        self,
+        frame: Frame,
+        operation: Operation,
+        definition: type[Definition],
+        names: dict[int, str],
+    ) -> list[Program]:
         """Returns the programs of an operation's regions, which use slots of these `names`."""
         values = frame.constants
         named = {slot: Parameter(name, frame.types[slot], {}) for slot, name in names.items()}

@@ -1,0 +1,120 @@
+"""Samples: noise where a runtime may round, none where every runtime is exact."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from topos import runtimes
+from topos.cli._arguments import drawn
+from topos.errors import UnsupportedError
+from topos.judge import Ensemble, Freedom, Verdict, judged
+from topos.stablehlo import parse
+
+Array = npt.NDArray[Any]
+SOUND = ("", "equal", "rounding", "decision within rounding")
+GALLERY = sorted((Path(__file__).parents[1] / "gallery").glob("*.mlir"))
+LOOP = """
+func.func @main(%x: tensor<f32>) -> (tensor<f32>, tensor<i32>) {
+  %n = stablehlo.constant dense<0> : tensor<i32>
+  %one = stablehlo.constant dense<1> : tensor<i32>
+  %half = stablehlo.constant dense<0.3> : tensor<f32>
+  %end = stablehlo.constant dense<0.0999999> : tensor<f32>
+  %r:2 = stablehlo.while(%v = %x, %i = %n) : tensor<f32>, tensor<i32>
+    cond {
+      %go = stablehlo.compare GT, %v, %end : (tensor<f32>, tensor<f32>) -> tensor<i1>
+      stablehlo.return %go : tensor<i1>
+    } do {
+      %w = stablehlo.multiply %v, %half : tensor<f32>
+      %j = stablehlo.add %i, %one : tensor<i32>
+      stablehlo.return %w, %j : tensor<f32>, tensor<i32>
+    }
+  return %r#0, %r#1 : tensor<f32>, tensor<i32>
+}
+"""
+
+
+def samples(text: str, *arguments: Any, **options: Any) -> Sequence[Array]:
+    return Ensemble(parse(text).verify()).run(arguments, **options).results
+
+
+def unary(name: str, element: str, count: int = 4) -> str:
+    type = f"tensor<{count}x{element}>"
+    return f"func.func @main(%a: {type}) -> {type} {{ %0 = {name} %a : {type} return %0 : {type} }}"
+
+
+def test_a_run_as_noisy_as_a_runtime_may_be_is_not_wrong_for_any_operation() -> None:
+    judgements: dict[str, list[str]] = {}
+    for path in GALLERY:
+        module = parse(path.read_text()).verify()
+        generator = np.random.default_rng(0)
+        try:
+            oracle = runtimes.load("interpreter").compile(module, numerics="exact")
+            arguments = [drawn(generator, type) for type in oracle.signature.arguments]
+            expected = oracle(*arguments)
+        except UnsupportedError:
+            continue
+        found = Ensemble(module.specialize(arguments)).run(arguments, samples=17)
+        judgements[path.stem] = [
+            str(max(map(Verdict, judged(ours, theirs[0], theirs[1:]).verdicts.flat), default=""))
+            for ours, theirs in zip(expected, found.results, strict=True)
+        ]
+    assert len(judgements) > 80
+    assert {name: told for name, told in judgements.items() if not {*told} <= {*SOUND}} == {}
+
+
+def test_the_same_seed_gives_the_same_samples() -> None:
+    text, argument = unary("stablehlo.tanh", "f32"), np.linspace(-1, 2, 4, dtype=np.float32)
+    first, again, other = (samples(text, argument, seed=seed)[0] for seed in (1, 1, 2))
+    assert (first == again).all()
+    assert (first != other).any()
+
+
+def test_a_map_has_noise_of_its_units_and_exact_sums_have_none() -> None:
+    argument = np.array([1, 2, 3, 4], np.float32)
+    (found,) = samples(unary("stablehlo.exponential", "f32"), argument, samples=64)
+    units = np.abs(found - np.exp(argument)) / (np.exp(argument) * 2**-23)
+    assert 2.5 < units.max() < 5.5
+    doubled = unary("stablehlo.add %a,", "f32")
+    (found,) = samples(doubled, argument)
+    assert (found == argument * 2).all()
+    (found,) = samples(doubled.replace("f32", "f64"), argument.astype(np.float64) + 2**-40)
+    assert (found == found[0]).all()
+
+
+def test_each_sample_loops_as_often_as_its_own_numbers_say() -> None:
+    value = np.float32(0.0999999 / 0.3 / 0.3)
+    found, turns = samples(LOOP, value, samples=32)
+    assert set(turns.tolist()) == {2, 3}
+    assert (found[turns == 2] > 0.09).all()
+    assert (found[turns == 3] < 0.04).all()
+
+
+def test_freedoms_flush_saturate_and_convert_in_other_ways() -> None:
+    tiny = np.array([1e-40, 1, -1e-40, 0], np.float32)
+    negate = parse(unary("stablehlo.negate", "f32")).verify()
+    plain = Ensemble(negate).run([tiny])
+    ranged = Ensemble(negate).run([tiny], samples=16, freedom=Freedom.RANGE)
+    assert plain.extremes
+    assert (plain.results[0] == -tiny).all()
+    assert set((ranged.results[0][:, 0] == 0).tolist()) == {True, False}
+    assert (ranged.results[0][:, 1] == -1).all()
+    large = np.array([400, 1, -400, 2], np.float32)
+    (kept,) = samples(
+        unary("stablehlo.exponential", "f32"), large, samples=16, freedom=Freedom.RANGE
+    )
+    assert set(np.isinf(kept[:, 0]).tolist()) == {True, False}
+    convert = parse(
+        "func.func @main(%a: tensor<4xf32>) -> tensor<4xi32> { %0 = stablehlo.convert %a :"
+        " (tensor<4xf32>) -> tensor<4xi32> return %0 : tensor<4xi32> }"
+    ).verify()
+    beyond = np.array([3e9, np.nan, 7.9, -7.9], np.float32)
+    plain = Ensemble(convert).run([beyond])
+    (opened,) = Ensemble(convert).run([beyond], freedom=Freedom.OPEN).results
+    assert plain.unspecified == 2
+    assert {-(2**31), 2**31 - 1, 0} <= set(opened[:, 0].tolist())
+    assert (opened[:, 2:] == [7, -7]).all()

@@ -1,0 +1,152 @@
+"""Grades of modules on runtimes: sound differences pass, faults do not."""
+
+from __future__ import annotations
+
+import json
+import shlex
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from tests.runtimes.require import require
+from topos import judge
+from topos.cli import main
+from topos.errors import ArgumentError, UnavailableError
+from topos.judge import Verdict
+
+F32 = np.float32
+# Three operations over scalars, of which the last takes what the first two give.
+THREE = """
+func.func @main(%a: tensor<f32>, %b: tensor<f32>, %x: tensor<f32>) -> tensor<f32> {{
+  %0 = stablehlo.{first}
+  %1 = stablehlo.{second}
+  %2 = stablehlo.{last} : tensor<f32>
+  return %2 : tensor<f32>
+}}
+"""
+SQUARES = THREE.format(
+    first="multiply %a, %a : tensor<f32>",
+    second="multiply %b, %b : tensor<f32>",
+    last="subtract %0, %1",
+)
+CANCELLING = THREE.format(
+    first="multiply %a, %x : tensor<f32>",
+    second="multiply %b, %x : tensor<f32>",
+    last="add %0, %1",
+)
+ROOT = THREE.format(
+    first="multiply %a, %a : tensor<f32>", second="negate %b : tensor<f32>", last="sqrt %0"
+)
+LOGARITHM = THREE.format(
+    first="exponential %a : tensor<f32>", second="negate %b : tensor<f32>", last="log %0"
+)
+SINE = """
+func.func @main(%a: tensor<64xf32>) -> tensor<64xf32> {
+  %0 = stablehlo.sine %a : tensor<64xf32>
+  return %0 : tensor<64xf32>
+}
+"""
+# A runtime of somebody else, which does not reduce arguments as it should.
+FAULTY = """
+import sys
+import numpy as np
+_, module, given, written = sys.argv
+value = np.load(given)["arg0"]
+result = np.sin(value.astype(np.float64)).astype(np.float32)
+result[5] += {error}
+np.savez(written, result0=result)
+"""
+
+
+@pytest.mark.parametrize(
+    ("text", "arguments", "verdict", "ill"),
+    [
+        (SQUARES, (1.2345678, 1.2345678, 0), Verdict.ROUNDING, 1),
+        (CANCELLING, (1e20, -1e20, 1e10), Verdict.ROUNDING, 1),
+        (CANCELLING, (1e20, -1e20, 1e20), Verdict.RANGED, 0),
+        (ROOT, (-1e-30, 0, 0), Verdict.RANGED, 0),
+        (LOGARITHM, (89, 0, 0), Verdict.RANGED, 0),
+    ],
+)
+def test_what_xla_contracts_or_folds_is_not_wrong(
+    text: str, arguments: tuple[float, ...], verdict: Verdict, ill: int
+) -> None:
+    require("xla")
+    found = judge.grade(text, "xla", [F32(each) for each in arguments])
+    assert found.verdict is verdict
+    assert found.passed
+    assert int(found.results[0].judgement.ill_conditioned.sum()) == ill
+
+
+def command(tmp_path: Path, program: str) -> str:
+    path = tmp_path / "runtime.py"
+    path.write_text(program)
+    return shlex.join([sys.executable, str(path)])
+
+
+@pytest.mark.parametrize(("error", "passed"), [(1e-7, True), (3e-5, False), (float("nan"), False)])
+def test_a_program_is_judged_by_the_results_it_writes(
+    tmp_path: Path, error: float, passed: bool
+) -> None:
+    program = FAULTY.format(error=error).replace("nan", "float('nan')")
+    argument = np.linspace(0.5, 3, 64, dtype=F32)
+    found = judge.grade(SINE, command(tmp_path, program), [argument])
+    assert found.passed is passed
+    if not passed:
+        assert found.results[0].worst == (5,)
+        assert found.results[0].counts[Verdict.WRONG] == 1
+
+
+@pytest.mark.parametrize(
+    ("program", "told"),
+    [
+        ("raise SystemExit('no such device')", "status 1: no such device"),
+        ("import os; os.kill(os.getpid(), 11)", "SIGSEGV"),
+        ("pass", "wrote no results"),
+        ("import sys; open(sys.argv[3], 'w').write('x')", "is no .npz archive"),
+        (
+            "import sys, numpy; numpy.savez(sys.argv[3], result0=numpy.ones(3))",
+            "result 0",
+        ),
+    ],
+)
+def test_a_program_that_fails_is_told(tmp_path: Path, program: str, told: str) -> None:
+    found = judge.grade(SINE, command(tmp_path, program), [np.ones(64, F32)])
+    assert told in found.failure
+    assert (found.verdict, found.passed, found.results) == (Verdict.WRONG, False, ())
+
+
+def test_wrong_usage_is_refused() -> None:
+    argument = np.ones(64, F32)
+    with pytest.raises(UnavailableError, match="nowhere: No such file"):
+        judge.grade(SINE, "nowhere", [argument])
+    with pytest.raises(ArgumentError, match="a name or a command line"):
+        judge.grade(SINE, "'", [argument])
+    with pytest.raises(ArgumentError, match="samples are a number from 2 on"):
+        judge.grade(SINE, "interpreter", [argument], samples=1)
+    with pytest.raises(ArgumentError, match="takes 1 argument"):
+        judge.grade(SINE, "interpreter")
+
+
+def test_the_command_prints_verdicts_and_writes_json(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    module, verdicts = tmp_path / "sine.mlir", tmp_path / "verdicts.json"
+    module.write_text(SINE)
+    faulty = command(tmp_path, FAULTY.format(error=0.25))
+    options = ["--runtime", faulty, "--json", str(verdicts)]
+    assert main(["grade", str(module), *options]) == 1
+    printed = capsys.readouterr().out
+    assert ": wrong (seed 0, 8 samples)" in printed
+    assert "float32[64]" in printed
+    assert "[5]: got" in printed
+    document: dict[str, Any] = json.loads(verdicts.read_text())
+    assert document["passed"] is False
+    assert document["results"][0]["worst"]["index"] == [5]
+    assert document["results"][0]["counts"]["wrong"] == 1
+    assert main(["grade", str(module), "--runtime", "interpreter"]) == 0
+    assert main(["grade", str(module), "--runtime", "nowhere"]) == 2
+    assert "nowhere: No such file" in capsys.readouterr().err

@@ -1,0 +1,160 @@
+"""Operations over an axis of samples: the same operation with one more axis in front."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, Final
+
+from topos.stablehlo.definition import Definition
+from topos.stablehlo.dialect import (
+    contraction,
+    gathering,
+    layout,
+    linear_algebra,
+    reduction,
+    scattering,
+    slicing,
+    sorting,
+    windows,
+)
+from topos.stablehlo.dimension_numbers import DotNumbers, GatherNumbers, ScatterNumbers
+from topos.stablehlo.ir import Tensor, Type
+
+__all__ = ["batched", "batched_operands"]
+
+Axes = tuple[int, ...]
+# Takes an operation and the number of samples; returns its attributes that change, by field.
+Rule = Callable[[Any, int], dict[str, Any]]
+
+
+def batched(op: Definition, count: int) -> Definition | None:
+    """Returns `op` over `count` samples that stand along a new first axis, or `None`.
+
+    Of its operands the first `batched_operands(op)` have the axis. `None` where no operation of
+    the same name says it.
+    """
+    rule = _nothing if op.is_elementwise else RULES.get(type(op))
+    if rule is None or not all(isinstance(type, Tensor) for type in (*op.operands, *op.results)):
+        return None
+    if op.is_elementwise and len({type.shape for type in op.operands}) > 1:  # type: ignore[union-attr]
+        return None
+    fields = {attribute.name: attribute for attribute in op.declared_attributes}
+    changed = {
+        fields[name].key: fields[name].made(value) for name, value in rule(op, count).items()
+    }
+    operation = op.operation._replace(attributes={**op.operation.attributes, **changed})
+    taken = batched_operands(op)
+    operands = tuple(
+        [_longer(type, count) if place < taken else type for place, type in enumerate(op.operands)]
+    )
+    results = tuple([_longer(type, count) for type in op.results])
+    return type(op)(operation, operands, results, (None,) * len(operands))
+
+
+def batched_operands(op: Definition) -> int:
+    """Returns how many of the operands have the axis of samples; the others are alike for all."""
+    if isinstance(op, layout.Pad):
+        return 1
+    if isinstance(op, reduction.Reduce | windows.ReduceWindow):
+        return len(op.operands) // 2
+    return len(op.operands)
+
+
+def _longer(type: Type, count: int) -> Type:
+    return type._replace(shape=(count, *type.shape)) if isinstance(type, Tensor) else type
+
+
+def _nothing(op: Any, count: int) -> dict[str, Any]:
+    return {}
+
+
+def _moved(axes: Axes) -> Axes:
+    return tuple([axis + 1 for axis in axes])
+
+
+def _slice(op: slicing.Slice, count: int) -> dict[str, Any]:
+    return {
+        "start_indices": (0, *op.start_indices),
+        "limit_indices": (count, *op.limit_indices),
+        "strides": (1, *op.strides),
+    }
+
+
+def _pad(op: layout.Pad, count: int) -> dict[str, Any]:
+    names = ("edge_padding_low", "edge_padding_high", "interior_padding")
+    return {name: (0, *getattr(op, name)) for name in names}
+
+
+def _dot(op: contraction.DotGeneral, count: int) -> dict[str, Any]:
+    numbers = op.dot_dimension_numbers
+    return {
+        "dot_dimension_numbers": DotNumbers(
+            (0, *_moved(numbers.lhs_batching_dimensions)),
+            (0, *_moved(numbers.rhs_batching_dimensions)),
+            _moved(numbers.lhs_contracting_dimensions),
+            _moved(numbers.rhs_contracting_dimensions),
+        )
+    }
+
+
+def _gather(op: gathering.Gather, count: int) -> dict[str, Any]:
+    numbers = op.dimension_numbers
+    return {
+        "slice_sizes": (1, *op.slice_sizes),
+        "dimension_numbers": GatherNumbers(
+            _moved(numbers.offset_dims),
+            _moved(numbers.collapsed_slice_dims),
+            (0, *_moved(numbers.operand_batching_dims)),
+            (0, *_moved(numbers.start_indices_batching_dims)),
+            _moved(numbers.start_index_map),
+            numbers.index_vector_dim + 1,
+        ),
+    }
+
+
+def _scatter(op: scattering.Scatter, count: int) -> dict[str, Any]:
+    numbers = op.scatter_dimension_numbers
+    return {
+        "scatter_dimension_numbers": ScatterNumbers(
+            _moved(numbers.update_window_dims),
+            _moved(numbers.inserted_window_dims),
+            (0, *_moved(numbers.input_batching_dims)),
+            (0, *_moved(numbers.scatter_indices_batching_dims)),
+            _moved(numbers.scatter_dims_to_operand_dims),
+            numbers.index_vector_dim + 1,
+        )
+    }
+
+
+def _window(op: windows.ReduceWindow, count: int) -> dict[str, Any]:
+    steps = ("window_strides", "base_dilations", "window_dilations")
+    stated = {name: getattr(op, name) for name in steps}
+    changed: dict[str, Any] = {name: (1, *axes) for name, axes in stated.items() if axes}
+    changed["window_dimensions"] = (1, *op.window_dimensions)
+    if op.padding:
+        changed["padding"] = ((0, 0), *op.padding)
+    return changed
+
+
+RULES: Final[Mapping[type[Definition], Rule]] = {
+    contraction.DotGeneral: _dot,
+    gathering.Gather: _gather,
+    layout.BroadcastInDim: lambda op, count: {
+        "broadcast_dimensions": (0, *_moved(op.broadcast_dimensions))
+    },
+    layout.Concatenate: lambda op, count: {"dimension": op.dimension + 1},
+    layout.Pad: _pad,
+    layout.Reshape: _nothing,
+    layout.Reverse: lambda op, count: {"dimensions": _moved(op.dimensions)},
+    layout.Transpose: lambda op, count: {"permutation": (0, *_moved(op.permutation))},
+    linear_algebra.Cholesky: _nothing,
+    linear_algebra.Fft: _nothing,
+    linear_algebra.TriangularSolve: _nothing,
+    reduction.Reduce: lambda op, count: {"dimensions": _moved(op.dimensions)},
+    scattering.Scatter: _scatter,
+    slicing.Slice: _slice,
+    sorting.Sort: lambda op, count: {
+        "dimension": op.dimension + 1 if op.dimension >= 0 else op.dimension
+    },
+    windows.ReduceWindow: _window,
+}

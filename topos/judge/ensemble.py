@@ -1,0 +1,377 @@
+"""Samples of the oracle: a module run with the rounding noise that a sound runtime may add.
+
+A program of the interpreter is built in which every value has an axis of samples in front, of
+extent 1 as long as no noise has reached it. Loops and branches follow each sample's own decisions.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from enum import Enum
+from typing import Any, Final, NamedTuple
+
+import numpy as np
+
+from topos.errors import ExecutionError
+from topos.judge.batched import batched, batched_operands
+from topos.judge.noise import Scale, disturbed, is_floating, limits_of, scale_of, wide
+from topos.runtimes.interpreter.build import ProgramBuilder
+from topos.runtimes.interpreter.context import BuildContext, Builder, Constant
+from topos.runtimes.interpreter.program import Array, Kernel, Program, single
+from topos.stablehlo import Module
+from topos.stablehlo.definition import Definition
+from topos.stablehlo.dialect import (
+    calling,
+    comparison,
+    control,
+    conversion,
+    custom,
+    elementwise,
+    functions,
+)
+from topos.stablehlo.dialect.sorting import Sort
+from topos.stablehlo.ir import Tensor
+
+__all__ = ["Ensemble", "Freedom", "Samples"]
+
+# The operations whose regions and callees every sample runs for itself.
+CONTROL: Final = frozenset(
+    {control.Case, control.If, control.While, calling.Call, custom.Composite}
+)
+# Those that make a decision of a number, which noise may turn.
+DECIDING: Final = frozenset(
+    {
+        comparison.Compare, elementwise.Floor, elementwise.Ceil, elementwise.Sign,
+        elementwise.RoundNearestEven, elementwise.RoundNearestAfz, conversion.Convert,
+    }
+)  # fmt: skip
+# Those that give zero of other numbers where only the format's range ends.
+VANISHING: Final = frozenset(
+    {elementwise.Multiply, elementwise.Divide, elementwise.Power, functions.Exponential}
+)
+# A sample may loop so many times as often as the first that stops, and this often in any case.
+LONGER, SHORTEST = 10, 1000
+
+
+class Freedom(Enum):
+    """What else than rounding the samples of a run show of what runtimes are free to do."""
+
+    NONE = "rounding alone"
+    RANGE = "samples flush subnormal numbers, and keep what overflows or underflows"
+    OPEN = "samples convert numbers beyond an integer's range in several ways"
+
+
+class Samples(NamedTuple):
+    """The results of `@main`, each with the samples along its first axis, and what was met.
+
+    `decisions` counts the elements of comparisons, roundings and conversions on which the samples
+    disagree; `extremes` those that are subnormal or overflowed; `unspecified` those that no integer
+    of their type is near.
+    """
+
+    results: tuple[Array, ...]
+    decisions: int
+    extremes: int
+    unspecified: int
+
+
+@dataclass
+class Sampling:
+    """What the kernels of one run share."""
+
+    count: int = 8
+    amplitude: float = 1.0
+    freedom: Freedom = Freedom.NONE
+    generator: np.random.Generator = field(default_factory=np.random.default_rng)
+    decisions: int = 0
+    extremes: int = 0
+    unspecified: int = 0
+
+
+class Ensemble:
+    """A verified module with static types, built for sampling; one thread may run it at a time."""
+
+    def __init__(self, module: Module) -> None:
+        self._sampling = Sampling()
+        functions = {function.name: function for function in module.functions}
+        self._program = _SampledBuilder(functions, self._sampling).main()
+
+    def run(
+        self,
+        arguments: Sequence[Array],
+        *,
+        samples: int = 8,
+        seed: int = 0,
+        amplitude: float = 1.0,
+        freedom: Freedom = Freedom.NONE,
+    ) -> Samples:
+        """Returns samples of the results for the arguments, the same ones for the same seed.
+
+        The noise is `amplitude` times what a sound runtime may add. Raises `ExecutionError` where
+        memory ends.
+        """
+        sampling = self._sampling
+        sampling.count, sampling.amplitude, sampling.freedom = samples, amplitude, freedom
+        sampling.generator = np.random.default_rng(seed)
+        sampling.decisions = sampling.extremes = sampling.unspecified = 0
+        try:
+            with np.errstate(all="ignore"):
+                taken = [_ranged(sampling, np.asarray(each)[None], ()) for each in arguments]
+                results = self._program.run(*taken)
+        except MemoryError:
+            raise ExecutionError("the samples need more memory than this machine has") from None
+        whole = [np.broadcast_to(each, (samples, *each.shape[1:])) for each in results]
+        met = (sampling.decisions, sampling.extremes, sampling.unspecified)
+        return Samples(tuple(whole), *met)
+
+
+class _SampledBuilder(ProgramBuilder):
+    """Builds programs over samples; bodies that an operation applies to elements stay plain."""
+
+    def __init__(self, functions: dict[str, Any], sampling: Sampling) -> None:
+        super().__init__(functions, exact=False)
+        self._plain = ProgramBuilder(functions, exact=False)
+        self._sampling = sampling
+
+    def main(self) -> Program:
+        """Returns the program of `@main`."""
+        self._plain.build_all()
+        self.build_all()
+        return self.program("main", 0)
+
+    def _region(self, *arguments: Any, **options: Any) -> Program:
+        program = super()._region(*arguments, **options)
+        rest = tuple([None if each is None else each[None] for each in program.rest])
+        return replace(program, rest=rest)
+
+    def _regions(self, frame: Any, operation: Any, definition: Any, names: Any) -> list[Program]:
+        if definition in CONTROL:
+            return super()._regions(frame, operation, definition, names)
+        return self._plain._regions(frame, operation, definition, names)
+
+    def _kernel(self, builder: Builder, context: BuildContext[Any]) -> Kernel | Constant:
+        kind = type(context.op)
+        if kind is control.While:
+            condition, body = context.regions
+            return _Loop(condition, body, len(context.operands), self._sampling)
+        if kind in (control.If, control.Case):
+            regions = context.regions[::-1] if kind is control.If else context.regions
+            return _Branches(regions, self._sampling)
+        kernel = builder(context)
+        types = (*context.operands, *context.results)
+        # What handles tuples, tokens and callees handles the arrays in them as they are.
+        plain = kind in CONTROL or not all(isinstance(each, Tensor) for each in types)
+        if isinstance(kernel, Constant) or plain or not context.results:
+            return kernel
+        return _Sampled(context, builder, kernel, self._sampling)
+
+
+class _Sampled:
+    """The kernel of an operation over samples, and its noise."""
+
+    def __init__(
+        self, context: BuildContext[Any], builder: Builder, kernel: Kernel, sampling: Sampling
+    ) -> None:
+        self._context, self._builder, self._kernel = context, builder, kernel
+        self._sampling = sampling
+        self._single = len(context.results) == 1
+        self._scale: Scale | None = scale_of(context.op, context.regions)
+        self._operand_scale = disturbed(context.op)
+        self._decides = type(context.op) in DECIDING and is_floating_type(context.operands)
+        self._truncates = self._decides and isinstance(context.op, conversion.Convert)
+        self._sorts = isinstance(context.op, Sort)
+        self._underflows = type(context.op) in VANISHING
+        self._computes = not context.op.is_layout
+        self._batched: dict[int, Kernel | None] = {}
+
+    def __call__(self, *operands: Array) -> Any:
+        sampling = self._sampling
+        if self._operand_scale is not None:
+            operands = tuple(
+                [_noisy(sampling, each, self._operand_scale(each)) for each in operands]
+            )
+        results = self._results(operands)
+        if self._scale is not None and len(results) == 1:
+            scale = self._scale(operands, results[0], self._run)
+            results = [_noisy(sampling, results[0], scale)]
+        if self._computes:
+            results = [_ranged(sampling, each, operands, self._underflows) for each in results]
+        if self._truncates:
+            results = [_opened(sampling, operands[0], results[0])]
+        if (self._decides or self._sorts) and len(results[-1]) > 1:
+            sampling.decisions += _disagreements(results[-1])
+        return single(results)
+
+    def _results(self, operands: Sequence[Array]) -> list[Array]:
+        count = max([len(each) for each in operands], default=1)
+        if count == 1:
+            return [each[None] for each in self._called([each[0] for each in operands])]
+        kernel = self._over(count)
+        taken = batched_operands(self._context.op)
+        if kernel is None or any(len(each) > 1 for each in operands[taken:]):
+            parts = [
+                self._called([each[place if len(each) > 1 else 0] for each in operands])
+                for place in range(count)
+            ]
+            return [np.stack(column) for column in zip(*parts, strict=True)]
+        whole = [
+            each if len(each) == count else np.broadcast_to(each, (count, *each.shape[1:]))
+            for each in operands[:taken]
+        ]
+        results = kernel(*whole, *[each[0] for each in operands[taken:]])
+        return [results] if self._single else [*results]
+
+    def _called(self, operands: Sequence[Array]) -> list[Array]:
+        results = self._kernel(*operands)
+        return [results] if self._single else [*results]
+
+    def _over(self, count: int) -> Kernel | None:
+        """Returns the kernel of the operation over so many samples at once, made on first use."""
+        if count not in self._batched:
+            context = self._context
+            op = None if context.captures else batched(context.op, count)
+            self._batched[count] = None if op is None else self._built(op)
+        return self._batched[count]
+
+    def _built(self, op: Definition) -> Kernel | None:
+        context = self._context
+        made = self._builder(BuildContext(op, context.regions, 0, context.function, context.exact))
+        return None if isinstance(made, Constant) else made
+
+    def _run(self, *operands: Array) -> Array:
+        return self._results(operands)[0]
+
+
+def _noisy(sampling: Sampling, array: Array, scale: Array | None) -> Array:
+    """Returns samples of an array, moved by up to `scale` where that is finite."""
+    if scale is None:
+        return array
+    scale = np.where(np.isfinite(scale), scale, 0.0) * sampling.amplitude
+    if not scale.any():
+        return array
+    shape = (sampling.count, *array.shape[1:])
+    noise: Array = sampling.generator.uniform(-1, 1, shape)
+    if array.dtype.kind == "c":
+        noise = noise + 1j * sampling.generator.uniform(-1, 1, shape)
+    value = wide(array)
+    moved = np.where(np.isfinite(value), value + noise * scale, value)
+    return np.asarray(moved.astype(array.dtype))
+
+
+def is_floating_type(types: Sequence[Any]) -> bool:
+    """Returns whether the first of some types is of floats."""
+    return bool(types) and getattr(types[0], "element", "i")[0] in "fbc"
+
+
+def _disagreements(array: Array) -> int:
+    return int((array != array[:1]).any(axis=0).sum())
+
+
+def _ranged(
+    sampling: Sampling, array: Array, operands: Sequence[Array], underflows: bool = False
+) -> Array:
+    """Counts what leaves the range of normal numbers, and moves it in about half of the samples.
+
+    Each sample decides by itself at every operation, for a runtime may keep one intermediate result
+    in a wider format and not the next.
+    """
+    if not is_floating(array.dtype) or array.dtype.kind == "c" or not array.size:
+        return array
+    limits = limits_of(array.dtype)
+    size = np.abs(array)
+    small = (size < limits.normal) & (size > 0)
+    sources = [each for each in operands if is_floating(each.dtype)]
+    finite = all(bool(np.isfinite(each).all()) for each in sources)
+    large = np.isinf(array) & bool(sources and finite)
+    vanished = np.zeros_like(small)
+    if underflows:
+        vanished = array == 0
+        for each in sources:
+            vanished = vanished & (each != 0)
+    count = int(small.sum() + large.sum() + vanished.sum())
+    sampling.extremes += count
+    if not count or sampling.freedom is not Freedom.RANGE:
+        return array
+    moved = np.array(np.broadcast_to(array, (sampling.count, *array.shape[1:])))
+    chosen = sampling.generator.integers(0, 2, sampling.count).astype(bool)
+    chosen = chosen.reshape(-1, *(1,) * (array.ndim - 1))
+    for here, number in ((small, 0.0), (large, limits.largest), (vanished, limits.normal)):
+        value = np.copysign(np.asarray(number, array.dtype), moved)
+        moved = np.where(chosen & here, value, moved).astype(array.dtype)
+    return moved
+
+
+def _opened(sampling: Sampling, operand: Array, result: Array) -> Array:
+    """Counts the floats that no integer of the result's type is near, and converts them anyhow."""
+    if result.dtype.kind not in "iu":
+        return result
+    limits = np.iinfo(result.dtype)
+    number = wide(operand).real
+    outside = ~((number > float(limits.min) - 1) & (number < float(limits.max) + 1))
+    count = int(outside.sum())
+    sampling.unspecified += count
+    if not count or sampling.freedom is not Freedom.OPEN:
+        return result
+    moved = np.array(np.broadcast_to(result, (sampling.count, *result.shape[1:])))
+    outside = np.broadcast_to(outside, moved.shape)
+    # What processors do: saturate as the oracle does, or give one number for all.
+    for place, value in enumerate((limits.min, limits.max, 0)):
+        chosen = outside.copy()
+        chosen[np.arange(sampling.count) % 4 != place + 1] = False
+        moved[chosen] = value
+    return moved
+
+
+@dataclass(frozen=True, slots=True)
+class _Branches:
+    """Programs of which each sample's index chooses one."""
+
+    regions: tuple[Program, ...]
+    sampling: Sampling
+
+    def __call__(self, index: Array, *captures: Array) -> Any:
+        last = len(self.regions) - 1
+        places = index.astype(np.int64)
+        places = np.where((places < 0) | (places > last), last, places)
+        chosen = np.unique(places)
+        results = self.regions[chosen[0]].run(*captures)
+        for place in chosen[1:]:
+            others = self.regions[place].run(*captures)
+            results = [
+                _selected(places == place, other, result)
+                for other, result in zip(others, results, strict=True)
+            ]
+        return single(results)
+
+
+@dataclass(frozen=True, slots=True)
+class _Loop:
+    """A condition and a body over the same `count` values; each sample stops by itself."""
+
+    condition: Program
+    body: Program
+    count: int
+    sampling: Sampling
+
+    def __call__(self, *values: Array) -> Any:
+        state, captures = [*values[: self.count]], values[self.count :]
+        turns, limit = 0, None
+        while True:
+            truth = self.condition.run(*state, *captures)[0]
+            if not truth.any() or (limit is not None and turns > limit):
+                return single(state)
+            if limit is None and not truth.all():
+                limit = max(SHORTEST, LONGER * turns)
+            turned = self.body.run(*state, *captures)
+            turns += 1
+            state = (
+                turned
+                if truth.all()
+                else [_selected(truth, *pair) for pair in zip(turned, state, strict=True)]
+            )
+
+
+def _selected(here: Array, one: Array, other: Array) -> Array:
+    rank = max(one.ndim, other.ndim)
+    return np.where(here.reshape(here.shape + (1,) * (rank - 1)), one, other)

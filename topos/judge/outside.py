@@ -1,0 +1,76 @@
+"""Runtimes of other people: any program that takes a module and arguments, and writes results."""
+
+from __future__ import annotations
+
+import shlex
+import signal
+import subprocess
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Final
+
+from topos.errors import ArgumentError, ExecutionError, UnavailableError
+from topos.runtimes._archive import load, save
+from topos.runtimes._signature import ModuleSignature
+from topos.runtimes.interpreter.program import Array
+
+__all__ = ["SECONDS", "command_results"]
+
+# How long a program may take, and how much of what it said is told.
+SECONDS: Final = 600.0
+LINES: Final = 8
+
+
+def command_results(
+    command: str,
+    text: str,
+    arguments: Sequence[Array],
+    signature: ModuleSignature,
+    seconds: float = SECONDS,
+) -> tuple[Array, ...]:
+    """Returns the results that `COMMAND MODULE ARGS.npz RESULTS.npz` writes for a module's text.
+
+    The archives hold arg0, arg1, ... and result0, result1, ..., as those of `topos run`. Raises
+    `UnavailableError` where there is no such program, and `ExecutionError` where it fails, takes
+    longer than `seconds`, or writes no such results.
+    """
+    try:
+        words = shlex.split(command)
+    except ValueError as error:
+        raise ArgumentError(f"a runtime is a name or a command line, got {command!r}") from error
+    with tempfile.TemporaryDirectory() as folder:
+        module, given, written = (
+            Path(folder) / name for name in ("module.mlir", "args.npz", "results.npz")
+        )
+        module.write_text(text)
+        save(given, arguments, "arg")
+        _run([*words, str(module), str(given), str(written)], seconds)
+        if not written.is_file():
+            raise ExecutionError(f"{words[0]} ended well and wrote no results")
+        try:
+            return tuple(load(written, signature.results, "result"))
+        except ArgumentError as error:
+            raise ExecutionError(f"{words[0]}: {error}") from error
+
+
+def _run(command: Sequence[str], seconds: float) -> None:
+    name = command[0]
+    try:
+        done = subprocess.run(
+            command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+            text=True, errors="replace", timeout=seconds, check=False,
+        )  # fmt: skip
+    except subprocess.TimeoutExpired:
+        raise ExecutionError(f"{name} took longer than {seconds:g} seconds") from None
+    except OSError as error:
+        raise UnavailableError(f"{name}: {error.strerror}") from error
+    if done.returncode:
+        said = "\n".join(done.stdout.strip().splitlines()[-LINES:])
+        raise ExecutionError(f"{name} {_ending(done.returncode)}{': ' if said else ''}{said}")
+
+
+def _ending(status: int) -> str:
+    if status >= 0:
+        return f"ended with status {status}"
+    return f"was ended by {signal.Signals(-status).name}"
