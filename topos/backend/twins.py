@@ -70,7 +70,7 @@ def sum_(array: Array, axes: tuple[int, ...]) -> Array:
     """Returns what the kernel `reduction.sum` does; compiled where trailing axes are reduced."""
     if not sums_rows(array.shape, axes) or not array.flags.c_contiguous:
         return reduction.sum(array, axes)
-    from topos.backend.compiled.reduction import sum_rows
+    from topos.backend.compiled.product import sum_rows
 
     terms = math.prod(array.shape[axis] for axis in axes)
     sums = sum_rows(array.reshape(-1, terms))

@@ -45,7 +45,10 @@ def source_payloads(
         source = forms[index].operation
         assert isinstance(source, Source)
         if isinstance(source, Input):
-            payloads[index] = _input(columns, index, source, fed)
+            array = fed.get(index, source.payload)
+            if array is None:
+                raise FeedError(f"{columns.title(index)} needs a feed of {source.type}, got none")
+            payloads[index] = array
         elif isinstance(source, Leaf) or parameters is None:
             # A constant, or the initial state, which is recorded with the parameter.
             if source.payload is None:
@@ -83,13 +86,6 @@ def _parameter(columns: Columns, index: int, state: Parameters) -> Array:
         )
     demand_type(columns, index, payload)
     return payload.numpy()
-
-
-def _input(columns: Columns, index: int, source: Input, fed: dict[int, Array]) -> Array:
-    array = fed.get(index, source.payload)
-    if array is None:
-        raise FeedError(f"{columns.title(index)} needs a feed of {source.type}, got none")
-    return array
 
 
 def _fitted(columns: Columns, index: int, payload: Any, copy: bool) -> Array:

@@ -2,25 +2,50 @@
 
 from typing import Final
 
-from topos.op.arithmetic import Add, Div, Maximum, Minimum, Mul, Neg, Power, Step, Sub
-from topos.op.comparison import Compare, Convert, Direction, Select
-from topos.op.contraction import MatMul, Transpose
-from topos.op.layout import Permute, Reshape
-from topos.op.map import Map, MapOperation
-from topos.op.operation import Array, Cotangents, Domain, Operation, R, Reads
-from topos.op.reduction import (
-    Broadcast,
-    BroadcastAlong,
-    LogSoftmax,
-    LogSumExp,
-    MaxAlong,
-    Sum,
-    SumAlong,
-)
-from topos.op.selection import Gather, Scatter
-from topos.op.slicing import Concatenate, Fold, Narrow, Pad, Unfold
-from topos.op.source import Input, Leaf, Parameter, Source
-from topos.op.table import Table
+from topos.op.arithmetic import Add as Add
+from topos.op.arithmetic import Div as Div
+from topos.op.arithmetic import Maximum as Maximum
+from topos.op.arithmetic import Minimum as Minimum
+from topos.op.arithmetic import Mul as Mul
+from topos.op.arithmetic import Neg as Neg
+from topos.op.arithmetic import Power as Power
+from topos.op.arithmetic import Step as Step
+from topos.op.arithmetic import Sub as Sub
+from topos.op.comparison import Compare as Compare
+from topos.op.comparison import Convert as Convert
+from topos.op.comparison import Direction as Direction
+from topos.op.comparison import Select as Select
+from topos.op.layout import Permute as Permute
+from topos.op.layout import Reshape as Reshape
+from topos.op.layout import Transpose as Transpose
+from topos.op.map import Map as Map
+from topos.op.map import MapOperation as MapOperation
+from topos.op.operation import Array as Array
+from topos.op.operation import Cotangents as Cotangents
+from topos.op.operation import Domain as Domain
+from topos.op.operation import Operation as Operation
+from topos.op.operation import R as R
+from topos.op.operation import Reads as Reads
+from topos.op.reduction import Broadcast as Broadcast
+from topos.op.reduction import BroadcastAlong as BroadcastAlong
+from topos.op.reduction import LogSoftmax as LogSoftmax
+from topos.op.reduction import LogSumExp as LogSumExp
+from topos.op.reduction import MatMul as MatMul
+from topos.op.reduction import MaxAlong as MaxAlong
+from topos.op.reduction import Sum as Sum
+from topos.op.reduction import SumAlong as SumAlong
+from topos.op.selection import Gather as Gather
+from topos.op.selection import Scatter as Scatter
+from topos.op.slicing import Concatenate as Concatenate
+from topos.op.slicing import Fold as Fold
+from topos.op.slicing import Narrow as Narrow
+from topos.op.slicing import Pad as Pad
+from topos.op.slicing import Unfold as Unfold
+from topos.op.source import Input as Input
+from topos.op.source import Leaf as Leaf
+from topos.op.source import Parameter as Parameter
+from topos.op.source import Source as Source
+from topos.op.table import Table as Table
 
 OPERATIONS: Final[tuple[type[Operation], ...]] = (
     *(Leaf, Parameter, Input),
@@ -35,51 +60,3 @@ OPERATIONS: Final[tuple[type[Operation], ...]] = (
     *(Gather, Scatter),
     *(LogSoftmax, LogSumExp),
 )
-
-__all__ = [
-    "OPERATIONS",
-    "Add",
-    "Array",
-    "Broadcast",
-    "BroadcastAlong",
-    "Compare",
-    "Concatenate",
-    "Convert",
-    "Cotangents",
-    "Direction",
-    "Div",
-    "Domain",
-    "Fold",
-    "Gather",
-    "Input",
-    "Leaf",
-    "LogSoftmax",
-    "LogSumExp",
-    "Map",
-    "MapOperation",
-    "MatMul",
-    "MaxAlong",
-    "Maximum",
-    "Minimum",
-    "Mul",
-    "Narrow",
-    "Neg",
-    "Operation",
-    "Pad",
-    "Parameter",
-    "Permute",
-    "Power",
-    "R",
-    "Reads",
-    "Reshape",
-    "Scatter",
-    "Select",
-    "Source",
-    "Step",
-    "Sub",
-    "Sum",
-    "SumAlong",
-    "Table",
-    "Transpose",
-    "Unfold",
-]

@@ -48,3 +48,21 @@ class Permute(Operation, name="permute", arity=1, domain=Domain.ANY, is_view=Tru
     def backward(self, operands: Sequence[R], output: R, gradient: R) -> Cotangents[R]:
         inverse = sorted(range(len(self.axes)), key=self.axes.__getitem__)
         return (gradient.permute(inverse),)
+
+
+class Transpose(Operation, name="transpose", arity=1, domain=Domain.ANY, is_view=True):
+    """The trailing two axes swapped; its own adjoint."""
+
+    __slots__ = ()
+
+    def infer_shape(self, *operands: Shape) -> Shape:
+        if len(operands[0]) < 2:
+            raise ShapeError(f"transpose needs two axes or more, got shape {operands[0]}")
+        *batch, rows, columns = operands[0]
+        return (*batch, columns, rows)
+
+    def compute(self, *operands: Array) -> Array:
+        return np.swapaxes(operands[0], -1, -2)
+
+    def backward(self, operands: Sequence[R], output: R, gradient: R) -> Cotangents[R]:
+        return (gradient.transpose(),)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from enum import Enum
-from typing import Final
+from typing import Any, Final
 
 from topos.op.operation import Array, Cotangents, Domain, Operation, R, Reads
 from topos.payload import kernels
@@ -27,19 +27,23 @@ class MapOperation(Enum):
     ERF = "erf"
 
 
+_ERF_SLOPE: Final = 2.0 / math.sqrt(math.pi)
+Rule = Callable[[Any, Any, Any], Any]
 _OPERAND, _OUTPUT, _BOTH = Reads((0,)), Reads((), True), Reads((0,), True)
-_READS: Final[dict[MapOperation, Reads]] = {
-    MapOperation.EXP: _OUTPUT,
-    MapOperation.EXPM1: _OUTPUT,
-    MapOperation.LN: _OPERAND,
-    MapOperation.LOG1P: _OPERAND,
-    MapOperation.SQRT: _OUTPUT,
-    MapOperation.RSQRT: _BOTH,
-    MapOperation.TANH: _OUTPUT,
-    MapOperation.LOGISTIC: _OUTPUT,
-    MapOperation.SIN: _OPERAND,
-    MapOperation.COS: _OPERAND,
-    MapOperation.ERF: _OPERAND,
+# What the rule of each function reads, and the rule: `gradient` times the derivative, where `y` is
+# the value at `x`.
+_RULES: Final[dict[MapOperation, tuple[Reads, Rule]]] = {
+    MapOperation.EXP: (_OUTPUT, lambda x, y, gradient: gradient * y),
+    MapOperation.EXPM1: (_OUTPUT, lambda x, y, gradient: gradient * (y + 1.0)),
+    MapOperation.LN: (_OPERAND, lambda x, y, gradient: gradient / x),
+    MapOperation.LOG1P: (_OPERAND, lambda x, y, gradient: gradient / (x + 1.0)),
+    MapOperation.SQRT: (_OUTPUT, lambda x, y, gradient: gradient / (y + y)),
+    MapOperation.RSQRT: (_BOTH, lambda x, y, gradient: gradient * ((y / x) * -0.5)),
+    MapOperation.TANH: (_OUTPUT, lambda x, y, gradient: gradient * (1.0 - y * y)),
+    MapOperation.LOGISTIC: (_OUTPUT, lambda x, y, gradient: gradient * (y * (1.0 - y))),
+    MapOperation.SIN: (_OPERAND, lambda x, y, gradient: gradient * x.cos()),
+    MapOperation.COS: (_OPERAND, lambda x, y, gradient: -(gradient * x.sin())),
+    MapOperation.ERF: (_OPERAND, lambda x, y, gradient: gradient * ((-(x * x)).exp() * _ERF_SLOPE)),
 }
 
 
@@ -54,34 +58,8 @@ class Map(Operation, name="map", arity=1, domain=Domain.BUILT_IN, is_elementwise
         return kernel(*operands)
 
     def reads(self) -> Reads:
-        return _READS[self.function]
+        return _RULES[self.function][0]
 
     def backward(self, operands: Sequence[R], output: R, gradient: R) -> Cotangents[R]:
-        return (_derivative(self.function, operands[0], output, gradient),)
-
-
-def _derivative(function: MapOperation, x: R, y: R, gradient: R) -> R:
-    """Returns `gradient` times the derivative of `function`, of which `y` is the value at `x`."""
-    match function:
-        case MapOperation.EXP:
-            return gradient * y
-        case MapOperation.EXPM1:
-            return gradient * (y + 1.0)
-        case MapOperation.LN:
-            return gradient / x
-        case MapOperation.LOG1P:
-            return gradient / (x + 1.0)
-        case MapOperation.SQRT:
-            return gradient / (y + y)
-        case MapOperation.RSQRT:
-            return gradient * ((y / x) * -0.5)
-        case MapOperation.TANH:
-            return gradient * (1.0 - y * y)
-        case MapOperation.LOGISTIC:
-            return gradient * (y * (1.0 - y))
-        case MapOperation.SIN:
-            return gradient * x.cos()
-        case MapOperation.COS:
-            return -(gradient * x.sin())
-        case MapOperation.ERF:
-            return gradient * ((-(x * x)).exp() * (2.0 / math.sqrt(math.pi)))
+        rule = _RULES[self.function][1]
+        return (rule(operands[0], output, gradient),)

@@ -1,4 +1,4 @@
-"""Reductions, stable forms of sums of exponentials, and the broadcasts that are their adjoints."""
+"""Sums, the matrix product among them, maxima, stable forms, and broadcasts, their adjoints."""
 
 from __future__ import annotations
 
@@ -119,6 +119,30 @@ class MaxAlong(Operation, name="max_along", arity=1, domain=Domain.ANY, introduc
 
 def _extents(shape: Shape, axes: tuple[int, ...]) -> Shape:
     return tuple(shape[axis] for axis in axes)
+
+
+class MatMul(Operation, name="matmul", arity=2, domain=Domain.NUMBERS):
+    """The product over the trailing two axes, `[..., m, k] @ [..., k, n]`, leading axes equal.
+
+    Each element adds its products with `k` ascending, each product and each sum rounded.
+    """
+
+    __slots__ = ()
+    _reads = Reads(operands=(0, 1))
+
+    def infer_shape(self, *operands: Shape) -> Shape:
+        match operands:
+            case ((*batch, rows, inner), (*other, outer, columns)):
+                if inner == outer and batch == other:
+                    return (*batch, rows, columns)
+        raise ShapeError(f"matmul cannot multiply {operands[0]} by {operands[1]}")
+
+    def compute(self, *operands: Array) -> Array:
+        return kernels.product.matmul(*operands)
+
+    def backward(self, operands: Sequence[R], output: R, gradient: R) -> Cotangents[R]:
+        left, right = operands
+        return gradient @ right.transpose(), left.transpose() @ gradient
 
 
 class LogSoftmax(Operation, name="log_softmax", arity=1, domain=Domain.BUILT_IN):

@@ -1,4 +1,4 @@
-"""The matrix product, four rows by four steps at a time, each element's sum in ascending order."""
+"""Matrix products, each element's sum ascending, four by four at a time, and sums of rows."""
 
 from __future__ import annotations
 
@@ -161,3 +161,27 @@ def add_columns(turned, b, sums, j, width):
             for i in range(BLOCK):
                 s = r * BLOCK + i
                 sums[s] = sums[s] + turned[k * BLOCK + i] * factor
+
+
+@numba.njit(**OPTIONS)
+def sum_rows(array: Array) -> Array:
+    """Returns the sums of the rows of a contiguous `[rows, terms]`, one term or more."""
+    rows, terms = array.shape
+    sums = np.empty(rows, array.dtype)
+    half = (terms + 1) // 2
+    buffer = np.empty(half, array.dtype)
+    zero = array.dtype.type(0)
+    for row in range(rows):
+        count = terms - half
+        for place in range(count):
+            buffer[place] = array[row, place] + array[row, half + place]
+        if count < half:
+            buffer[count] = array[row, count]
+        remaining = half
+        while remaining > 1:
+            middle = (remaining + 1) // 2
+            for place in range(remaining - middle):
+                buffer[place] = buffer[place] + buffer[middle + place]
+            remaining = middle
+        sums[row] = zero + buffer[0]
+    return sums
