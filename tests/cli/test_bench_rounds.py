@@ -111,7 +111,7 @@ def test_latencies_are_those_of_the_rounds_alone(bundle: Bundle) -> None:
     (trial,) = trials(bundle, [Sleeping("a", 0.004, calls)], bundle.programs)
     for _ in rounds([trial], 0.04, 1):
         pass
-    found = trial.measurement()
+    found = trial.measurement
     # The first call and at least one to warm up are left out.
     assert len(found.latencies) == len(calls) - 2
     assert found.latencies == pytest.approx(np.full(ROUNDS, 0.004))
@@ -125,7 +125,7 @@ def test_a_slow_call_is_not_waited_for_in_every_round(bundle: Bundle) -> None:
     (trial,) = trials(bundle, [Sleeping("a", 0.03, calls)], bundle.programs)
     for _ in rounds([trial], 0.05, 1):
         pass
-    assert len(trial.measurement().latencies) == 2
+    assert len(trial.measurement.latencies) == 2
 
 
 def test_threads_call_at_once(bundle: Bundle) -> None:
@@ -134,7 +134,7 @@ def test_threads_call_at_once(bundle: Bundle) -> None:
     trial.prepare()
     runtime.together = threading.Barrier(4)
     trial.round(0.0, 4)
-    assert len(trial.measurement().latencies) == 4
+    assert len(trial.measurement.latencies) == 4
 
 
 def test_a_runtime_holds_the_weights_once(tmp_path: Path) -> None:
@@ -152,7 +152,7 @@ def test_a_runtime_holds_the_weights_once(tmp_path: Path) -> None:
         trial.prepare()
         trial.round(0.001, 1)
     assert runtime.placed == 1
-    assert all(len(trial.measurement().latencies) for trial in found)
+    assert all(len(trial.measurement.latencies) for trial in found)
 
 
 @pytest.mark.parametrize("threads", [1, 3])
@@ -160,10 +160,10 @@ def test_a_runtime_that_fails_later_keeps_what_it_did(bundle: Bundle, threads: i
     (trial,) = trials(bundle, [Sleeping("a", 0.001, [], most=12)], bundle.programs)
     trial.prepare()
     trial.round(0.002, threads)
-    before = len(trial.measurement().latencies)
+    before = len(trial.measurement.latencies)
     for _ in range(10):
         trial.round(0.01, threads)
-    found = trial.measurement()
+    found = trial.measurement
     assert found.failure == "asleep for good"
     assert len(found.latencies) >= before > 0
 

@@ -9,13 +9,22 @@ from typing import Any, Final
 
 import numpy.typing as npt
 
-from topos import runtimes
 from topos.bundle.bundle import Bundle, Call, Program
 from topos.bundle.manifest import MANIFEST
 from topos.bundle.modules import module_verdicts
-from topos.bundle.report import Answers, Check, State, Verdict, blocked, is_slow, judged, told
+from topos.bundle.report import (
+    Answers,
+    Check,
+    State,
+    Verdict,
+    blocked,
+    is_slow,
+    judged,
+    ready,
+    told,
+)
 from topos.engine import Numerics
-from topos.errors import ArgumentError, UnavailableError
+from topos.errors import ArgumentError
 from topos.runtimes import Runtime
 from topos.runtimes._runtime import isolating
 
@@ -46,7 +55,9 @@ def check(
     kind, `BundleError` where the bundle cannot be loaded, `UnavailableError` for a runtime that
     is not ready.
     """
-    chosen, arithmetic = _ready(names), Numerics.of(numerics)
+    _demand_names(names)
+    chosen = ready((names,) if isinstance(names, str) else names)
+    arithmetic = Numerics.of(numerics)
     loaded = bundle if isinstance(bundle, Bundle) else Bundle.load(bundle)
     verdicts = _folder_verdicts(loaded)
     for program in loaded.programs:
@@ -75,20 +86,10 @@ def _folder_verdicts(bundle: Bundle) -> list[Verdict]:
     return [Verdict("folder", "", "", State.UNLISTED, reason=reason)]
 
 
-def _ready(names: str | Sequence[str] | None) -> list[Runtime]:
-    """Returns the runtimes of those names, or all that are ready where none are given."""
-    if names is None:
-        found = map(runtimes.load, runtimes.names())
-        return [runtime for runtime in found if runtime.status().ready]
-    several = (names,) if isinstance(names, str) else names
-    if not isinstance(several, Iterable) or not all(isinstance(name, str) for name in several):
+def _demand_names(names: Any) -> None:
+    known = names is None or isinstance(names, Iterable)
+    if not known or not all(isinstance(name, str) for name in names or ()):
         raise ArgumentError(f"a check needs names of runtimes, got {names!r}")
-    named = [runtimes.load(name) for name in dict.fromkeys(several)]
-    for runtime in named:
-        status = runtime.status()
-        if not status.ready:
-            raise UnavailableError(status.detail)
-    return named
 
 
 def _verdicts(

@@ -9,7 +9,7 @@ import os
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, Protocol
+from typing import TYPE_CHECKING, Final
 
 import pytest
 
@@ -28,8 +28,11 @@ VALIDATOR: Final = "TOPOS_STABLEHLO_VALIDATOR"
 EVALUATOR: Final = "TOPOS_STABLEHLO_EVALUATOR"
 
 
-class BundleConforms(Protocol):
-    """What the fixture `bundle_conforms` is."""
+class BundleConforms:
+    """What the fixture `bundle_conforms` is; the judges write into folders of `folders`."""
+
+    def __init__(self, folders: pytest.TempPathFactory) -> None:
+        self._folders = folders
 
     def __call__(
         self,
@@ -39,12 +42,18 @@ class BundleConforms(Protocol):
         numerics: str = "fast",
     ) -> bundle.Check:
         """Returns the check of a bundle, as `topos check` makes it; fails the test by its table."""
+        __tracebackhide__ = True
+        with _told("the bundle cannot be checked"):
+            found = _checked(path, runtimes, numerics, self._folders.mktemp("judges"))
+        if not found.passed:
+            pytest.fail(f"the bundle does not conform\n{found}", pytrace=False)
+        return found
 
 
-class StablehloConforms(Protocol):
+class StablehloConforms(BundleConforms):
     """What the fixture `stablehlo_conforms` is."""
 
-    def __call__(
+    def __call__(  # type: ignore[override]  # It takes a plan in the place of a path.
         self,
         plan: Plan | Sequence[Plan],
         parameters: Parameters | Payloads | None = None,
@@ -60,6 +69,19 @@ class StablehloConforms(Protocol):
 
         The arguments are those of `topos.bundle.export` and of `bundle_conforms`.
         """
+        __tracebackhide__ = True
+        folder = self._folders.mktemp("plan") / "bundle"
+        with _told("the plan cannot be exported"):
+            written = bundle.export(
+                folder,
+                plan,
+                parameters,
+                resident=resident,
+                samples=samples,
+                batched=batched,
+                seed=seed,
+            )
+        return super().__call__(written, runtimes, numerics=numerics)
 
 
 @pytest.fixture
@@ -68,44 +90,13 @@ def bundle_conforms(tmp_path_factory: pytest.TempPathFactory) -> BundleConforms:
 
     A test that names a runtime which is not installed is skipped.
     """
-
-    def conforms(
-        path: str | os.PathLike[str] | bundle.Bundle,
-        runtimes: Sequence[str] | None = None,
-        *,
-        numerics: str = "fast",
-    ) -> bundle.Check:
-        __tracebackhide__ = True
-        with _told("the bundle cannot be checked"):
-            found = _checked(path, runtimes, numerics, tmp_path_factory.mktemp("judges"))
-        if not found.passed:
-            pytest.fail(f"the bundle does not conform\n{found}", pytrace=False)
-        return found
-
-    return conforms
+    return BundleConforms(tmp_path_factory)
 
 
 @pytest.fixture
-def stablehlo_conforms(
-    tmp_path_factory: pytest.TempPathFactory, bundle_conforms: BundleConforms
-) -> StablehloConforms:
+def stablehlo_conforms(tmp_path_factory: pytest.TempPathFactory) -> StablehloConforms:
     """Exports a plan into a folder of its own and checks that."""
-
-    def conforms(
-        plan: Plan | Sequence[Plan],
-        parameters: Parameters | Payloads | None = None,
-        *,
-        runtimes: Sequence[str] | None = None,
-        numerics: str = "fast",
-        **export: Any,
-    ) -> bundle.Check:
-        __tracebackhide__ = True
-        folder = tmp_path_factory.mktemp("plan") / "bundle"
-        with _told("the plan cannot be exported"):
-            written = bundle.export(folder, plan, parameters, **export)
-        return bundle_conforms(written, runtimes, numerics=numerics)
-
-    return conforms
+    return StablehloConforms(tmp_path_factory)
 
 
 @contextmanager

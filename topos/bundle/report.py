@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from topos import runtimes
 from topos.bundle.envelope import deviation
-from topos.errors import ToposError, UnsupportedError
+from topos.errors import ToposError, UnavailableError, UnsupportedError
 from topos.runtimes import Runtime
 from topos.runtimes.grade import same_bits
 
@@ -28,6 +28,7 @@ __all__ = [
     "brief",
     "is_slow",
     "judged",
+    "ready",
     "told",
 ]
 
@@ -162,6 +163,19 @@ def blocked(judge: str, program: Program) -> Verdict:
 def told(judge: str, program: Program, state: State, reason: str = "") -> Verdict:
     """Returns a verdict on a program as a whole."""
     return Verdict(judge, program.name, "", state, reason=reason)
+
+
+def ready(names: Sequence[str] | None) -> list[Runtime]:
+    """Returns the runtimes that are ready, or those of `names`.
+
+    Raises `UnavailableError` where one of the latter is not.
+    """
+    chosen = runtimes.names() if names is None else dict.fromkeys(names)
+    found = {runtime: runtime.status() for runtime in map(runtimes.load, chosen)}
+    for status in found.values():
+        if names is not None and not status.ready:
+            raise UnavailableError(status.detail)
+    return [runtime for runtime, status in found.items() if status.ready]
 
 
 def is_slow(runtime: Runtime, text: str) -> bool:

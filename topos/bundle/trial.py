@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import numpy as np
@@ -31,7 +32,7 @@ _NONE: Final = Timing(np.empty(0), 0.0)
 class Trial:
     """One program on one runtime.
 
-    `prepare` first, then `round` as often as wanted, each adding to what `measurement` returns.
+    `prepare` first, then `round` as often as wanted, each adding to `measurement`.
     A fault of the runtime ends the trial and becomes its measurement's `failure`; no other
     trial suffers from it.
     """
@@ -48,20 +49,11 @@ class Trial:
         self._resident, self._numerics, self._options = resident, numerics, options
         self._executable: Executable | None = None
         self._arguments: list[Array] = []
-        self._latencies: list[Array] = []
-        self._elapsed = 0.0
-        self._compilation: float | None = None
-        self._first_call: float | None = None
-        self._memory: int | None = None
-        self._failure: str | None = None
+        self.measurement = Measurement(runtime.name, program.name, program.rows, np.empty(0))
+        """What all rounds so far measured."""
 
     def __str__(self) -> str:
         return f"{self.program.name} on {self.runtime.name}"
-
-    @property
-    def elapsed(self) -> float:
-        """The seconds of all rounds so far."""
-        return self._elapsed
 
     def prepare(self) -> None:
         """Compiles the program, binds its weights, and makes the first call, each timed."""
@@ -70,16 +62,16 @@ class Trial:
             executable = self.runtime.compile(
                 self.program.text, numerics=self._numerics, options=self._options
             )
-            self._compilation = time.perf_counter() - start
+            self._learn(compilation=time.perf_counter() - start)
             self._executable = executable.bind(self._resident)
             # Those of the oracle: real ones, for time may depend on values.
             self._arguments = self.program.given(self.program.sample()[0])
-            self._first_call = self._executable.timed(self._arguments, 0.0).elapsed
+            self._learn(first_call=self._executable.timed(self._arguments, 0.0).elapsed)
             # Asked now, for a worker may be gone when the measuring is over.
             memory = self._executable.memory()
-            self._memory = None if memory is None else sum(memory)
+            self._learn(memory=None if memory is None else sum(memory))
         except ToposError as error:
-            self._failure = brief(error)
+            self._learn(failure=brief(error))
 
     def warm_up(self, seconds: float, threads: int) -> None:
         """Calls for `seconds` and measures nothing."""
@@ -87,31 +79,20 @@ class Trial:
 
     def round(self, seconds: float, threads: int) -> None:
         """Calls from `threads` threads until `seconds` are over, each at least once."""
-        timing = self._calls(seconds, threads)
-        self._latencies.append(timing.latencies)
-        self._elapsed += timing.elapsed
+        timing, found = self._calls(seconds, threads), self.measurement
+        latencies = np.concatenate([found.latencies, timing.latencies])
+        self._learn(latencies=latencies, elapsed=found.elapsed + timing.elapsed)
 
-    def measurement(self) -> Measurement:
-        """Returns what all rounds so far measured."""
-        return Measurement(
-            self.runtime.name,
-            self.program.name,
-            self.program.rows,
-            np.concatenate([_NONE.latencies, *self._latencies]),
-            self._elapsed,
-            self._compilation,
-            self._first_call,
-            self._memory,
-            self._failure,
-        )
+    def _learn(self, **figures: Any) -> None:
+        self.measurement = replace(self.measurement, **figures)
 
     def _calls(self, seconds: float, threads: int) -> Timing:
-        if self._executable is None or self._failure is not None:
+        if self._executable is None or self.measurement.failure is not None:
             return _NONE
         try:
             return self._executable.timed(self._arguments, seconds, threads)
         except ToposError as error:
-            self._failure = brief(error)
+            self._learn(failure=brief(error))
             return _NONE
 
 
@@ -176,7 +157,7 @@ def rounds(trials: Sequence[Trial], seconds: float, threads: int) -> Iterator[St
         for trial in trials if number % 2 == 0 else reversed(trials):
             yield Step(done, total, f"round {number + 1} of {ROUNDS}: {trial}")
             # A call that takes longer than a round is not waited for ten times.
-            if trial.elapsed < seconds:
+            if trial.measurement.elapsed < seconds:
                 trial.round(seconds / ROUNDS, threads)
             done += 1
     yield Step(done, total, "done")

@@ -12,10 +12,10 @@ import numpy as np
 import numpy.typing as npt
 
 from topos import runtimes
-from topos.bundle.report import brief, is_slow
+from topos.bundle.report import brief, is_slow, ready
 from topos.cli._arguments import arguments_of, called
 from topos.cli._reporting import DONE, FAILED
-from topos.cli._shared import of_file, ready, table
+from topos.cli._shared import of_file, table
 from topos.engine import Numerics
 from topos.errors import ToposError, UnsupportedError
 from topos.runtimes._runtime import isolating

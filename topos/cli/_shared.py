@@ -18,7 +18,6 @@ from topos import runtimes
 from topos.cli._reporting import DONE, status_of
 from topos.engine import Numerics
 from topos.errors import UnavailableError
-from topos.runtimes import Runtime
 from topos.stablehlo.forms import text_of
 from topos.stablehlo.forms.mistakes import folder_mistake
 
@@ -30,7 +29,6 @@ __all__ = [
     "naming",
     "of_file",
     "of_parts",
-    "ready",
     "table",
     "whole",
 ]
@@ -164,16 +162,6 @@ def add_runtime_arguments(
 def _add_numerics(parser: ArgumentParser, default: Numerics, told: str) -> None:
     choices = [each.value for each in Numerics]
     parser.add_argument("--numerics", choices=choices, default=default.value, help=told)
-
-
-def ready(names: Sequence[str] | None) -> list[Runtime]:
-    """Returns the runtimes that are ready, or those of `names`, which have to be."""
-    found = [runtimes.load(name) for name in dict.fromkeys(names or runtimes.names())]
-    status = {runtime: runtime.status() for runtime in found}
-    for runtime, own in status.items():
-        if names is not None and not own.ready:
-            raise UnavailableError(f"{runtime.name} is not ready: {own.detail}")
-    return [runtime for runtime, own in status.items() if own.ready]
 
 
 class Parted:

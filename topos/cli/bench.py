@@ -12,11 +12,12 @@ from typing import TYPE_CHECKING, Final
 from topos import bundle as bundles
 from topos import runtimes
 from topos.bundle.measurement import PERCENTILES, Measurement
+from topos.bundle.report import ready
 from topos.cli import _bench_picture as picture
 from topos.cli._figures import duration, rate, size
 from topos.cli._progress import follow
 from topos.cli._reporting import DONE, FAILED, INTERRUPTED, complain
-from topos.cli._shared import add_bundle_arguments, naming, ready, table, whole
+from topos.cli._shared import add_bundle_arguments, naming, table, whole
 from topos.engine import Numerics
 from topos.errors import ArgumentError, BundleError
 
@@ -117,7 +118,7 @@ def _measure(chosen: Namespace, bundle: Bundle, measured: Sequence[Trial]) -> in
     except KeyboardInterrupt:
         complain("interrupted: what follows was measured until then")
         status = INTERRUPTED
-    found = [each.measurement() for each in measured]
+    found = [each.measurement for each in measured]
     print(_json(chosen, bundle, found) if chosen.json else _text(chosen, bundle, found))
     if chosen.png is not None:
         with naming(f"--png {chosen.png}"):

@@ -23,10 +23,9 @@ __all__ = [
     "Ready",
     "Refused",
     "WorkerMessage",
+    "calls",
     "encode",
-    "from_session",
     "from_worker",
-    "origin_of",
 ]
 
 LENGTH: Final = struct.Struct("<I")
@@ -90,8 +89,8 @@ WorkerMessage = Ready | Refused | Answer | Failed
 
 _encoder: Final = msgspec.msgpack.Encoder()
 _from_worker: Final = msgspec.msgpack.Decoder(WorkerMessage)
-_from_session: Final = msgspec.msgpack.Decoder(Call)
-_origins: Final = msgspec.msgpack.Decoder(Origin)
+calls: Final = msgspec.msgpack.Decoder(Call)
+"""Reads what a session asks for."""
 
 
 class FrameError(Exception):
@@ -144,13 +143,3 @@ def from_worker(body: bytes) -> WorkerMessage:
         raise FrameError(
             f"a worker's message was due, and {body[:SHOWN]!r} came: {error}"
         ) from None
-
-
-def from_session(body: bytes) -> Call:
-    """Returns the call that a session asks for."""
-    return _from_session.decode(body)
-
-
-def origin_of(body: bytes) -> Origin:
-    """Returns the origin that a session's first frame tells."""
-    return _origins.decode(body)

@@ -14,15 +14,17 @@ import sys
 from collections import deque
 from typing import Final
 
+import msgspec
+
 from topos.serving.description import Arena
 from topos.serving.loaded import LoadedModel, refusal
 from topos.serving.messages import (
     Frames,
+    Origin,
     Ready,
     Refused,
+    calls,
     encode,
-    from_session,
-    origin_of,
 )
 from topos.serving.spin_wait import Patience
 
@@ -40,7 +42,7 @@ def main(descriptor: int, memory: int, seconds: float) -> None:
     with socket.socket(fileno=descriptor) as connection:
         incoming = Incoming(connection)
         try:
-            model = LoadedModel.load(origin_of(incoming.body() or b""))
+            model = LoadedModel.load(msgspec.msgpack.decode(incoming.body() or b"", type=Origin))
         # To die of it would pass for a crash, which is tried again for as long as the session is.
         except Exception as error:
             connection.sendall(encode(_refused(error)))
@@ -69,7 +71,7 @@ def _serve(
     arena: Arena | None = None
     alone = False
     while (body := incoming.body(soon=alone)) is not None:
-        call = from_session(body)
+        call = calls.decode(body)
         alone = call.alone
         # The session has given the memory its size before it asks for anything.
         if arena is None:
