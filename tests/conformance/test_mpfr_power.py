@@ -15,7 +15,7 @@ from topos.payload.kernels.power import power
 Array = npt.NDArray[Any]
 
 F64, F32, F16, BF16 = mpfr.FLOATS
-COUNT = 210_000
+COUNT = 60_000
 # One exponent in all lanes may take a way of its own, as the square does.
 CONSTANTS = (2.0, 3.0, 0.5, -1.0, -0.5, 0.3125)
 
@@ -31,7 +31,7 @@ def disagreements(bases: Array, exponents: Array) -> list[tuple[str, ...]]:
 @pytest.mark.parametrize("dtype", mpfr.FLOATS, ids=str)
 def test_pairs_of_every_stratum_are_correctly_rounded(dtype: np.dtype[Any]) -> None:
     bases, exponents = inputs.power_pairs(dtype, COUNT, 1)
-    assert bases.size >= 200_000
+    assert bases.size >= 55_000
     assert disagreements(bases, exponents) == []
 
 
@@ -52,7 +52,7 @@ def test_every_16_bit_exponent_is_correctly_rounded(dtype: np.dtype[Any], base: 
 @pytest.mark.parametrize("exponent", CONSTANTS)
 @pytest.mark.parametrize("dtype", [F64, F32], ids=str)
 def test_one_exponent_for_all_is_correctly_rounded(dtype: np.dtype[Any], exponent: float) -> None:
-    bases, _ = inputs.power_pairs(dtype, 40_000, 4)
+    bases, _ = inputs.power_pairs(dtype, 12_000, 4)
     assert disagreements(bases, np.full(bases.shape, exponent, dtype)) == []
 
 

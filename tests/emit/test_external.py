@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import shlex
 import subprocess
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import NamedTuple
 
@@ -15,7 +15,7 @@ import pytest
 from tests.programs import PROGRAMS
 from tests.runtimes.test_samples import lowered
 from topos import Plan, Symbol
-from topos.compiler import ELEMENTS
+from topos.compiler import ELEMENTS, Element
 from topos.engine.sources import source_payloads
 from topos.runtimes import ArrayType, verify
 from topos.runtimes._archive import load, save
@@ -33,9 +33,9 @@ class Module(NamedTuple):
     operations: dict[Symbol, str]
 
 
-def modules(folder: Path) -> Iterator[Module]:
-    """Writes the samples of every element, a module an element, and every program, to files."""
-    for element in ELEMENTS.values():
+def modules(folder: Path, elements: Iterable[Element]) -> Iterator[Module]:
+    """Writes the samples of some elements, a module an element, and every program, to files."""
+    for element in elements:
         yield written(folder / f"samples-{element}.mlir", *lowered(element))
     for name, program in PROGRAMS.items():
         yield written(folder / f"{name}.mlir", program(), {})
@@ -70,7 +70,7 @@ def evaluator() -> list[str]:
 @pytest.fixture(scope="module")
 def emitted(tmp_path_factory: pytest.TempPathFactory) -> list[Module]:
     """Every module; tests ask for their command first, and skip before this is made."""
-    return list(modules(tmp_path_factory.mktemp("modules")))
+    return list(modules(tmp_path_factory.mktemp("modules"), ELEMENTS.values()))
 
 
 def test_validator_accepts_every_emitted_module(
@@ -90,11 +90,11 @@ def test_validator_refuses_a_broken_module(validator: list[str], tmp_path: Path)
     assert "stablehlo.multiple" in done.stderr
 
 
-def test_evaluator_agrees_on_every_emitted_module(
-    evaluator: list[str], emitted: list[Module]
-) -> None:
+def test_evaluator_agrees_on_emitted_modules(evaluator: list[str], tmp_path: Path) -> None:
     words = []
-    for module in emitted:
+    # One element of each kind: a compiler takes seconds for the samples of another.
+    chosen = [*modules(tmp_path, [ELEMENTS["f32"], ELEMENTS["i32"]])]
+    for module in chosen:
         archives = [module.path.with_suffix(suffix) for suffix in (".args.npz", ".results.npz")]
         ports = module.plan.signature().arguments
         order = [port.symbol.position for port in ports]
@@ -103,7 +103,7 @@ def test_evaluator_agrees_on_every_emitted_module(
         words += [str(module.path), *map(str, archives)]
     done = subprocess.run([*evaluator, *words], capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
-    for module in emitted:
+    for module in chosen:
         check(module)
 
 

@@ -20,17 +20,6 @@ from topos.runtimes._worker import Worker
 
 ISOLATED = {"isolated": True}
 ONES = np.ones(4, np.float32)
-# XLA ends its process where it folds this.
-ZERO_DIVISOR = """
-module @quotient {
-  func.func @main() -> tensor<i32> {
-    %0 = stablehlo.constant dense<3> : tensor<i32>
-    %1 = stablehlo.subtract %0, %0 : tensor<i32>
-    %2 = stablehlo.divide %0, %1 : tensor<i32>
-    return %2 : tensor<i32>
-  }
-}
-"""
 ENDLESS = """
 module @endless {
   func.func @main(%a: tensor<i32>) -> tensor<i32> {
@@ -49,17 +38,14 @@ module @endless {
 """
 
 
-def test_a_death_is_told_and_the_next_module_runs() -> None:
+def test_what_is_bound_outlives_a_worker() -> None:
     require("xla")
     xla = load("xla")
     bound = xla.compile(SUM, options=ISOLATED).bind({0: xla.place(ONES * 3, options=ISOLATED)})
-    message = r"^the xla runtime died of SIG\w+ while it (compiled|ran) the module @quotient"
-    with pytest.raises(CrashError, match=message):
-        xla.compile(ZERO_DIVISOR, options=ISOLATED)()
-    # What was bound is bound again in the new worker.
-    assert bound(ONES)[0].tolist() == [4.0] * 4
     process_of(xla)._process.kill()
     process_of(xla)._process.wait()
+    # What was bound is bound again in the new worker.
+    assert bound(ONES)[0].tolist() == [4.0] * 4
     assert bound.timed([ONES], 0.0, 2).latencies.shape == (2,)
 
 

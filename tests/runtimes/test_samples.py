@@ -35,9 +35,19 @@ def test_interpreter_equals_oracle_to_the_bit(element: Element) -> None:
     assert [subjects[each.symbol] for each in results if not each.bits_equal] == []
 
 
-@pytest.mark.parametrize("runtime", ["xla", "reference", "iree"])
-@pytest.mark.parametrize("element", EVERY, ids=title)
-def test_runtime_stays_inside_its_envelope(element: Element, runtime: str) -> None:
+# The samples of one element take iree seconds.
+FEW = [element for element in EVERY if element.name in ("f32", "f64", "i32")]
+
+
+@pytest.mark.parametrize(
+    ("runtime", "element"),
+    [
+        *((runtime, element) for runtime in ("xla", "reference") for element in EVERY),
+        *(("iree", element) for element in FEW),
+    ],
+    ids=title,
+)
+def test_runtime_stays_inside_its_envelope(runtime: str, element: Element) -> None:
     require(runtime)
     plan, subjects = lowered(element)
     bounds = {symbol: envelope(runtime, of, element.name) for symbol, of in subjects.items()}
