@@ -8,10 +8,12 @@ from typing import Any
 import numpy as np
 import pytest
 
+from tests.engine.catalog.recordings import drawn, normalized
 from tests.exact import same, same_runs
 from tests.sample import Sample
 from tests.samples import CASES, title
 from topos import Element, Network, Numerics, Symbol, Tape, Tensor, f32, f64, relu
+from topos.backend import BatchNormTask, Function, Normalized
 
 # Sums in another order and maps within a few units, of samples whose terms are of order one.
 TOLERANCE = {f64: 1e-12, f32: 2e-5}
@@ -155,3 +157,27 @@ def test_a_scalar_with_a_constant_stays_a_scalar(name: str) -> None:
         feeds = {"count": np.float32(fed)}
         wanted = network.forward(feeds=feeds).of(root)
         assert same(plan.forward(feeds=feeds).of(root), wanted)
+
+
+class Marked(Element):
+    """An element whose normalization of rows is easy to tell from the recorded one."""
+
+    def batch_norm(self, task: BatchNormTask, exact: bool) -> Function | None:
+        def sevens(x: Any, scale: Any, shift: Any) -> Normalized:
+            return Normalized(np.full_like(x, 7.0), scale, shift)
+
+        return sevens
+
+
+@pytest.mark.parametrize("numerics", Numerics)
+@pytest.mark.parametrize(
+    ("shape", "axes", "is_own"),
+    [((6, 3), (0,), True), ((6, 3), (1,), False), ((6, 3, 2), (0, 2), False)],
+)
+def test_an_element_normalizes_rows_by_its_own_kernel(
+    shape: tuple[int, ...], axes: tuple[int, ...], is_own: bool, numerics: Numerics
+) -> None:
+    tape = Tape(element=Marked("m32", np.float32))
+    output, *_ = normalized(tape.input(drawn(*shape), element=tape.element), axes)
+    run = tape.into_network().entry([output.symbol], numerics=numerics).lower().forward()
+    assert (run.of(output.symbol).numpy() == 7.0).all() == is_own

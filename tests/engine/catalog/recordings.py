@@ -79,8 +79,8 @@ def normalized(
     tape, element = value.tape, value.element
     (feature,) = (axis for axis in range(len(value.shape)) if axis not in axes)
     count, extents = value.shape[feature], [value.shape[axis] for axis in axes]
-    scale = tape.parameter(drawn(count, seed=5, element=element))
-    shift = tape.parameter(drawn(count, seed=6, element=element))
+    scale = tape.parameter(drawn(count, seed=5, element=element), element=element)
+    shift = tape.parameter(drawn(count, seed=6, element=element), element=element)
 
     def spread(statistic: Value) -> Value:
         return statistic.broadcast_along(axes, extents)
