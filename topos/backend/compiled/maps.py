@@ -2,8 +2,8 @@
 
 Each encloses the exact result as the kernel of the same name does, writes the result where both
 ends round to one number, and marks every other lane open, those outside its range included. The
-enclosures and their error bounds are derived in `topos.payload.kernels.maps_exponential`,
-`maps_logarithm` and `maps_expansion`.
+enclosures and their error bounds are derived in `topos.payload.kernels.exponential`,
+`logarithm` and `expansion`.
 """
 
 from __future__ import annotations

@@ -71,35 +71,33 @@ def absolute(array: Array) -> Array:
     return np.asarray((array.view(layout.unsigned) & ~layout.sign).view(array.dtype))
 
 
-@np.errstate(all="ignore")
 def maximum(left: Array, right: Array) -> Array:
     """Returns the greater operand: NaN where either is NaN, -0 below +0, or of truth values."""
-    first, second = promoted(left), promoted(right)
-    greater = np.asarray(np.maximum(first, second))
-    layout = LAYOUTS.get(first.dtype)
-    if layout is None:
-        return greater
-    # Which of two unlike zeros numpy returns depends on the length and the processor. The sign
-    # is set only where both signs are, which is also so for all other numbers.
-    signs = np.asarray(first.view(layout.unsigned) & second.view(layout.unsigned))
-    bits = greater.view(layout.unsigned)
-    np.bitwise_and(bits, np.bitwise_or(signs, ~layout.sign, out=signs), out=bits)
-    return rounded(greater, left.dtype)
+    return _extreme(left, right, np.maximum, np.bitwise_and, np.bitwise_or)
+
+
+def minimum(left: Array, right: Array) -> Array:
+    """Returns the lesser operand: NaN where either is NaN, -0 below +0, and of truth values."""
+    return _extreme(left, right, np.minimum, np.bitwise_or, np.bitwise_and)
 
 
 @np.errstate(all="ignore")
-def minimum(left: Array, right: Array) -> Array:
-    """Returns the lesser operand: NaN where either is NaN, -0 below +0, and of truth values."""
+def _extreme(
+    left: Array, right: Array, choose: np.ufunc, signs_of: np.ufunc, masked: np.ufunc
+) -> Array:
     first, second = promoted(left), promoted(right)
-    lesser = np.asarray(np.minimum(first, second))
+    extreme = np.asarray(choose(first, second))
     layout = LAYOUTS.get(first.dtype)
     if layout is None:
-        return lesser
-    # As in `maximum`: the sign is set where either sign is.
-    signs = np.asarray(first.view(layout.unsigned) | second.view(layout.unsigned))
-    bits = lesser.view(layout.unsigned)
-    np.bitwise_or(bits, np.bitwise_and(signs, layout.sign, out=signs), out=bits)
-    return rounded(lesser, left.dtype)
+        return extreme
+    # Which of two unlike zeros numpy returns depends on the length and the processor. The sign of
+    # a maximum is set only where both signs are, that of a minimum where either is, which is also
+    # so for all other numbers.
+    signs = np.asarray(signs_of(first.view(layout.unsigned), second.view(layout.unsigned)))
+    sign = layout.sign if choose is np.minimum else ~layout.sign
+    bits = extreme.view(layout.unsigned)
+    signs_of(bits, masked(signs, sign, out=signs), out=bits)
+    return rounded(extreme, left.dtype)
 
 
 @np.errstate(all="ignore")

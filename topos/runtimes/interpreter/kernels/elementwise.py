@@ -86,25 +86,24 @@ def asked(function: Kernel, array: Array) -> Array:
     return np.asarray(function(promoted(array)))
 
 
-# Each with its kernel of floats and numpy's function of integers.
-_DIRECTIONS: Final[Mapping[str, tuple[Kernel, np.ufunc]]] = {
-    "EQ": (comparison.equal, np.equal),
-    "NE": (comparison.not_equal, np.not_equal),
-    "LT": (comparison.less, np.less),
-    "LE": (comparison.less_equal, np.less_equal),
-    "GT": (comparison.greater, np.greater),
-    "GE": (comparison.greater_equal, np.greater_equal),
+_DIRECTIONS: Final[Mapping[str, np.ufunc]] = {
+    "EQ": np.equal,
+    "NE": np.not_equal,
+    "LT": np.less,
+    "LE": np.less_equal,
+    "GT": np.greater,
+    "GE": np.greater_equal,
 }
 
 
 def _compare(context: BuildContext[comparisons.Compare]) -> Kernel:
     operand = context.operands[0]
-    of_floats, compare = _DIRECTIONS[context.op.comparison_direction]
+    compare = _DIRECTIONS[context.op.comparison_direction]
     if context.op.compare_type == "TOTALORDER":
         return partial(_total_order, compare)
     if is_complex(operand):
         return partial(_lexicographic, compare)
-    return of_floats if is_float(operand) else compare
+    return partial(comparison.compare, compare.__name__) if is_float(operand) else compare
 
 
 def _lexicographic(compare: np.ufunc, left: Array, right: Array) -> Array:
