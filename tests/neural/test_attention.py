@@ -45,8 +45,7 @@ def flax_attention(state: list[Any], inputs: Any, causal: bool) -> Any:
     return module.apply({"params": heads}, inputs, mask=mask)
 
 
-@pytest.mark.parametrize("element", [f32, f64], ids=str)
-@pytest.mark.parametrize("causal", [False, True], ids=["open", "causal"])
+@pytest.mark.parametrize(("element", "causal"), [(f32, True), (f64, False)], ids=str)
 def test_attention_and_its_gradients_are_those_of_flax(element: Element, causal: bool) -> None:
     jax = pytest.importorskip("jax")
     tape = Tape(element=element)
@@ -67,7 +66,10 @@ def test_attention_and_its_gradients_are_those_of_flax(element: Element, causal:
         return (attended * attended).sum(), attended
 
     with jax.enable_x64(True):
-        compiled = jax.jit(jax.value_and_grad(loss, tuple(range(9)), has_aux=True))
+        compiled = jax.jit(
+            jax.value_and_grad(loss, tuple(range(9)), has_aux=True),
+            compiler_options={"xla_backend_optimization_level": 0},
+        )
         (_, wanted), slopes = compiled(run.of(inputs.symbol).numpy(), *state)
     # The gradient of the bias of the keys is zero: a softmax does not see a shift of its scores.
     keys = 1 + 3
@@ -154,8 +156,7 @@ def test_a_cache_step_writes_rows_from_its_position_on() -> None:
         assert cache.numpy().tobytes() == wanted.tobytes()
 
 
-@pytest.mark.parametrize("chunk", [1, 2, 3])
-@pytest.mark.parametrize("numerics", ["exact", "interpreter"])
+@pytest.mark.parametrize(("chunk", "numerics"), [(1, "exact"), (3, "exact"), (2, "interpreter")])
 def test_decoding_over_a_cache_has_the_bits_of_the_whole_context(chunk: int, numerics: str) -> None:
     tape = Tape()
     module = MultiHeadAttention(

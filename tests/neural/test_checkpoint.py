@@ -13,9 +13,8 @@ from tests.neural.training import WEIGHTS, batches, changed, regression, same_fi
 from topos import Element, Network, Tape, Tensor, bf16, bool_, f16, f32, f64, i32, i64
 from topos.errors import ArgumentError, FeedError, SymbolError
 from topos.neural import Linear, Mlp, Sequential, init, named_parameters
-from topos.neural.adam import Adam
 from topos.neural.checkpoint import load, named, save
-from topos.neural.sgd import Sgd
+from topos.neural.rules import Adam, Sgd
 from topos.neural.step import record_step
 from topos.neural.tensor_file import write_tensors
 

@@ -45,7 +45,7 @@ def test_a_file_imports_public_names_or_its_neighbours(path: Path) -> None:
 def test_a_tape_is_imported_without_the_package() -> None:
     program = (
         "import sys, topos; assert not [m for m in sys.modules if m.startswith('topos.neural')];"
-        "topos.Linear, topos.init.xavier; assert 'topos.neural.linear' in sys.modules"
+        "topos.Linear, topos.init.xavier; assert 'topos.neural.layers' in sys.modules"
     )
     done = subprocess.run(
         [sys.executable, "-W", "error", "-c", program],

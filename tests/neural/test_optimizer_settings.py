@@ -10,10 +10,8 @@ import pytest
 from tests.exact import exactly
 from topos.errors import ArgumentError
 from topos.neural import schedule
-from topos.neural.adam import Adam, AdamW
 from topos.neural.clipping import Clipped, global_norm
-from topos.neural.lion import Lion
-from topos.neural.sgd import Sgd
+from topos.neural.rules import Adam, AdamW, Lion, Sgd
 
 MISTAKES: list[tuple[str, Callable[[], Any]]] = [
     ("Sgd needs a finite rate of zero or more, got -0.1", lambda: Sgd(-0.1)),

@@ -15,20 +15,17 @@ from tests.neural.near import units
 from tests.neural.training import batches, regression, same_fields, trained
 from topos import Element, Recordable, Symbol, Tape, Tensor, bf16, f16, f32, f64, i32
 from topos.errors import ArgumentError, ReadError, SymbolError
-from topos.neural.adam import Adam, AdamW
 from topos.neural.clipping import Clipped, clip_by_global_norm, global_norm
-from topos.neural.decay import matrices
-from topos.neural.lion import Lion, sign
 from topos.neural.optimizer import Optimizer
-from topos.neural.sgd import Sgd
+from topos.neural.rules import Adam, AdamW, Lion, Sgd, matrices, sign
 
 R = TypeVar("R", bound=Recordable)
-STEPS = 100
+STEPS = 25
 SHAPES = {"w": (7, 5), "b": (5,)}
 
 
 class Twin(NamedTuple):
-    """An optimizer, the same of optax, and the units granted to 100 steps of f32 and of f64.
+    """An optimizer, the same of optax, and the units granted to its steps of f32 and of f64.
 
     The units are those of a tensor's largest element; none means equal bits.
     """
@@ -105,15 +102,10 @@ def furthest(twin: Twin, element: Element) -> float:
 
 
 @pytest.mark.parametrize("twin", TWINS, ids=lambda twin: str(twin.name))
-def test_a_hundred_steps_are_those_of_optax(twin: Twin) -> None:
-    optax()
-    assert furthest(twin, f32) <= twin.units
-
-
-@pytest.mark.parametrize("twin", TWINS, ids=lambda twin: str(twin.name))
-def test_a_hundred_steps_in_f64_are_those_of_optax(twin: Twin) -> None:
+def test_steps_are_those_of_optax(twin: Twin) -> None:
     optax()
     jax = pytest.importorskip("jax")
+    assert furthest(twin, f32) <= twin.units
     with jax.enable_x64(True):
         assert furthest(twin, f64) <= twin.units
 
@@ -141,9 +133,9 @@ def test_a_step_leaves_parameters_and_state_as_they_were(twin: Twin) -> None:
 
 def test_training_lowers_the_loss() -> None:
     for optimizer in (Adam(1e-2), AdamW(1e-2), Sgd(0.1, momentum=0.9), Lion(1e-2)):
-        _, state, losses = trained(regression(), optimizer, batches(60))
-        assert float(losses[-1]) < 0.6 * float(losses[0])
-        assert repr(state).startswith("OptimizerState(60 steps, ")
+        _, state, losses = trained(regression(), optimizer, batches(30))
+        assert float(losses[-1]) < 0.8 * float(losses[0])
+        assert repr(state).startswith("OptimizerState(30 steps, ")
 
 
 @pytest.mark.parametrize("element", [bf16, f16])

@@ -6,15 +6,13 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeVar
 
-from topos import Recordable, Symbol
+from topos import Symbol
 from topos.errors import ArgumentError
-from topos.neural.formula import given, positive
+from topos.neural.formula import R, given, in_element, positive, repeated, widest
 from topos.neural.optimizer import Optimizer, demand_optimizer
-from topos.neural.wide import in_element, spread, widest
 
 __all__ = ["Clipped", "clip_by_global_norm", "global_norm"]
 
-R = TypeVar("R", bound=Recordable)
 K = TypeVar("K")
 
 
@@ -45,7 +43,7 @@ def clip_by_global_norm(gradients: Mapping[K, R], limit: float) -> dict[K, R]:
         )
     norm = global_norm(list(gradients.values()))
     factor = norm.less(limit).select(1.0, limit / norm)
-    return {key: own * spread(factor, own) for key, own in gradients.items()}
+    return {key: own * repeated(factor, own) for key, own in gradients.items()}
 
 
 @dataclass(frozen=True)

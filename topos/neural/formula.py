@@ -1,14 +1,14 @@
-"""What the formulas of this package share: the reading they are over, and their guards."""
+"""What the formulas of this package share: the reading they are over, the wide element, guards."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from numbers import Real
 from operator import index
-from typing import SupportsIndex, TypeVar
+from typing import Final, SupportsIndex, TypeVar
 
-from topos import Recordable
+from topos import Element, Recordable, Tensor, TensorType, bf16, f16, f32, f64
 from topos.errors import ArgumentError, ElementError, ShapeError
 
 __all__ = [
@@ -19,14 +19,22 @@ __all__ = [
     "demand_rank",
     "demand_reading",
     "given",
+    "in_element",
     "is_number",
     "pair",
     "positive",
+    "repeated",
     "spread",
+    "wide",
+    "widest",
+    "zeros",
 ]
 
 R = TypeVar("R", bound=Recordable)
 """Any reading: a formula over it records on a tape and computes on tensors."""
+
+# A moving average in a 16-bit format stands still: 0.999 is 1 in bf16.
+WIDER: Final[Mapping[Element, Element]] = {f16: f32, bf16: f32}
 
 
 def spread(features: R, shape: Sequence[int], axis: int) -> R:
@@ -104,3 +112,28 @@ def positive(name: str, what: str, number: float) -> float:
     if not is_number(number, 0.0) or not number:
         raise ArgumentError(f"{name} needs {what} above zero, finite, got {number!r}")
     return float(number)
+
+
+def wide(element: Element) -> Element:
+    """Returns the element that the arithmetic of training a parameter of `element` runs in."""
+    return WIDER.get(element, element)
+
+
+def widest(values: Iterable[Recordable]) -> Element:
+    """Returns f64 where any of `values` is one, else f32: the element of what all share."""
+    return f64 if any(value.element is f64 for value in values) else f32
+
+
+def in_element(value: R, element: Element) -> R:
+    """Returns `value` in `element`: itself where it is of that element already."""
+    return value if value.element is element else value.convert(element)
+
+
+def repeated(scalar: R, over: R) -> R:
+    """Returns a rank-0 value in the element of `over`, and over its shape."""
+    return in_element(scalar, over.element).broadcast(over.shape)
+
+
+def zeros(type: TensorType) -> Tensor:
+    """Returns what a slot holds beside a parameter of `type` before the first step."""
+    return Tensor(0.0, wide(type.element)).broadcast(type.shape)

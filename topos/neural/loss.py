@@ -6,8 +6,7 @@ import math
 
 from topos import Recordable, absolute, i32, i64, mean, relu
 from topos.errors import ElementError, ShapeError
-from topos.neural.formula import R, demand_floating, demand_reading
-from topos.neural.wide import in_element, wide
+from topos.neural.formula import R, demand_floating, demand_reading, in_element, wide
 
 __all__ = ["bce_with_logits", "cross_entropy", "mse"]
 

@@ -9,9 +9,8 @@ from typing import Final, NamedTuple
 from topos import Network, Symbol
 from topos.errors import ArgumentError
 from topos.neural.formula import given
-from topos.neural.module import Module, named_parameters
+from topos.neural.module import Module, Path, named_parameters
 from topos.neural.optimizer import OptimizerState
-from topos.neural.path import Path
 
 __all__ = ["Match", "Names", "Place", "Rename", "Report", "matched", "named", "places_of"]
 

@@ -4,21 +4,65 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable
+from dataclasses import dataclass
 from typing import Any, Protocol, runtime_checkable
 
 from topos import Symbol, Tape
 from topos.errors import ArgumentError, SymbolError
 from topos.neural.formula import given
-from topos.neural.path import Path, Segment
 
 __all__ = [
+    "Layer",
     "Module",
+    "Path",
+    "Segment",
     "Visitor",
     "demand_module",
     "label",
     "named_parameters",
     "parameters",
 ]
+
+
+Segment = str | int
+"""One step of a path: the name of a field, or a position among siblings, counted from zero."""
+
+
+@dataclass(frozen=True, slots=True)
+class Path:
+    """The segments from the root of a module tree down to one parameter, whose name is last.
+
+    Its text is the dotted form, `blocks.0.attention.query.weights`. `path / segment` is one step
+    further down; a name without letters or with a dot, and a negative position, raise
+    `SymbolError`.
+    """
+
+    segments: tuple[Segment, ...] = ()
+
+    def __post_init__(self) -> None:
+        for segment in self.segments:
+            _demand_segment(segment)
+
+    def __truediv__(self, segment: Segment) -> Path:
+        return Path((*self.segments, segment))
+
+    @property
+    def name(self) -> Segment:
+        """The last segment: the parameter's own name."""
+        if not self.segments:
+            raise SymbolError("the root of a module tree has no name")
+        return self.segments[-1]
+
+    def __str__(self) -> str:
+        return ".".join(map(str, self.segments))
+
+
+def _demand_segment(segment: object) -> None:
+    if isinstance(segment, str) and segment and "." not in segment:
+        return
+    if isinstance(segment, int) and not isinstance(segment, bool) and segment >= 0:
+        return
+    raise SymbolError(f"a path needs names without dots or positions, got {segment!r}")
 
 
 @runtime_checkable
@@ -35,6 +79,21 @@ class Module(Protocol):
 
     def visit(self, visitor: Visitor) -> None:
         """Shows the visitor every parameter and every child, in an order that never changes."""
+
+
+class Layer:
+    """A base for modules that keep their parameters and the modules they are made of as attributes.
+
+    Parameters are shown and modules visited in the order in which `__init__` assigns them.
+    """
+
+    def visit(self, visitor: Visitor) -> None:
+        """Shows the symbols and visits the modules among the attributes, in their order."""
+        for name, held in vars(self).items():
+            if isinstance(held, Symbol):
+                visitor.parameter(name, held)
+            elif isinstance(held, Module):
+                visitor.child(name, held)
 
 
 def demand_module(name: str, module: object) -> None:

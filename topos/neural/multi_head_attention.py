@@ -7,12 +7,16 @@ from typing import NamedTuple
 from topos import Tape, Value
 from topos.errors import ShapeError
 from topos.neural import init
-from topos.neural.attention import cache_step, causal_mask, scaled_dot_product
+from topos.neural.attention import (
+    cache_step,
+    causal_mask,
+    rotary_embedding,
+    scaled_dot_product,
+)
 from topos.neural.formula import R, count, demand_features, demand_rank, positive
 from topos.neural.init import Initializer, demand_initializer
-from topos.neural.linear import Linear
-from topos.neural.module import Visitor
-from topos.neural.rotary import rotary_embedding
+from topos.neural.layers import Linear
+from topos.neural.module import Layer
 
 __all__ = ["Cache", "MultiHeadAttention", "merge_heads", "split_heads"]
 
@@ -40,7 +44,7 @@ def merge_heads(value: R) -> R:
     return value.permute((0, 2, 1, 3)).reshape((batch, length, heads * depth))
 
 
-class MultiHeadAttention:
+class MultiHeadAttention(Layer):
     """Self-attention over `[batch, length, features]` (Vaswani et al., 2017, section 3.2.2).
 
     `query`, `key`, `value` and `output` are `Linear`; they draw by `weights.split(0)` to
@@ -48,18 +52,6 @@ class MultiHeadAttention:
     values (Ainslie et al., 2023). A `causal` module hides later positions; with a `rotary` base,
     queries and keys are turned by their positions.
     """
-
-    __slots__ = (
-        "causal",
-        "features",
-        "groups",
-        "heads",
-        "key",
-        "output",
-        "query",
-        "rotary",
-        "value",
-    )
 
     def __init__(
         self,
@@ -132,13 +124,6 @@ class MultiHeadAttention:
             cache_step(cache.keys, keys, position), cache_step(cache.values, values, position)
         )
         return self._answer(tape, queries, grown.keys, grown.values, mask), grown
-
-    def visit(self, visitor: Visitor) -> None:
-        """Visits `query`, `key`, `value` and `output`."""
-        visitor.child("query", self.query)
-        visitor.child("key", self.key)
-        visitor.child("value", self.value)
-        visitor.child("output", self.output)
 
     def _projected(self, tape: Tape, inputs: Value, places: Value) -> tuple[Value, Value, Value]:
         queries = split_heads(self.query.express(tape, inputs), self.heads)

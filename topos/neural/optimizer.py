@@ -5,16 +5,13 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Generic, Protocol, TypeVar
+from typing import Generic, Protocol
 
-from topos import Field, Gradients, Parameters, Recordable, Symbol, Tensor, i32
+from topos import Field, Gradients, Parameters, Symbol, Tensor, i32
 from topos.errors import ArgumentError
-from topos.neural.formula import given
-from topos.neural.wide import in_element, spread, wide, widest, zeros
+from topos.neural.formula import R, given, in_element, repeated, wide, widest, zeros
 
 __all__ = ["Optimizer", "OptimizerState", "Progress", "Slot", "advance", "demand_optimizer"]
-
-R = TypeVar("R", bound=Recordable)
 
 
 class Slot(Field):
@@ -134,7 +131,7 @@ def advance(
     for symbol, parameter in parameters.items():
         own = in_element(parameter, wide(parameter.element))
         kept = [progress.slots[name][symbol] for name in names]
-        everywhere = [spread(scalar, own) for scalar in scalars]
+        everywhere = [repeated(scalar, own) for scalar in scalars]
         updated, after = optimizer.update(symbol, own, slopes[symbol], kept, everywhere)
         moved[symbol] = in_element(updated, parameter.element)
         for name, tensor in zip(names, after, strict=True):

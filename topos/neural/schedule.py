@@ -5,11 +5,11 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from functools import partial
-from typing import Final, Protocol, TypeVar
+from typing import Final, Protocol
 
-from topos import Recordable, i32
+from topos import i32
 from topos.errors import ArgumentError
-from topos.neural.formula import is_number
+from topos.neural.formula import R, is_number
 
 __all__ = [
     "LearningRate",
@@ -21,8 +21,6 @@ __all__ = [
     "staircase",
     "warm_up",
 ]
-
-R = TypeVar("R", bound=Recordable)
 
 # An f32 counts no further one by one.
 MOST_STEPS: Final = 2**24

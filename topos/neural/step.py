@@ -8,7 +8,7 @@ from typing import Final
 
 from topos import Adjoints, Parameters, Run, Signature, Symbol, Tape, Tensor, Value, i32
 from topos.errors import ArgumentError, SymbolError
-from topos.neural.formula import given
+from topos.neural.formula import given, zeros
 from topos.neural.matching import Names, named
 from topos.neural.optimizer import (
     Optimizer,
@@ -18,7 +18,6 @@ from topos.neural.optimizer import (
     advance,
     demand_optimizer,
 )
-from topos.neural.wide import zeros
 
 __all__ = ["RecordedStep", "record_step"]
 
