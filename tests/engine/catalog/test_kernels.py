@@ -13,7 +13,14 @@ from tests.engine.catalog.recordings import attended, convolved, drawn, normaliz
 from topos import Element, Numerics, Tape, Value, bf16, f32, f64, relu
 from topos.backend import Function
 from topos.engine.catalog import Match, PatternKind, discover, elect
-from topos.engine.catalog.kernels import attention, home
+from topos.engine.catalog.kernels import (
+    attention,
+    home,
+    window_product,
+    window_product_gradient,
+)
+from topos.engine.catalog.kernels.window_product import extent_of
+from topos.engine.catalog.windows import Patches
 from topos.engine.choices import Choices
 
 Array = npt.NDArray[Any]
@@ -324,3 +331,32 @@ def test_a_nan_on_the_way_through_a_window_product_is_the_oracles(numerics: Nume
     if numerics is Numerics.EXACT:
         assert ours.tobytes() == oracle.tobytes()
     np.testing.assert_allclose(ours, oracle, rtol=1e-5)
+
+
+@pytest.mark.parametrize(
+    ("shape", "counts", "wanted"),
+    [
+        # A row of 38 windows of 144 elements takes 21,888 bytes, of 524,288.
+        ((2, 16, 40, 40), (38, 38), (1, 23)),
+        # Five rows of six windows of 18 elements take 2,160.
+        ((300, 2, 7, 8), (5, 6), (242, 5)),
+        ((3, 2, 7, 8), (5, 6), (3, 5)),
+        ((1, 40_000, 5, 3), (3, 1), (1, 1)),
+    ],
+)
+def test_a_block_of_patches_has_the_rows_or_images_that_the_cache_holds(
+    shape: tuple[int, ...], counts: tuple[int, ...], wanted: tuple[int, int]
+) -> None:
+    zeros = (0,) * 4
+    patches = Patches(0, 0, 1, (2, 3), (3, 3), (1, 1), zeros, zeros, counts, True, ())
+    assert extent_of(patches, shape, 4) == wanted
+
+
+# Of three images one, or two and then one.
+@pytest.mark.parametrize("block", [500, 14_000])
+@pytest.mark.parametrize("name", ["padded", "columns", "signal"])
+def test_images_go_block_by_block(name: str, block: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(window_product, "_BYTES", block)
+    monkeypatch.setattr(window_product_gradient, "_BYTES", block)
+    test_a_fast_kernel_answers_what_the_oracle_does_but_for_rounding(name, f32)
+    test_an_exact_kernel_has_the_oracles_bits(name, f32)
