@@ -49,14 +49,14 @@ def test_either_zero_and_any_nan_are_equal() -> None:
 
 @pytest.mark.parametrize("dtype", [np.int32, np.uint8, np.bool_])
 def test_what_no_sample_shows_is_wrong_and_what_one_shows_a_decision(dtype: type) -> None:
-    samples = np.zeros((8, 3), dtype)
+    samples = np.zeros((8, 3), np.dtype(dtype))
     samples[3, 1] = 1
     found = judged(np.zeros(3, dtype), np.array([1, 1, 0], dtype), samples)
     assert found.verdicts.tolist() == [Verdict.WRONG, Verdict.DECISION, Verdict.EQUAL]
 
 
 def test_an_infinity_that_a_sample_has_is_a_decision() -> None:
-    samples = np.array([[3.0, 3.0], [np.inf, 3.0]])
+    samples = np.array([[3, 3], [np.inf, 3]], np.float64)
     found = judged(np.array([3.0, 3.0]), np.array([np.inf, np.inf]), samples)
     assert found.verdicts.tolist() == [Verdict.DECISION, Verdict.WRONG]
 

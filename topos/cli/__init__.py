@@ -24,6 +24,7 @@ _COMMANDS: Final = {
     "export": "export",
     "check": "check",
     "grade": "grade",
+    "bisect": "bisect",
     "serve": "serve",
     "bench": "bench",
 }

@@ -11,17 +11,16 @@ import numpy.typing as npt
 
 from topos import runtimes
 from topos.engine import Numerics
-from topos.errors import ArgumentError, ToposError, UnavailableError
+from topos.errors import ArgumentError
 from topos.judge.ensemble import Ensemble, Freedom, Samples
-from topos.judge.outside import command_results
+from topos.judge.target import RunError, Target
 from topos.judge.verdicts import NEAR, Explanation, Judgement, Verdict, judged
-from topos.runtimes._runtime import isolating, requested
-from topos.runtimes._signature import ArrayType, require_results
+from topos.runtimes._signature import ArrayType
 from topos.runtimes.interpreter.program import Array
 from topos.stablehlo import Module, parse
 from topos.stablehlo.forms import ModuleLike
 
-__all__ = ["SAMPLES", "Grade", "ResultGrade", "grade"]
+__all__ = ["BAD", "SAMPLES", "Grade", "ResultGrade", "grade", "static"]
 
 SAMPLES: Final = 8
 # How many more are drawn for what is suspect, and how much wider the noise is that tells of rare
@@ -29,7 +28,7 @@ SAMPLES: Final = 8
 MORE, WIDER = 16, 8.0
 # How near to samples of wider noise a number must be, in their spreads.
 CLOSE: Final = 3.0
-BAD: Final = frozenset({Verdict.SUSPECT, Verdict.WRONG})
+BAD: Final = frozenset({Verdict.SUSPECT, Verdict.IMPRECISE, Verdict.WRONG})
 
 
 class ResultGrade(NamedTuple):
@@ -159,24 +158,17 @@ def grade(
     """
     if type(samples) is not int or samples < 2:
         raise ArgumentError(f"samples are a number from 2 on, got {samples!r}")
-    tree = _static(parse(module).verify(), arguments)
+    tree = static(parse(module).verify(), arguments)
     oracle = runtimes.load("interpreter").compile(tree, numerics=Numerics.EXACT)
     expected = oracle(*arguments)
     taken = [
         np.asarray(each, wanted.dtype)
         for each, wanted in zip(arguments, oracle.signature.arguments, strict=True)
     ]
+    target = Target(runtime, numerics, options)
     try:
-        if runtime in runtimes.names():
-            adapter = runtimes.load(runtime)
-            chosen = isolating(adapter) | requested(options)
-            results = adapter.compile(str(tree), numerics=numerics, options=chosen)(*taken)
-        else:
-            results = command_results(runtime, str(tree), taken, oracle.signature)
-            require_results(results, oracle.signature.results)
-    except (UnavailableError, ArgumentError):
-        raise
-    except ToposError as error:
+        results = target.run(tree, taken, oracle.signature)
+    except RunError as error:
         return Grade(runtime, seed, samples, (), str(error))
     judgements = _judgements(Ensemble(tree), taken, expected, results, seed, samples)
     graded = [
@@ -188,7 +180,7 @@ def grade(
     return Grade(runtime, seed, samples, tuple(graded))
 
 
-def _static(module: Module, arguments: Sequence[npt.ArrayLike]) -> Module:
+def static(module: Module, arguments: Sequence[npt.ArrayLike]) -> Module:
     opened = any(None in getattr(each.type, "shape", ()) for each in module.function().arguments)
     return module.specialize([np.asarray(each) for each in arguments]) if opened else module
 

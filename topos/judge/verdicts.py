@@ -29,8 +29,9 @@ class Verdict(IntEnum):
     spreads of the samples, and 2 units in the last place. `DECISION`: a truth value, an integer
     or an infinity that some sample has too, since rounding turned a comparison. `RANGED`: as a
     sample that flushes subnormal numbers or saturates. `UNSPECIFIED`: it depends on what the
-    specification leaves open. `SUSPECT`: 5 to 10 spreads away. `WRONG`: farther, or where no sample
-    differs from the oracle at all.
+    specification leaves open. `SUSPECT`: 5 to 10 spreads away. `IMPRECISE`: farther, of one
+    operation that ran alone, and within a thousandth. `WRONG`: farther, or where no sample differs
+    from the oracle at all.
     """
 
     EQUAL = 0
@@ -39,7 +40,8 @@ class Verdict(IntEnum):
     RANGED = 3
     UNSPECIFIED = 4
     SUSPECT = 5
-    WRONG = 6
+    IMPRECISE = 6
+    WRONG = 7
 
     def __str__(self) -> str:
         return _NAMES[self]
@@ -48,7 +50,8 @@ class Verdict(IntEnum):
 _NAMES: Final = {
     Verdict.EQUAL: "equal", Verdict.ROUNDING: "rounding",
     Verdict.DECISION: "decision within rounding", Verdict.RANGED: "range-sensitive",
-    Verdict.UNSPECIFIED: "unspecified", Verdict.SUSPECT: "suspect", Verdict.WRONG: "wrong",
+    Verdict.UNSPECIFIED: "unspecified", Verdict.SUSPECT: "suspect",
+    Verdict.IMPRECISE: "imprecise", Verdict.WRONG: "wrong",
 }  # fmt: skip
 
 

@@ -1,4 +1,4 @@
-"""Runtimes of other people: any program that takes a module and arguments, and writes results."""
+"""The runtime that is judged: one of ours in its worker, or any program that writes results."""
 
 from __future__ import annotations
 
@@ -6,20 +6,63 @@ import shlex
 import signal
 import subprocess
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
-from topos.errors import ArgumentError, ExecutionError, UnavailableError
+from topos import runtimes
+from topos.engine import Numerics
+from topos.errors import ArgumentError, ExecutionError, ToposError, UnavailableError
 from topos.runtimes._archive import load, save
-from topos.runtimes._signature import ModuleSignature
+from topos.runtimes._runtime import isolating, requested
+from topos.runtimes._signature import ModuleSignature, require_results
 from topos.runtimes.interpreter.program import Array
+from topos.stablehlo import Module
 
-__all__ = ["SECONDS", "command_results"]
+__all__ = ["SECONDS", "RunError", "Target"]
 
 # How long a program may take, and how much of what it said is told.
 SECONDS: Final = 600.0
 LINES: Final = 8
+
+
+class RunError(ToposError):
+    """What a runtime that is judged said instead of results: it refused, died, or hung."""
+
+
+@dataclass(frozen=True)
+class Target:
+    """A runtime by its name, or a command line called as `COMMAND MODULE ARGS.npz RESULTS.npz`.
+
+    `numerics` and `options` are for a runtime that has a name, which runs in its worker.
+    """
+
+    runtime: str
+    numerics: Numerics | str = Numerics.FAST
+    options: Mapping[str, Any] | None = None
+
+    def run(
+        self, module: Module, arguments: Sequence[Array], signature: ModuleSignature
+    ) -> tuple[Array, ...]:
+        """Returns the results of a module; raises `RunError` for anything that is the runtime's.
+
+        Raises `UnavailableError` where the runtime is not there, `ArgumentError` for options that
+        are none.
+        """
+        try:
+            if self.runtime not in runtimes.names():
+                results = command_results(self.runtime, str(module), arguments, signature)
+                require_results(results, signature.results)
+                return results
+            adapter = runtimes.load(self.runtime)
+            options = isolating(adapter) | requested(self.options)
+            compiled = adapter.compile(str(module), numerics=self.numerics, options=options)
+            return compiled(*arguments)
+        except (UnavailableError, ArgumentError):
+            raise
+        except ToposError as error:
+            raise RunError(str(error)) from error
 
 
 def command_results(

@@ -1,0 +1,40 @@
+"""`topos bisect`: names the operations that a runtime computes wrongly."""
+
+from __future__ import annotations
+
+from argparse import ArgumentParser, Namespace
+
+from topos import judge
+from topos.cli._judging import TARGETS, add_judge_arguments, judge_arguments, written
+from topos.cli._reporting import DONE, FAILED
+from topos.cli._shared import of_file
+from topos.judge import Bisection
+
+__all__ = ["EPILOG", "HELP", "add_arguments", "run"]
+
+HELP = "name the operations of a module that a runtime computes wrongly"
+EPILOG = f"""\
+Grades the module, and then every operation of it alone, with the operands that the oracle gave it;
+those in private functions and loops too. Where the module is wrong, it is graded without its
+attributes as well, and on XLA without some passes, to tell what makes it right.
+
+{TARGETS}"""
+
+
+def add_arguments(parser: ArgumentParser) -> None:
+    """Adds what the command line takes."""
+    add_judge_arguments(parser)
+
+
+def run(chosen: Namespace) -> int:
+    """Runs the command and returns the exit status."""
+    found: list[Bisection] = []
+    status = of_file(chosen.file, lambda text: found.append(_bisected(chosen, text)))
+    return status if not found else DONE if found[0].passed else FAILED
+
+
+def _bisected(chosen: Namespace, text: str) -> Bisection:
+    found = judge.bisect(text, **judge_arguments(chosen, text))
+    written(chosen, found.document())
+    print(found)
+    return found
