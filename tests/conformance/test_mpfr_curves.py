@@ -15,7 +15,7 @@ from topos.payload.kernels import exact_curves
 from topos.payload.kernels.exact import ExactMap
 from topos.payload.kernels.mapping import Map, mapped
 from topos.payload.kernels.rounding import BINARY32, BINARY64, FORMATS
-from topos.runtimes.interpreter.special import circular, hyperbolic
+from topos.runtimes.interpreter.special import curves
 from topos.runtimes.interpreter.special.angle import CBRT, atan2, hypot
 
 Array = npt.NDArray[Any]
@@ -25,16 +25,16 @@ COUNT: Final = 26_000
 # A thirteenth of what the maps of the oracle are tried with in each stratum.
 SHARE: Final = 13
 CURVES: Final[dict[str, Map]] = {
-    "acos": circular.ACOS,
-    "acosh": hyperbolic.ACOSH,
-    "asin": circular.ASIN,
-    "asinh": hyperbolic.ASINH,
-    "atan": circular.ATAN,
-    "atanh": hyperbolic.ATANH,
+    "acos": curves.ACOS,
+    "acosh": curves.ACOSH,
+    "asin": curves.ASIN,
+    "asinh": curves.ASINH,
+    "atan": curves.ATAN,
+    "atanh": curves.ATANH,
     "cbrt": CBRT,
-    "cosh": hyperbolic.COSH,
-    "sinh": hyperbolic.SINH,
-    "tan": circular.TAN,
+    "cosh": curves.COSH,
+    "sinh": curves.SINH,
+    "tan": curves.TAN,
 }
 # Of the maps with strata of their own, one whose arguments are about as large as the curve's.
 LIKE: Final = {"cosh": "expm1", "sinh": "expm1", "tan": "sin"}

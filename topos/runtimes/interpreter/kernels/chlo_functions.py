@@ -23,15 +23,7 @@ from topos.runtimes.interpreter.kernels import builder_of
 from topos.runtimes.interpreter.kernels.elementwise import asked, elementwise
 from topos.runtimes.interpreter.kernels.layout import broadcast
 from topos.runtimes.interpreter.program import Array, Kernel
-from topos.runtimes.interpreter.special import (
-    circular,
-    complex_hyperbolic,
-    complex_inverse,
-    error,
-    gamma,
-    hyperbolic,
-    series,
-)
+from topos.runtimes.interpreter.special import complex_curves, curves, gamma, series
 from topos.runtimes.interpreter.special.fields import PLAIN, ROUNDED, WIDE, Field
 from topos.stablehlo.definition import Definition
 from topos.stablehlo.dialect import chlo_functions as dialect
@@ -47,15 +39,15 @@ _CHUNK: Final = 4096
 
 # Each with its map of real numbers and its function of complex ones.
 CURVES: Final[Mapping[type[Definition], tuple[mapping.Map, Map]]] = {
-    dialect.Acos: (circular.ACOS, complex_inverse.acos),
-    dialect.Acosh: (hyperbolic.ACOSH, complex_inverse.acosh),
-    dialect.Asin: (circular.ASIN, complex_inverse.asin),
-    dialect.Asinh: (hyperbolic.ASINH, complex_inverse.asinh),
-    dialect.Atan: (circular.ATAN, complex_inverse.atan),
-    dialect.Atanh: (hyperbolic.ATANH, complex_inverse.atanh),
-    dialect.Cosh: (hyperbolic.COSH, complex_hyperbolic.cosh),
-    dialect.Sinh: (hyperbolic.SINH, complex_hyperbolic.sinh),
-    dialect.Tan: (circular.TAN, complex_hyperbolic.tan),
+    dialect.Acos: (curves.ACOS, complex_curves.acos),
+    dialect.Acosh: (curves.ACOSH, complex_curves.acosh),
+    dialect.Asin: (curves.ASIN, complex_curves.asin),
+    dialect.Asinh: (curves.ASINH, complex_curves.asinh),
+    dialect.Atan: (curves.ATAN, complex_curves.atan),
+    dialect.Atanh: (curves.ATANH, complex_curves.atanh),
+    dialect.Cosh: (curves.COSH, complex_curves.cosh),
+    dialect.Sinh: (curves.SINH, complex_curves.sinh),
+    dialect.Tan: (curves.TAN, complex_curves.tan),
 }
 
 _SPECIAL: Final[Mapping[type[Definition], Map]] = {
@@ -192,12 +184,12 @@ BUILDERS: Final[Builders] = {
     **dict.fromkeys((dialect.Erf, dialect.Square), elementwise),
     **dict.fromkeys(CURVES, _curve),
     **dict.fromkeys(_SPECIAL, _special),
-    dialect.AsinAcosKernel: always(partial(_mapped_parts, complex_inverse.kernel)),
+    dialect.AsinAcosKernel: always(partial(_mapped_parts, complex_curves.kernel)),
     dialect.Conj: lambda context: (
         np.conjugate if context.results[0].element.startswith("complex") else unchanged
     ),
-    dialect.ErfInv: always(partial(_mapped, error.erf_inv)),
-    dialect.Erfc: always(partial(_mapped, error.erfc)),
+    dialect.ErfInv: always(partial(_mapped, gamma.erf_inv)),
+    dialect.Erfc: always(partial(_mapped, gamma.erfc)),
     dialect.IsInf: always(partial(asked, np.isinf)),
     dialect.IsNegInf: always(partial(asked, np.isneginf)),
     dialect.IsPosInf: always(partial(asked, np.isposinf)),

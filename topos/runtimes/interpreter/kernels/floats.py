@@ -18,7 +18,7 @@ from topos.payload.kernels.mapping import mapped
 from topos.payload.kernels.power import power
 from topos.runtimes.interpreter.program import Array, Kernel, Kernels
 from topos.runtimes.interpreter.special.angle import CBRT, atan2
-from topos.runtimes.interpreter.special.circular import TAN
+from topos.runtimes.interpreter.special.curves import TAN
 from topos.stablehlo.definition import Definition
 from topos.stablehlo.dialect import chlo_functions, elementwise, functions
 

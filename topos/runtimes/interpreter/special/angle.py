@@ -15,7 +15,7 @@ from topos.payload.kernels.double_double import pair_sum, two_product
 from topos.payload.kernels.exact import dyadic
 from topos.payload.kernels.mapping import Ends, Map, format_of, low_ends, near_ends, refine
 from topos.payload.kernels.rounding import BINARY32, BINARY64, Format, nearest
-from topos.runtimes.interpreter.special.circular import (
+from topos.runtimes.interpreter.special.curves import (
     Arctangent,
     quick_arctangent,
     refined_arctangent,

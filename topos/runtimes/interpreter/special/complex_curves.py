@@ -1,4 +1,4 @@
-"""Inverse circular and hyperbolic functions of complex numbers, on their principal branches.
+"""Circular and hyperbolic functions of complex numbers and their inverses, on principal branches.
 
 Each takes and returns complex128 arrays; both parts are rounded once from wide numbers. On a
 branch cut the sign of a zero tells the side. Where a part is infinite or NaN the results are
@@ -15,23 +15,104 @@ from typing import Final, NamedTuple
 import numpy as np
 
 from topos.payload.kernels.canonical import Array
-from topos.runtimes.interpreter.special.circular import arctangent, cofactor
 from topos.runtimes.interpreter.special.complex_arithmetic import complex_of
-from topos.runtimes.interpreter.special.complex_hyperbolic import (
-    extended,
-)
+from topos.runtimes.interpreter.special.curves import arctangent, cofactor, scaled_pair, sinh_cosh
 from topos.runtimes.interpreter.special.wide import (
     LN_TWO,
     PI,
     Wide,
     constant,
+    exponential,
     log1p,
     logarithm,
     root,
+    sine_cosine,
     where,
 )
 
-__all__ = ["acos", "acosh", "asin", "asinh", "atan", "atanh", "kernel"]
+__all__ = [
+    "acos",
+    "acosh",
+    "asin",
+    "asinh",
+    "atan",
+    "atanh",
+    "cosh",
+    "extended",
+    "kernel",
+    "sinh",
+    "tan",
+]
+
+
+# From here on tanh is 1 and e**-2y below 2**-115 of it.
+_LEVEL: Final = 40.0
+
+
+def sinh(values: Array) -> Array:
+    """Returns sinh x cos y + i cosh x sin y."""
+
+    def finite(x: Array, y: Array) -> Array:
+        (first, second), scale = scaled_pair(np.abs(x))
+        sine, cosine = sine_cosine(Wide(y))
+        real, imaginary = (first * cosine).value() * scale, (second * sine).value() * scale
+        return complex_of(_signed(real, x, cosine.head), np.copysign(imaginary, _sign(sine, y)))
+
+    return extended(finite, np.sinh, values)
+
+
+def cosh(values: Array) -> Array:
+    """Returns cosh x cos y + i sinh x sin y."""
+
+    def finite(x: Array, y: Array) -> Array:
+        (first, second), scale = scaled_pair(np.abs(x))
+        sine, cosine = sine_cosine(Wide(y))
+        imaginary = (first * sine).value() * scale
+        return complex_of((second * cosine).value() * scale, _signed(imaginary, x, _sign(sine, y)))
+
+    return extended(finite, np.cosh, values)
+
+
+def _sign(sine: Wide, angle: Array) -> Array:
+    """Returns numbers with the sign of the sine, which is that of the angle where it is zero."""
+    return np.where(sine.head == 0.0, angle, sine.head)
+
+
+def _signed(array: Array, first: Array, second: Array) -> Array:
+    """Returns `array` with the product of two signs: zeros lose theirs in wide numbers."""
+    sign = np.copysign(1.0, first) * np.copysign(1.0, second)
+    return np.asarray(np.copysign(array, sign))
+
+
+def tan(values: Array) -> Array:
+    """Returns (sin x cos x + i sinh y cosh y) / (cos(x)**2 + sinh(y)**2)."""
+
+    def finite(x: Array, y: Array) -> Array:
+        magnitude = np.abs(y)
+        level = magnitude > _LEVEL
+        sine, cosine = sine_cosine(Wide(x))
+        rise, fall = sinh_cosh(np.where(level, 1.0, magnitude))
+        below = cosine * cosine + rise * rise
+        wave = sine * cosine
+        far = wave * exponential(Wide(-2.0 * np.minimum(magnitude, 1000.0))) * 4.0
+        real = where(level, far, wave / below).value()
+        imaginary = np.where(level, 1.0, (rise * fall / below).value())
+        real = _signed(real, _sign(sine, x), cosine.head)
+        return complex_of(real, np.copysign(imaginary, y))
+
+    return extended(finite, np.tan, values)
+
+
+def extended(
+    finite: Callable[[Array, Array], Array], special: Callable[[Array], Array], values: Array
+) -> Array:
+    """Returns `finite` of the parts where both are finite, numpy's `special` elsewhere."""
+    mask = np.isfinite(values)
+    result = np.empty_like(values)
+    result[mask] = finite(values.real[mask], values.imag[mask])
+    result[~mask] = special(values[~mask])
+    return result
+
 
 # Squares of numbers between the two, and products of squares, stay in the normal range.
 _SMALL: Final = 2.0**-300
