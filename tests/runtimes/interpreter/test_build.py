@@ -1,4 +1,4 @@
-"""Bodies that go through tensors of one element: they compute as those of scalars do."""
+"""Building: bodies through tensors of one element, steps that nothing reads, returned arguments."""
 
 from __future__ import annotations
 
@@ -74,6 +74,26 @@ def test_a_value_from_outside_keeps_its_shape() -> None:
     array = np.arange(12, dtype=np.float32).reshape(4, 3)
     array[1, 0] = 1.0
     assert ran(reduction(body, (4, 3), before), array) == array.sum(0).tobytes()
+
+
+ADDED, MULTIPLIED = (f"%{{}} = stablehlo.{name} %x, %y : {F}" for name in ("add", "multiply"))
+
+
+@pytest.mark.parametrize("body", [(MULTIPLIED, ADDED), (ADDED, MULTIPLIED)])
+@pytest.mark.parametrize("exact", [True, False])
+def test_a_step_that_nothing_reads_changes_nothing(body: tuple[str, str], exact: bool) -> None:
+    steps = "\n".join(step.format("s" if step is ADDED else "unused") for step in body)
+    array = np.random.default_rng(4).standard_normal((9, 5)).astype(np.float32)
+    plain = ran(reduction(ADDED.format("s"), (9, 5)), array, exact)
+    got = ran(reduction(steps, (9, 5)), array, exact)
+    np.testing.assert_allclose(np.frombuffer(got, "f4"), np.frombuffer(plain, "f4"), rtol=1e-5)
+
+
+@pytest.mark.parametrize("exact", [True, False])
+def test_a_body_may_return_its_argument(exact: bool) -> None:
+    text = reduction(ADDED.format("s"), (4, 3)).replace("return %s", "return %y")
+    array = np.arange(12, dtype=np.float32).reshape(4, 3)
+    assert ran(text, array, exact) == array[-1].tobytes()
 
 
 def test_a_function_of_units_keeps_them() -> None:

@@ -151,6 +151,7 @@ SPECIALS = (
     ("exponential", complex(INF, 0.0), complex(INF, 0.0)),
     ("exponential_minus_one", complex(-INF, 0.0), complex(-1.0, 0.0)),
     ("tanh", complex(INF, 2.0), complex(1.0, -0.0)),
+    ("tanh", complex(25.0, -0.0), complex(1.0, -0.0)),
     (
         "tanh",
         complex(-300.0, 0.5),
@@ -177,11 +178,14 @@ def test_a_special_value(run: Run, name: str, argument: Any, wanted: Any, dtype:
 
 
 def test_the_modulus_is_real(run: Run) -> None:
-    array = np.array([3 - 4j, 1e300 + 1e300j, complex(NAN, -INF), complex(NAN, 1)])
-    body = "%r = stablehlo.abs %a : (tensor<4xcomplex<f64>>) -> tensor<4xf64>"
-    result = run(body, "tensor<4xf64>", array)
-    assert result[:3].tolist() == [5.0, 1e300 * math.sqrt(2), INF]
-    assert result[3:].view(np.uint64).tolist() == [0x7FF8000000000000]
+    # Five times this is halfway between two numbers.
+    odd = 2**51 + 1
+    numbers = [3 - 4j, 1e300 + 1e300j, complex(3 * odd, 4 * odd), complex(NAN, -INF)]
+    array = np.array([*numbers, complex(NAN, 1)])
+    body = "%r = stablehlo.abs %a : (tensor<5xcomplex<f64>>) -> tensor<5xf64>"
+    result = run(body, "tensor<5xf64>", array)
+    assert result[:4].tolist() == [5.0, 1e300 * math.sqrt(2), float(5 * odd), INF]
+    assert result[4:].view(np.uint64).tolist() == [0x7FF8000000000000]
 
 
 def test_products_and_sums_are_by_parts(run: Run) -> None:
