@@ -154,7 +154,7 @@ def test_a_start_below_zero_keeps_the_sign_of_a_sum(run: Run) -> None:
 ARGUMENTS = "reducer(%x: tensor<f32>, %y: tensor<f32>) (%p: tensor<i32>, %q: tensor<i32>)"
 
 
-def placed(order: str, tie: str) -> str:
+def placed(order: str, tie: str, places: str = "stablehlo.iota dim = 1") -> str:
     """Returns the reduction of `%a` of 3 x 8 along its last axis to an extreme and its place."""
     f, i, t = "tensor<f32>", "tensor<i32>", "tensor<i1>"
     types = f"(tensor<3x8xf32>, tensor<3x8xi32>, {f}, {i}) -> (tensor<3xf32>, tensor<3xi32>)"
@@ -162,7 +162,7 @@ def placed(order: str, tie: str) -> str:
     place = {"least": "%c5", "left": "%c0"}[tie]
     return f"""
     func.func @main(%a: tensor<3x8xf32>) -> (tensor<3xf32>, tensor<3xi32>) {{
-    %i = stablehlo.iota dim = 1 : tensor<3x8xi32>
+    %i = {places} : tensor<3x8xi32>
     %z = stablehlo.constant dense<0> : {i}
     %n = stablehlo.constant dense<{start}> : {f}
     %0:2 = stablehlo.reduce(%a init: %n), (%i init: %z) across dimensions = [1] : {types}
@@ -215,6 +215,25 @@ def test_an_extreme_and_its_place_are_those_of_the_tree(order: str, tie: str) ->
         wanted = tree(array, order, tie)
         assert places.tolist() == [place for _, place in wanted]
         assert found.tobytes() == np.array([value for value, _ in wanted], np.float32).tobytes()
+
+
+# Places that descend, and such as are known from the run alone.
+PLACES = (
+    "stablehlo.constant dense<[[7, 6, 5, 4, 3, 2, 1, 0], [7, 6, 5, 4, 3, 2, 1, 0],"
+    " [7, 6, 5, 4, 3, 2, 1, 0]]>",
+    "stablehlo.iota dim = 1 : tensor<3x8xi32>\n%i = stablehlo.subtract %j, %j",
+)
+
+
+@pytest.mark.parametrize("places", PLACES)
+def test_places_that_do_not_ascend_are_those_of_the_body(places: str) -> None:
+    text = placed("GT", "least", places)
+    if "subtract" in places:
+        text = text.replace("%i = stablehlo.iota", "%j = stablehlo.iota")
+    array = np.tile(np.arange(4, dtype=np.float32), (3, 2))
+    found, chosen = compiled(text)(array)
+    assert found.tolist() == [3.0] * 3
+    assert chosen.tolist() == [0] * 3
 
 
 FAST: tuple[Any, ...] = (
