@@ -163,27 +163,30 @@ def test_a_model_is_known_by_all_of_its_outer_fields() -> None:
     )
     assert form_of(ONNX + message((5, 1)))[:13] == onnx
     # A field of another number or kind, no graph, or a message that is none.
-    for other in ((9, b"x"), (5, b"x"), (3, 1), (21, b"x")):
+    others: list[tuple[int, int | bytes]] = [(9, b"x"), (5, b"x"), (3, 1), (21, b"x")]
+    for other in others:
         assert not form_of(ONNX + message(other))
     assert not form_of(message((1, 8), (2, b"pytorch"), (8, b"x")))
     assert not form_of(message((0, 1)))
-    names, body = [(1, b"jit_f"), (2, b"main.1")], message((1, b"main.1"), (2, message((1, b"x"))))
+    names: list[tuple[int, int | bytes]] = [(1, b"jit_f"), (2, b"main.1")]
+    body = message((1, b"main.1"), (2, message((1, b"x"))))
     assert form_of(message(*names, (3, body))).startswith(hlo)
-    for near in (
+    near_misses: list[list[tuple[int, int | bytes]]] = [
         [*names, (3, message((1, b"main.1")))],
         [*names, (3, message((2, message((1, b"x")))))],
         [*names[:1], (3, body)],
         [names[0], (2, b"\x01"), (3, body)],
         [(1, b"\xff"), names[1], (3, body)],
         [(1, 1), names[1], (3, body)],
-    ):
+    ]
+    for near in near_misses:
         assert not form_of(message(*near)).startswith(hlo)
     graph = "a graph of TensorFlow"
     assert form_of(message((1, NODE), (2, b"x"), (5, 1))).startswith(graph)
     assert not form_of(message((1, NODE), (6, b"x")))
     assert not form_of(message((1, message((1, b"x")))))
     assert not form_of(message((1, message((2, b"x")))))
-    core = [(1, 5), (2, b"\n\x01x")]
+    core: list[tuple[int, int | bytes]] = [(1, 5), (2, b"\n\x01x")]
     assert form_of(message(*core, (200, b"x"))).startswith("a Core ML model")
     assert form_of(message(*core, (10, 1), (200, b"x"))).startswith("a Core ML model")
     assert not form_of(message(*core, (199, b"x")))
