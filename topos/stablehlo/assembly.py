@@ -31,10 +31,14 @@ _SAMPLES: Final[Mapping[type | None, str]] = {Symbol: "@{}", str: '"{}"'}
 
 
 class Head(NamedTuple):
-    """What follows an operation's name, and the attributes that are left for its dictionary."""
+    """What follows an operation's name, and the attributes that are left for its dictionary.
+
+    The dictionary stands after the text, unless `rest_leads`.
+    """
 
     text: str
     rest: Mapping[str, Any]
+    rest_leads: bool = False
 
 
 class Clause(NamedTuple):
@@ -127,10 +131,6 @@ def _shared(type: FunctionType) -> str:
     return str(type.results[0]) if shared else function_type(type)
 
 
-def _results(type: FunctionType) -> str:
-    return _joined(type.results)
-
-
 def _arrow(type: FunctionType) -> str:
     return f"{_joined(type.operands)} -> {produced(type.results)}"
 
@@ -138,6 +138,7 @@ def _arrow(type: FunctionType) -> str:
 SIGNATURES: Final[Mapping[str, Signature]] = {
     "same-type": _shared,
     "functional-type": function_type,
-    "result-types": _results,
+    "operand-types": lambda type: _joined(type.operands),
+    "result-types": lambda type: _joined(type.results),
     "operand-types -> result-types": _arrow,
 }

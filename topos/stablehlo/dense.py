@@ -98,7 +98,7 @@ def _body(array: Array, element: str) -> str:
     if flat.size > _LONGEST and whole and dtype != np.bool_:
         raw = flat.astype(dtype.newbyteorder("<")).tobytes()
         return f'"0x{raw.hex().upper()}"'
-    return _nested(array, element)
+    return listed(array, element)
 
 
 def _holds(array: Array, given: Array) -> bool:
@@ -115,12 +115,13 @@ def _short(array: Array) -> str:
     return text if len(text) <= 60 else f"{text[:57]}..."
 
 
-def _nested(array: Array, element: str) -> str:
+def listed(array: Array, element: str) -> str:
+    """Returns every element of an array in brackets, as a constant's body has them."""
     if not array.ndim:
         return _spelled(array[()], element)
     if not array.size:
         return ""
-    return f"[{', '.join([_nested(part, element) for part in array])}]"
+    return f"[{', '.join([listed(part, element) for part in array])}]"
 
 
 def _spelled(value: Any, element: str) -> str:

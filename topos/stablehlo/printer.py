@@ -127,10 +127,13 @@ class Writer:
             text = str(type.results[0])
         else:
             text = signature(type)
-        spaced = "" if head.text.startswith("(") or not head.text else " "
-        rest = f" {dictionary(head.rest)}" if head.rest else ""
+        rest = dictionary(head.rest) if head.rest else ""
+        parts = [head.text, rest]
+        joined = " ".join(filter(None, reversed(parts) if head.rest_leads else parts))
+        spaced = " " if joined and (head.rest_leads or not joined.startswith("(")) else ""
+        stated = f" : {text}" if text else ""
         name = f"{results_of(operation)}{self.name(operation)}"
-        self.line(f"{name}{spaced}{head.text}{rest} : {text}")
+        self.line(f"{name}{spaced}{joined}{stated}")
 
     def _generic(self, operation: Operation) -> None:
         uses = ", ".join(operation.operands)

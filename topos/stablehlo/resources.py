@@ -7,6 +7,8 @@ from collections.abc import Mapping
 from math import prod
 from typing import Final, NamedTuple
 
+import numpy as np
+
 from topos.stablehlo.ir import Dense, Tensor
 from topos.stablehlo.parsed import TokenError
 from topos.stablehlo.types import ELEMENTS
@@ -82,6 +84,5 @@ def _packed(digits: str) -> str:
     if len(digits) == 2:
         # The one byte that stands for every element.
         return "FF" if int(digits, 16) else "00"
-    truths = "".join("1" if byte else "0" for byte in bytes.fromhex(digits))
-    groups = (truths[start : start + 8][::-1] for start in range(0, len(truths), 8))
-    return "".join(f"{int(group, 2):02X}" for group in groups)
+    truths = np.frombuffer(bytes.fromhex(digits), np.uint8) != 0
+    return np.packbits(truths, bitorder="little").tobytes().hex().upper()

@@ -6,6 +6,9 @@ from collections.abc import Sequence
 from operator import index
 from typing import Any, NamedTuple
 
+import numpy as np
+
+from topos.stablehlo.dense import listed
 from topos.stablehlo.ir import Dense, Tensor
 from topos.stablehlo.opview import OpView
 from topos.stablehlo.shapes import Shape
@@ -30,8 +33,8 @@ class Padding(Attribute[Pairs | None]):
 
     def made(self, value: Any) -> Any:
         pairs = [(index(low), index(high)) for low, high in value]
-        body = ", ".join(f"[{low}, {high}]" for low, high in pairs)
-        return Dense(f"[{body}]" if body else "", Tensor((len(pairs), 2), "i64"), 0, 0)
+        array = np.array(pairs, np.int64).reshape(-1, 2)
+        return Dense(listed(array, "i64"), Tensor(array.shape, "i64"), 0, 0)
 
 
 class Window(NamedTuple):

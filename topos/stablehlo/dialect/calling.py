@@ -37,7 +37,7 @@ class Func(Definition):
 class Return(End):
     """The end of a function, whose results are the operands."""
 
-    attributes_lead = True
+    rest_leads = True
 
 
 @define("func.call")

@@ -91,8 +91,7 @@ class _Dense(Definition):
             return None
         if not same((value.type,), operation.result_types):
             return None
-        leading = f"{dictionary(rest)} " if rest else ""
-        return Head(f"{leading}{bare(value)}", {})
+        return Head(bare(value), rest, rest_leads=True)
 
 
 class _Decoded(_Dense):

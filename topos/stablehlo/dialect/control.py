@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, ClassVar
 
+from topos.stablehlo.assembly import Head
 from topos.stablehlo.attribute_text import dictionary, results_of
 from topos.stablehlo.definition import Definition, define
 from topos.stablehlo.dialect._demands import holding
@@ -21,26 +22,18 @@ Types = tuple[Type, ...]
 class End(Definition):
     """The end of a block, whose operands are what the block returns."""
 
+    assembly = "$operands : operand-types"
     traits = Trait.TERMINATOR | Trait.WITHOUT_RESULT
     # Whether its attributes stand before its operands.
-    attributes_lead: ClassVar[bool] = False
+    rest_leads: ClassVar[bool] = False
 
     def infer(self) -> tuple[Type, ...]:
         return ()
 
     @classmethod
-    def write(cls, writer: Writer, operation: Operation) -> bool:
-        if operation.regions or operation.results:
-            return False
-        rest = [dictionary(operation.attributes)] if operation.attributes else []
-        name, uses = writer.name(operation), [", ".join(operation.operands)]
-        if not operation.operands:
-            writer.line(" ".join([name, *rest]))
-            return True
-        parts = [*rest, *uses] if cls.attributes_lead else [*uses, *rest]
-        types = ", ".join(map(str, writer.type(operation).operands))
-        writer.line(f"{' '.join([name, *parts])} : {types}")
-        return True
+    def head(cls, operation: Operation) -> Head | None:
+        operands = ", ".join(operation.operands)
+        return None if operation.results else Head(operands, operation.attributes, cls.rest_leads)
 
 
 Return = End.named("stablehlo.return", "The end of a region, which returns the operands.")
@@ -170,6 +163,7 @@ class OptimizationBarrier(Definition):
 
     traits = Trait.MOVES | Trait.CARRIES | Trait.PAIRWISE
     operand_order = "any number of values"
+    assembly = "$operands : result-types"
     is_exact = True
 
     def infer(self) -> Types:
@@ -179,18 +173,10 @@ class OptimizationBarrier(Definition):
         return self.operands
 
     @classmethod
-    def write(cls, writer: Writer, operation: Operation) -> bool:
-        type = writer.type(operation)
-        if type.operands != type.results or operation.regions:
-            return False
-        rest = f" {dictionary(operation.attributes)}" if operation.attributes else ""
-        start = f"{results_of(operation)}{operation.name}{rest}"
-        if not operation.operands:
-            writer.line(f"{start} ()")
-            return True
-        types = ", ".join(map(str, type.operands))
-        writer.line(f"{start} {', '.join(operation.operands)} : {types}")
-        return True
+    def head(cls, operation: Operation) -> Head | None:
+        if operation.operand_types != operation.result_types:
+            return None
+        return Head(", ".join(operation.operands) or "()", operation.attributes, rest_leads=True)
 
 
 def _demand_regions(view: Definition, count: int) -> None:

@@ -58,7 +58,7 @@ class Mesh(Definition):
 class Return(End):
     """The end of a computation, which returns the operands."""
 
-    attributes_lead = True
+    rest_leads = True
 
 
 class _Annotation(Stated):

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from topos.stablehlo.definition import Definition
-from topos.stablehlo.dense import decoded
+from topos.stablehlo.dense import decoded, listed
 from topos.stablehlo.dialect.bits import And, Not, Or, Xor
 from topos.stablehlo.dialect.comparison import Clamp, Compare, Select
 from topos.stablehlo.dialect.constants import Constant, Iota
@@ -62,7 +62,7 @@ def constant_of(value: object) -> Array | None:
 
 def constant(at: Operation, array: Array, type: Tensor) -> Operation:
     """Returns the constant that stands for an operation whose only result is known."""
-    body = _spelled(array.tolist()) if array.size else ""
+    body = listed(array, type.element)
     return at._replace(
         name=Constant.operation_name,
         operands=(),
@@ -71,12 +71,6 @@ def constant(at: Operation, array: Array, type: Tensor) -> Operation:
         operand_types=(),
         result_types=(type,),
     )
-
-
-def _spelled(value: Any) -> str:
-    if isinstance(value, list):
-        return f"[{', '.join(map(_spelled, value))}]"
-    return str(value).lower()
 
 
 def folds(definition: type[Definition]) -> bool:

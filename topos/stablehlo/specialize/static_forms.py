@@ -10,6 +10,7 @@ from typing import Any, Final
 import numpy as np
 
 from topos.stablehlo.definition import Definition
+from topos.stablehlo.dense import listed
 from topos.stablehlo.dialect._demands import known
 from topos.stablehlo.dialect.constants import Iota
 from topos.stablehlo.dialect.convolutions import Convolution, DynamicConv
@@ -75,9 +76,7 @@ def static(
 def padding(view: Definition, index: int) -> Dense:
     """Returns the operand that holds pairs of a padding as an attribute."""
     pairs = np.array(demand_known(view, index, "padding"), np.int64).reshape(-1, 2)
-    line, column = view.operation.line, view.operation.column
-    body = str(pairs.tolist()) if pairs.size else ""
-    return Dense(body, Tensor(pairs.shape, "i64"), line, column)
+    return Dense(listed(pairs, "i64"), Tensor(pairs.shape, "i64"), *view.operation.place)
 
 
 def _sized(view: Definition, index: int, what: str) -> tuple[Type, ...]:
