@@ -127,9 +127,10 @@ class Writer:
             text = str(type.results[0])
         else:
             text = signature(type)
-        rest = dictionary(head.rest) if head.rest else ""
-        parts = [head.text, rest]
-        joined = " ".join(filter(None, reversed(parts) if head.rest_leads else parts))
+        joined = head.text
+        if head.rest:
+            rest = dictionary(head.rest)
+            joined = (f"{rest} {joined}" if head.rest_leads else f"{joined} {rest}").strip()
         spaced = " " if joined and (head.rest_leads or not joined.startswith("(")) else ""
         stated = f" : {text}" if text else ""
         name = f"{results_of(operation)}{self.name(operation)}"
