@@ -35,18 +35,14 @@ class Not(Unary):
     elements = _BITWISE
 
 
-@define("stablehlo.count_leading_zeros")
-class CountLeadingZeros(Unary):
-    """How many zeros the bits of each element begin with."""
-
+class _Count(Unary):
     elements = INTEGERS
 
 
-@define("stablehlo.popcnt")
-class Popcnt(Unary):
-    """How many bits of each element are one."""
-
-    elements = INTEGERS
+CountLeadingZeros = _Count.named(
+    "stablehlo.count_leading_zeros", "How many zeros the bits of each element begin with."
+)
+Popcnt = _Count.named("stablehlo.popcnt", "How many bits of each element are one.")
 
 
 class _Shift(Binary):

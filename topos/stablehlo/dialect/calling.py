@@ -12,25 +12,18 @@ from topos.stablehlo.traits import Trait
 from topos.stablehlo.typed_attributes import Name
 
 
-@define("builtin.module")
-class Module(Definition):
-    """The functions of a text; the parser makes `Module` of it."""
-
+class _Unread(Definition):
     traits = Trait.UNSUPPORTED
 
 
-@define("builtin.unrealized_conversion_cast")
-class UnrealizedConversionCast(Definition):
-    """The operands under other types, by a conversion that was never finished."""
-
-    traits = Trait.UNSUPPORTED
-
-
-@define("func.func")
-class Func(Definition):
-    """A function of a module; the parser makes `Function` of it."""
-
-    traits = Trait.UNSUPPORTED
+Module = _Unread.named(
+    "builtin.module", "The functions of a text; the parser makes `Module` of it."
+)
+UnrealizedConversionCast = _Unread.named(
+    "builtin.unrealized_conversion_cast",
+    "The operands under other types, by a conversion that was never finished.",
+)
+Func = _Unread.named("func.func", "A function of a module; the parser makes `Function` of it.")
 
 
 @define("func.return")

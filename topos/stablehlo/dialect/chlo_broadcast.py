@@ -78,25 +78,13 @@ BroadcastShiftRightLogical = _Broadcast.named(
 BroadcastSubtract = _Broadcast.named("chlo.broadcast_subtract", "`left` less `right`.")
 
 
-@define("chlo.broadcast_and")
-class BroadcastAnd(_Broadcast):
-    """The bits that both `left` and `right` have."""
-
+class _Bitwise(_Broadcast):
     elements = _BITWISE
 
 
-@define("chlo.broadcast_or")
-class BroadcastOr(_Broadcast):
-    """The bits that `left` or `right` has."""
-
-    elements = _BITWISE
-
-
-@define("chlo.broadcast_xor")
-class BroadcastXor(_Broadcast):
-    """The bits that one of `left` and `right` has."""
-
-    elements = _BITWISE
+BroadcastAnd = _Bitwise.named("chlo.broadcast_and", "The bits that both `left` and `right` have.")
+BroadcastOr = _Bitwise.named("chlo.broadcast_or", "The bits that `left` or `right` has.")
+BroadcastXor = _Bitwise.named("chlo.broadcast_xor", "The bits that one of `left` and `right` has.")
 
 
 @define("chlo.broadcast_zeta")

@@ -26,6 +26,7 @@ from topos.runtimes.interpreter.custom_calls.call import (
     options_complaint,
 )
 from topos.runtimes.interpreter.kernels.chlo_functions import CURVES
+from topos.stablehlo.dialect.chlo_functions import Erf
 
 __all__ = ["TARGETS"]
 
@@ -203,7 +204,7 @@ def _alike(complex: Each | None, call: CustomCall, operands: Sequence[ArrayType]
 
 
 _FUNCTIONS: Final[Mapping[str, tuple[Each, Each | None]]] = {
-    "chlo.erf": (maps.erf, None),
+    Erf.operation_name: (maps.erf, None),
     **{each.operation_name: (partial(mapped, real), of) for each, (real, of) in CURVES.items()},
 }
 
