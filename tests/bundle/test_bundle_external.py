@@ -79,6 +79,7 @@ def test_a_validator_judges_by_its_status(exported: Path, tmp_path: Path) -> Non
 @pytest.mark.parametrize(
     ("command", "reason"),
     [
+        ("./locked", "./locked cannot be run: Permission denied"),
         ("no-such-command", "no-such-command cannot be run: no command of this name is on PATH"),
         ("./judge.py", "./judge.py cannot be run: there is no ./judge.py in {}: name it by its"),
         ("/nowhere/judge", "/nowhere/judge cannot be run: there is no /nowhere/judge"),
@@ -90,6 +91,7 @@ def test_a_command_that_is_not_found_says_where_it_was_looked_for(
     command: str, reason: str, exported: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     found = check(exported, [])
+    (tmp_path / "locked").touch(mode=0o600)
     monkeypatch.chdir(tmp_path)
     for verdicts in (validator_verdicts, evaluator_verdicts):
         verdict, _ = verdicts(command.format(shlex.quote(sys.executable)), found, tmp_path)

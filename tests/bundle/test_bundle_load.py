@@ -13,7 +13,8 @@ from typing import Any
 
 import pytest
 
-from topos.bundle import Bundle
+from topos.bundle import Bundle, Port
+from topos.bundle.manifest import decoded
 from topos.errors import BundleError
 
 Change = Callable[[Path], object]
@@ -127,14 +128,29 @@ DAMAGES: dict[str, tuple[Change, str]] = {
     "a list": (overwritten(b"[]"), "manifest.json cannot be read"),
     "deep nesting": (overwritten(b"[" * 100_000), "manifest.json cannot be read"),
     "a surrogate": (manifest_with("name", value="\ud800"), "manifest.json"),
+    "the largest manifest": (
+        lambda folder: os.truncate(folder / "manifest.json", 1 << 24),
+        "manifest.json cannot be read",
+    ),
     "a huge manifest": (
-        lambda folder: os.truncate(folder / "manifest.json", 1 << 25),
+        lambda folder: os.truncate(folder / "manifest.json", (1 << 24) + 1),
         "too many for one",
     ),
     "an unknown format": (manifest_with("format", value=2), "needs format 1, which this topos"),
     "no format": (manifest_with("format", value=None), "needs format 1"),
     "a true format": (manifest_with("format", value=True), "needs format 1"),
-    "an unknown field": (manifest_with("license", value="none"), "unknown field `license`"),
+    **{
+        f"an unknown field {place}": (
+            manifest_with(*place, "license", value="none"),
+            "unknown field `license`",
+        )
+        for place in (
+            *((), ("weights",), FIRST, (*FIRST, "module")),
+            *((*FIRST, "arguments", 0), (*FIRST, "results", 0)),
+        )
+    },
+    "the longest name": (manifest_with("weights", "name", value="x" * 128), f"needs {'x' * 128}: "),
+    "too long a name": (manifest_with("weights", "name", value="x" * 129), "names a file outside"),
     "no programs": (manifest_with("programs", value=[]), "needs one program or more"),
     "rows of text": (manifest_with(*FIRST, "rows", value="1"), "Expected `int | null`, got `str`"),
     "rows of none": (manifest_with(*FIRST, "rows", value=None), "needs rows of rows1"),
@@ -142,6 +158,8 @@ DAMAGES: dict[str, tuple[Change, str]] = {
     "no batches": (manifest_with("batched", value=False), "needs rows of rows1 just where batched"),
     "twice the rows": (manifest_with("programs", 1, "rows", value=1), "needs 1 row in rows4"),
     "no calls": (manifest_with(*FIRST, "calls", value=0), "needs a sample of 1 to 10000 calls"),
+    "the most calls": (manifest_with(*FIRST, "calls", value=10_000), "no '2/inputs/features'"),
+    "too many calls": (manifest_with(*FIRST, "calls", value=10_001), "got 10001"),
     "more calls": (manifest_with(*FIRST, "calls", value=3), "no '2/inputs/features'"),
     "a thousand million calls": (manifest_with(*FIRST, "calls", value=10**9), "got 1000000000"),
     "a path up": (
@@ -177,6 +195,20 @@ DAMAGES: dict[str, tuple[Change, str]] = {
         manifest_with(*FIRST, "arguments", 0, "shape", value=[1 << 40, 1 << 40]),
         "has no possible shape for 'layers.0.weights'",
     ),
+    **{
+        f"{kind} possible shape": (
+            manifest_with(*FIRST, "arguments", 0, "shape", value=shape),
+            "differs from rows1 in more than its rows",
+        )
+        for kind, shape in {"the largest": [1 << 60], "the deepest": [1] * 64}.items()
+    },
+    **{
+        f"{kind} by one": (
+            manifest_with(*FIRST, "arguments", 0, "shape", value=shape),
+            "has no possible shape",
+        )
+        for kind, shape in {"too large": [(1 << 60) + 1], "too deep": [1] * 65}.items()
+    },
     "a negative shape": (
         manifest_with(*FIRST, "arguments", 0, "shape", value=[-1, -40]),
         "has no possible shape",
@@ -226,6 +258,15 @@ def test_a_damaged_bundle_is_refused_with_the_reason(folder: Path, damage: str) 
     assert reason in str(refused.value)
     assert str(folder) in str(refused.value)
     assert str(refused.value).endswith("; copy or export it again") == (damage not in NO_DAMAGES)
+
+
+def test_what_a_manifest_says_stays_as_it_was_read(folder: Path) -> None:
+    manifest = decoded((folder / "manifest.json").read_bytes())
+    (program, _) = manifest.programs
+    facts: list[Any] = [manifest, program, program.module, *program.arguments, *program.results]
+    for fact in (*facts, Port("x", (), "f32")):
+        with pytest.raises(AttributeError):
+            fact.name = "another"
 
 
 def test_a_file_for_a_bundle_is_told_with_the_folder_that_is_meant(folder: Path) -> None:

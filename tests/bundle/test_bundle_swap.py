@@ -147,6 +147,21 @@ def test_what_a_killed_export_left_is_cleared_by_the_next(tmp_path: Path) -> Non
     assert names(tmp_path) == ["b", "c"]
 
 
+def test_what_the_process_of_somebody_else_writes_stays(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    left = f"{replacement.prefix_of(tmp_path / 'b')}7-{replacement._machine()}.abcdefgh.partial"
+    (tmp_path / left).mkdir()
+
+    def refused(process: int, number: int) -> None:
+        assert (process, number) == (7, 0)
+        raise PermissionError(errno.EPERM, "not yours")
+
+    monkeypatch.setattr(os, "kill", refused)
+    mlp().export(tmp_path / "b")
+    assert names(tmp_path) == [left, "b"]
+
+
 def test_what_is_still_being_written_stays(tmp_path: Path) -> None:
     with replacement.replacing(tmp_path / "b") as partial:
         written = mlp().export(tmp_path / "b")

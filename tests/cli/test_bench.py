@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from topos import Plan, Tape
+from topos import Plan, Tape, runtimes
 from topos.bundle import export
 from topos.bundle.measurement import Measurement
 from topos.bundle.trial import Trial
@@ -208,6 +208,23 @@ def test_a_runtime_that_is_not_ready_is_named(
     monkeypatch.setattr(Xla, "status", lambda self: Status(False, "jax is missing"))
     assert main(["bench", bundle, "--runtime", "xla"]) == 2
     assert capsys.readouterr().err == "jax is missing\n"
+
+
+def test_what_is_not_ready_is_noted_where_nobody_chose(
+    bundle: str, capsys: Captured, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Xla, "status", lambda self: Status(False, "jax is missing"))
+    for name in ("iree", "reference"):
+        monkeypatch.setattr(type(runtimes.load(name)), "status", lambda self: Status(False, "away"))
+    for words, notes in (
+        (["--seconds", "0.01"], ["iree is not ready: away", "reference is not ready: away"]),
+        (QUICK, []),
+    ):
+        assert main(["bench", bundle, *words]) == 0
+        told = capsys.readouterr().out.splitlines()
+        noted = [line for line in told if "is not ready: away" in line]
+        assert noted == notes
+        assert ("xla is not ready: jax is missing" in told) == bool(notes)
 
 
 def test_rows_that_no_program_has_are_refused(bundle: str, capsys: Captured) -> None:

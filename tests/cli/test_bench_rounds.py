@@ -37,7 +37,7 @@ class Clock:
 
 @pytest.fixture(autouse=True)
 def clock(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(Clock, "now", 0.0)
+    monkeypatch.setattr(Clock, "now", 100.0)
     for module in ("topos.runtimes._timing", "topos.bundle.trial"):
         monkeypatch.setattr(f"{module}.time", Clock())
 
@@ -60,6 +60,7 @@ class Sleeping(Runtime):
         return Status(True, "")
 
     def compile(self, module: ModuleLike, **options: Any) -> Executable:
+        Clock.now += 0.5
         return Asleep(RUNTIME.compile(module).signature, self)
 
     def place(self, array: npt.ArrayLike, **options: Any) -> Any:
@@ -115,6 +116,7 @@ def test_latencies_are_those_of_the_rounds_alone(bundle: Bundle) -> None:
     # The first call and at least one to warm up are left out.
     assert len(found.latencies) == len(calls) - 2
     assert found.latencies == pytest.approx(np.full(ROUNDS, 0.004))
+    assert found.compilation == pytest.approx(0.5)
     assert found.first_call == pytest.approx(0.004)
     assert found.elapsed == pytest.approx(0.04)
     assert found.memory is None

@@ -70,6 +70,43 @@ def test_a_full_queue_is_busy_and_empties(folder: Path, gate: Gate) -> None:
     served(folder, body, queue_requests=3)
 
 
+class Clock:
+    """Stands for the module `time`."""
+
+    now = 0.0
+
+    def perf_counter(self) -> float:
+        return self.now
+
+
+def test_a_full_queue_tells_when_it_will_have_been_served(
+    folder: Path, gate: Gate, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    clock = Clock()
+    monkeypatch.setattr("topos.serving.model_queue.time", clock)
+
+    async def body(session: Session) -> None:
+        for seconds in (2.0, 1.0):
+            gate.opened.clear()
+            seen = len(gate.seen)
+            task = asked(session, 1)
+            await eventually(lambda seen=seen: len(gate.seen) > seen)
+            clock.now += seconds
+            gate.opened.set()
+            await answered(task, 1)
+        gate.opened.clear()
+        tasks = [asked(session, 8, seed) for seed in range(3)]
+        await eventually(lambda: len(gate.seen) == 3)
+        with pytest.raises(BusyError) as caught:
+            await asked(session, 1)
+        # Two calls wait, of which the last tells a tenth and those before the rest.
+        assert caught.value.retry_after == pytest.approx(2 * (0.9 * 2.0 + 0.1 * 1.0))
+        gate.opened.set()
+        await asyncio.gather(*tasks)
+
+    served(folder, body, queue_requests=3)
+
+
 def test_the_queue_is_bounded_in_bytes(folder: Path, gate: Gate) -> None:
     async def body(session: Session) -> None:
         tasks = [asked(session, 2), asked(session, 2)]
@@ -158,6 +195,17 @@ def test_closing_refuses_what_still_waits(folder: Path, gate: Gate) -> None:
         for task in tasks:
             with pytest.raises(DrainingError, match="closed before the request was served"):
                 await task
+
+    served(folder, body)
+
+
+def test_a_request_that_comes_as_the_session_closes_is_refused(folder: Path) -> None:
+    async def body(session: Session) -> None:
+        asking = session.outcome_async("mlp", {"x": drawn(1)})
+        await session.close_async()
+        async with asyncio.timeout(10.0):
+            with pytest.raises(DrainingError, match="mlp takes no more requests"):
+                await asking
 
     served(folder, body)
 

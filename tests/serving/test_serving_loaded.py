@@ -43,6 +43,12 @@ def raising(error: Exception) -> Callable[..., Any]:
             UnavailableError,
             "{path}: the bundle cannot be loaded: MemoryError: MemoryError",
         ),
+        (
+            RuntimeError("a\nb\nc\nd\ne\nf\ng"),
+            BundleError,
+            "{path}: the bundle cannot be loaded: RuntimeError: a\nb\nc\nd\ne\nf"
+            "\ntopos check {path} shows all",
+        ),
         (UnavailableError("no such runtime"), UnavailableError, "{path}: no such runtime"),
         (
             UnsupportedError("not here", 2, 3, "  %0 = x"),

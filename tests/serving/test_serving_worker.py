@@ -8,6 +8,7 @@ import signal
 import threading
 from collections.abc import Iterator
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -25,6 +26,7 @@ from topos.serving import (
     WorkerError,
     process_worker,
 )
+from topos.serving.loaded import LoadedModel
 from topos.serving.messages import FrameError, Frames, Origin
 
 
@@ -210,6 +212,31 @@ def test_a_worker_that_fails_at_its_start_is_started_again(bundle: Path, faults:
             await answered(session)
 
     asyncio.run(serve())
+
+
+def test_pauses_between_starts_double_up_to_the_longest(
+    bundle: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pauses, sleep = list[float](), asyncio.sleep
+
+    async def paused(seconds: float) -> None:
+        pauses.append(seconds)
+        await sleep(0)
+
+    def crashed(_: Origin) -> None:
+        raise CrashError("as ever")
+
+    async def serve() -> None:
+        settings = Settings(backoff=2.0, max_backoff=9.0)
+        async with Session(bundle, runtime="interpreter", settings=settings) as session:
+            await eventually(lambda: len(pauses) > 4)
+            assert session.model("mlp").reason == "as ever"
+
+    monkeypatch.setattr(LoadedModel, "load", crashed)
+    beside = SimpleNamespace(**{**vars(asyncio), "sleep": paused})
+    monkeypatch.setattr("topos.serving.model_queue.asyncio", beside)
+    asyncio.run(serve())
+    assert pauses[:5] == [2.0, 4.0, 8.0, 9.0, 9.0]
 
 
 def test_closing_ends_a_worker_and_one_that_starts(bundle: Path, faults: Path) -> None:
