@@ -44,11 +44,11 @@ def training_step() -> Plan:
     return tape.into_network().entry([loss.symbol, *adjoints.roots()]).lower()
 
 
-def strided_step() -> Plan:
-    """Windows that leave the last row and column of the image out."""
+def strided_step(extent: int = 8, size: int = 3, step: int = 2, pad: int = 0) -> Plan:
+    """Windows that leave the last row and column of the image out, or all of it."""
     tape = Tape()
-    image = tape.input(drawn(2, 2, 8, 8))
-    maps, weights = convolved(image, 3, step=2)
+    image = tape.input(drawn(2, 2, extent, extent))
+    maps, weights = convolved(image, 3, size=size, step=step, pad=pad)
     loss = mean(maps * maps)
     adjoints = tape.differentiate(loss, weights)
     return tape.into_network().entry([loss.symbol, *adjoints.roots()]).lower()
@@ -80,6 +80,10 @@ CASES: Final[dict[str, tuple[Callable[[], Plan], dict[str, int]]]] = {
     "overlapping": (lambda: pool(3, 2), {WINDOW: 1}),
     "step": (training_step, {CONVOLUTION: 4}),
     "strided_step": (strided_step, {CONVOLUTION: 2}),
+    "outside": (
+        lambda: strided_step(2, size=1, step=9, pad=1),
+        {CONVOLUTION: 2, "stablehlo.pad": 1},
+    ),
     "training": (training, {TRAINING: 1, "divide": 0}),
     "training_rows": (lambda: training((1, 2)), {TRAINING: 1}),
     "training_wide": (lambda: training(element=f64), {TRAINING: 1}),

@@ -40,7 +40,7 @@ def test_a_name_is_escaped() -> None:
 
 def test_a_node_may_have_thousands_of_operands_and_steps() -> None:
     tape = Tape()
-    parts = [tape.input(np.array([place], np.float32)) for place in range(3000)]
+    parts = [tape.input(np.array([[place]], np.float32)) for place in range(3000)]
     windows = parts[0].concatenate(parts[1:], 0).unfold(0, 2500, 100)
     plan = tape.into_network().entry([windows.symbol]).lower()
     assert grade(plan, "interpreter").bits_equal
