@@ -178,3 +178,13 @@ def dimension_numbers(attribute: Binding) -> Mapping[str, tuple[int, ...]]:
         name: tuple(map(int, re.findall(r"\d+", many or one)))
         for name, many, one in FIELD.findall(str(attribute))
     }
+
+
+def slice_sizes(ir: Binding, gather: Binding) -> list[int] | None:
+    """Returns the slice sizes of a gather, or None where they are an operand and no constant."""
+    if "slice_sizes" in gather.attributes:
+        return [*ir.DenseI64ArrayAttr(gather.attributes["slice_sizes"])]
+    maker = gather.operands[2].owner
+    if isinstance(maker, ir.Block) or maker.name != "stablehlo.constant":
+        return None
+    return [int(each) for each in ir.DenseIntElementsAttr(maker.attributes["value"])]

@@ -9,7 +9,7 @@ from topos.errors import UnsupportedError
 from topos.runtimes._intervals import Interval, Intervals, held
 from topos.runtimes._mlir import Binding
 from topos.runtimes._plain_forms import plain_index
-from topos.runtimes._rewriting import dimension_numbers, operations_of
+from topos.runtimes._rewriting import dimension_numbers, operations_of, slice_sizes
 from topos.runtimes._scatter_margins import NUMBERS, add_margins, windows
 from topos.runtimes.iree.site import Site
 
@@ -71,19 +71,9 @@ class _IndexSite(Site):
 
 
 def _gather(site: _IndexSite) -> None:
-    sizes = tuple(site.ir.DenseI64ArrayAttr(site.operation.attributes["slice_sizes"]))
-    _clamp_starts(site, sizes)
-
-
-def _dynamic_gather(site: _IndexSite) -> None:
-    maker = site.operands[2].owner
-    if isinstance(maker, site.ir.Block) or maker.name != "stablehlo.constant":
+    sizes = slice_sizes(site.ir, site.operation)
+    if sizes is None:
         raise UnsupportedError("iree takes a dynamic_gather of constant slice sizes alone")
-    elements = maker.attributes["value"]
-    _clamp_starts(site, tuple(int(each) for each in site.ir.DenseIntElementsAttr(elements)))
-
-
-def _clamp_starts(site: _IndexSite, sizes: Sequence[int]) -> None:
     fields = dimension_numbers(site.operation.attributes["dimension_numbers"])
     (vector,) = fields.get("index_vector_dim", (0,))
     axes, shape = fields.get("start_index_map", ()), site.operands[0].type.shape
@@ -136,7 +126,7 @@ def _scatter(site: _IndexSite) -> None:
 RULES: Final[Mapping[str, Callable[[_IndexSite], None]]] = {
     SLICE: _slice,
     "stablehlo.dynamic_update_slice": _slice,
-    "stablehlo.dynamic_gather": _dynamic_gather,
+    "stablehlo.dynamic_gather": _gather,
     "stablehlo.gather": _gather,
     "stablehlo.scatter": _scatter,
     "stablehlo.torch_index_select": _index_select,

@@ -69,7 +69,7 @@ def _reduce(ir: Binding, operation: Binding) -> None:
     """
     *inner, last = operation.regions[0].blocks[0].operations
     for each in inner:
-        if any(_is_captured(ir, operation, value) for value in each.operands):
+        if (True, False) in [_place(ir, operation, value) for value in each.operands]:
             raise UnsupportedError(
                 f"xla takes no reduction whose body reads a value from outside, as {each.name} does"
             )
@@ -81,26 +81,19 @@ def _reduce(ir: Binding, operation: Binding) -> None:
         operation.erase()
 
 
-def _is_captured(ir: Binding, operation: Binding, value: Binding) -> bool:
-    """Returns whether the body of a reduction has `value` from outside, and it is no constant."""
+def _place(ir: Binding, operation: Binding, value: Binding) -> tuple[bool, bool]:
+    """Returns whether `value` is from outside of the body of a reduction, and is a constant."""
     maker = value.owner
     if isinstance(maker, ir.Block):
-        return bool(maker != operation.regions[0].blocks[0])
-    is_outside = bool(maker.parent.operation != operation.operation)
-    return is_outside and maker.name != "stablehlo.constant"
+        return bool(maker != operation.regions[0].blocks[0]), False
+    return bool(maker.parent.operation != operation.operation), maker.name == "stablehlo.constant"
 
 
 def _standing(ir: Binding, operation: Binding, place: int) -> Binding | None:
     """Returns the scalar that is every element of a result of a reduction, if it is known."""
-    body, shape = operation.regions[0].blocks[0], operation.operands[0].type.shape
-    *_, last = body.operations
-    value = last.operands[place]
-    maker = value.owner
-    if isinstance(maker, ir.Block):
-        is_outside, is_constant = maker != body, False
-    else:
-        is_outside = bool(maker.parent.operation != operation.operation)
-        is_constant = maker.name == "stablehlo.constant"
+    *_, last = operation.regions[0].blocks[0].operations
+    value, shape = last.operands[place], operation.operands[0].type.shape
+    is_outside, is_constant = _place(ir, operation, value)
     axes = ir.DenseI64ArrayAttr(operation.attributes["dimensions"])
     if any(shape[axis] == 0 for axis in axes) and (is_outside or is_constant):
         return operation.operands[len(operation.results) + place]

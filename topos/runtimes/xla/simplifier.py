@@ -9,7 +9,7 @@ import numpy as np
 
 from topos.runtimes._mlir import Binding
 from topos.runtimes._origins import Origins
-from topos.runtimes._rewriting import Writer, dimension_numbers, operations_of
+from topos.runtimes._rewriting import Writer, dimension_numbers, operations_of, slice_sizes
 
 SLICE: Final = "stablehlo.dynamic_slice"
 GATHER: Final = "stablehlo.gather"
@@ -51,22 +51,13 @@ def _clamp(ir: Binding, operation: Binding) -> None:
         for axis in range(operand.rank):
             _clamp_operand(ir, operation, axis + 1, [operand.shape[axis] - kept[axis]], 0)
         return
-    sizes = _sizes(ir, operation)
+    sizes = slice_sizes(ir, operation)
     fields = dimension_numbers(operation.attributes["dimension_numbers"])
     axes = fields.get("start_index_map", ())
     if sizes is not None and axes:
         (vector,) = fields.get("index_vector_dim", (0,))
         highest = [operand.shape[axis] - sizes[axis] for axis in axes]
         _clamp_operand(ir, operation, 1, highest, vector)
-
-
-def _sizes(ir: Binding, operation: Binding) -> Sequence[int] | None:
-    if operation.name == GATHER:
-        return [*ir.DenseI64ArrayAttr(operation.attributes["slice_sizes"])]
-    maker = operation.operands[2].owner
-    if isinstance(maker, ir.Block) or maker.name != "stablehlo.constant":
-        return None
-    return [int(each) for each in ir.DenseIntElementsAttr(maker.attributes["value"])]
 
 
 def _clamp_operand(
