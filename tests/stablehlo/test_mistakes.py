@@ -89,6 +89,7 @@ MISTAKES = {
     "vmfb": (archive("module.fb", "main.so"), f"a compiled module of IREE (vmfb): {COMPILED}"),
     "vmfb cut off": (archive("module.fb", "main.so")[:60], "a compiled module of IREE (vmfb): "),
     "vmfb alone": (b"\xcc\x11\0\0\x0c\0\0\0IREE\0\0", "a compiled module of IREE (vmfb): "),
+    "vmfb early": (bytes(4) + b"IREE\0\0", "a compiled module of IREE (vmfb): "),
     "elf": (b"\x7fELF\2\1\1\0", f"a compiled ELF library: {COMPILED}"),
     "torch": (archive("net/data.pkl", "net/version"), "a file of torch.save (.pt): export the"),
     "pickle": (pickle.dumps({"a": 1}), "a pickle, as torch.save writes: export the model with"),

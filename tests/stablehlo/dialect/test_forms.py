@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.stablehlo.gallery import GALLERY, text_of
+from tests.stablehlo.test_print import GOLDEN
 from topos.stablehlo import dialect
 from topos.stablehlo.definition import Definition
 from topos.stablehlo.dialect.calling import Func
@@ -75,8 +76,9 @@ def around(line: str) -> str:
     return f"func.func @main(%a: {V}, %s: {F}) {{\n  {line}\n  return\n}}\n"
 
 
-def test_a_form_of_its_own_is_printed_to_the_letter() -> None:
-    assert printed(parse(FORMS)) == FORMS
+@pytest.mark.parametrize("text", [FORMS, GOLDEN], ids=["own", "shared"])
+def test_a_form_is_printed_to_the_letter(text: str) -> None:
+    assert printed(parse(text)) == text
 
 
 @pytest.mark.parametrize("line", [*GENERIC, *FUNCTIONAL], ids=range(len(GENERIC + FUNCTIONAL)))

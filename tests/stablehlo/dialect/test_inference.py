@@ -13,6 +13,7 @@ from topos.stablehlo.dimension_numbers import (
     ConvolutionNumbers,
     DotNumbers,
     GatherNumbers,
+    RaggedDotNumbers,
     ScatterNumbers,
 )
 
@@ -126,6 +127,20 @@ def test_a_builder_gives_regions_what_they_take() -> None:
     )
     assert less == f"{M}, tensor<4x6xi32>"
     assert inferred("map", M, M, dialect.multiply, dimensions=[0, 1]) == M
+
+
+def test_what_is_left_of_dimension_numbers_is_zero_or_empty() -> None:
+    for kind in (ConvolutionNumbers, DotNumbers, GatherNumbers, ScatterNumbers, RaggedDotNumbers):
+        assert not any(kind())
+    numbers = ConvolutionNumbers(*range(3, 5), (5, 6), *range(7, 9), (9,), *range(10, 12), (12,))
+    sides = (numbers.input, numbers.kernel, numbers.output)
+    assert sides == ((3, 4, 5, 6), (7, 8, 9), (10, 11, 12))
+
+
+def test_a_product_has_the_element_of_its_first_operand() -> None:
+    mixed = ("tensor<2x3xbf16>", "tensor<3x4xf32>")
+    assert inferred("einsum", *mixed, einsum_config="ij,jk->ik") == "tensor<2x4xbf16>"
+    assert inferred("dot", *mixed) == "tensor<2x4xbf16>"
 
 
 def test_a_builder_gives_a_scatter_its_numbers() -> None:

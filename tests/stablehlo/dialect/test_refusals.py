@@ -59,6 +59,9 @@ CASES = (
     ),
     ("dynamic_update_slice", (V, "tensor<3xf32>", N), (V,), "", "needs an update that fits into"),
     ("dynamic_update_slice", (V, "tensor<?xf32>", N), (V,), "", ""),
+    ("dynamic_update_slice", (M, "tensor<2x4xf32>", N, N), (M,), "", "needs an update that fits"),
+    ("concatenate", (V, V), ("tensor<4xf32>",), "dimension = 0 : i64", ""),
+    ("concatenate", (V, M), (V,), "dimension = 0 : i64", f"cannot join {V} and {M} along 0"),
     ("real_dynamic_slice", (M, S, S, S), (M,), "", ""),
     ("real_dynamic_slice", (V, S, S, S), (V,), "", "needs 1 numbers as start_indices, got 2"),
     (
@@ -91,6 +94,8 @@ CASES = (
     ("exponential", (V,), (V,), ACCURACY % ("0.0", ANY), "needs an accuracy of DEFAULT HIGHEST TO"),
     ("exponential", (V,), (V,), ACCURACY % ("0.0", DEFAULT), ""),
     ("exponential", (V,), (V,), "result_accuracy = 1", "needs named fields as result_accuracy"),
+    ("exponential", (V,), (V,), ACCURACY % ("1.0", DEFAULT.replace("DEFAULT", "TOLERANCE")), ""),
+    ("exponential", (V,), (V,), ACCURACY % ("-1.0", DEFAULT), "needs tolerances of 0 or more, got"),
     ("exponential", (V,), (V,), ACCURACY % ("1.0", DEFAULT), "takes no tolerances with the mode D"),
     ("exponential", (V,), (V,), ACCURACY % ("0 : i64", DEFAULT), "needs numbers such as atol = 0."),
     ("recv", (TOKEN, TOKEN), (V, TOKEN), SENT, "needs a token as its operand, got 2 operands"),

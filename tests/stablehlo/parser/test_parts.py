@@ -62,6 +62,7 @@ REFUSED = (
     (main(f"%0 = stablehlo.negate %a [0:1] : {V}"), 2, "stablehlo.negate is not written with rang"),
     (main(f"%0 = stablehlo.negate dense<1.0> : {V}"), 2, "stablehlo.negate is not written with de"),
     ("func.func @main(%a: tensor<2xf32>, i1) { return }", 1, "arguments of a function need a name"),
+    ("func.func private @f(tensor<9223372036854775808xf32>)", 1, "an extent is less than 2**63, g"),
     ("func.func private @f(%a: tensor<2xf32>, i1)", 1, "arguments of a function need a name each"),
 )
 
