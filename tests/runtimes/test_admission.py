@@ -31,19 +31,10 @@ ROUND = (
 )
 
 
-@pytest.mark.parametrize("runtime", ["xla", "iree", "reference"])
-@pytest.mark.parametrize(
-    "text",
-    [
-        "func.func private @main(tensor<f32>) -> tensor<f32>",
-        CALLED + "func.func private @f(tensor<f32>) -> tensor<f32>",
-        SUM + "func.func private @f(tensor<f32>) -> tensor<f32>",
-    ],
-)
-def test_a_function_without_a_body_is_refused(runtime: str, text: str) -> None:
-    pytest.importorskip("iree.compiler" if runtime == "iree" else "jax")
-    with pytest.raises(VerifyError, match=r"^a function needs a body to run, and @\w+ has none"):
-        load(runtime).compile(text)
+@pytest.mark.parametrize("text", [CALLED, SUM])
+def test_a_function_without_a_body_is_refused_called_or_not(text: str) -> None:
+    with pytest.raises(VerifyError, match=r"^a function needs a body to run, and @f has none"):
+        load("xla").compile(text + "func.func private @f(tensor<f32>) -> tensor<f32>")
 
 
 @pytest.mark.parametrize("runtime", ["xla", "iree", "reference"])

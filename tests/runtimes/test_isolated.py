@@ -81,6 +81,13 @@ def test_a_refusal_comes_out_of_the_worker_as_it_is(name: str) -> None:
         runtime.compile(SUM, options={**ISOLATED, "nope": object()})
 
 
+@pytest.mark.parametrize(("name", "seconds"), [("xla", 600), ("iree", 600), ("reference", 60)])
+def test_a_request_has_as_long_as_the_guide_says(name: str, seconds: float) -> None:
+    worker = load(name).worker
+    assert worker is not None
+    assert worker._default == seconds
+
+
 def test_the_reference_is_isolated_alone() -> None:
     require("reference")
     assert load("reference").compile(SUM, options=ISOLATED)(ONES, ONES)[0].tolist() == [2.0] * 4

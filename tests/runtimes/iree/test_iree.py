@@ -20,9 +20,10 @@ from topos.errors import (
     ParseError,
     UnavailableError,
     UnsupportedError,
+    VerifyError,
 )
 from topos.runtimes import Executable, load
-from topos.runtimes.iree.process import STATISTICS, compiled
+from topos.runtimes.iree.process import STATISTICS, _refusal, compiled
 
 pytest.importorskip("iree.compiler")
 pytest.importorskip("iree.runtime")
@@ -94,6 +95,11 @@ def test_threads_share_an_executable(total: Executable) -> None:
         assert all(pool.map(work, range(400)))
 
 
+def test_a_function_without_a_body_is_refused() -> None:
+    with pytest.raises(VerifyError, match=r"^a function needs a body to run, and @main has none$"):
+        IREE.compile("func.func private @main(tensor<f32>) -> tensor<f32>")
+
+
 def test_a_module_without_results_returns_none_of_them() -> None:
     assert IREE.compile("func.func @main() { return }")() == ()
 
@@ -139,19 +145,26 @@ def test_a_syntax_error_is_told_with_its_place() -> None:
 
 
 @pytest.mark.parametrize(
-    ("operation", "name"),
+    ("operation", "message"),
     [
         (
             '"stablehlo.cholesky"(%a) {lower = true} : (tensor<2x2xf64>) -> tensor<2x2xf64>',
-            "stablehlo.cholesky",
+            "iree does not take stablehlo.cholesky",
         ),
-        ("stablehlo.custom_call @x(%a) : (tensor<2x2xf64>) -> tensor<2x2xf64>", "custom_call"),
-        ("stablehlo.tanh %a : tensor<2x2xf64>", "tanh"),
+        ("stablehlo.tanh %a : tensor<2x2xf64>", "iree has no tanh to link the module with"),
     ],
 )
-def test_what_iree_lacks_is_refused_by_name(operation: str, name: str) -> None:
-    with pytest.raises(UnsupportedError, match=name):
+def test_what_iree_lacks_is_refused_by_name(operation: str, message: str) -> None:
+    with pytest.raises(UnsupportedError, match=f"^{message}$"):
         IREE.compile(UNARY.replace("OPERATION", operation))
+
+
+def test_a_refusal_keeps_the_first_lines_that_tell_an_error() -> None:
+    errors = [f"m:{line}: error: no" for line in range(4)]
+    told = str(_refusal("\n".join(["warning", *errors]), 1))
+    assert told == "\n".join(["iree refused the module: m:0: error: no", *errors[1:3]])
+    assert str(_refusal(" it broke \n", 1)) == "iree refused the module: it broke"
+    assert str(_refusal("", 7)) == "iree refused the module: it ended with status 7"
 
 
 def test_status_bears_that_nothing_of_iree_is_here(monkeypatch: pytest.MonkeyPatch) -> None:

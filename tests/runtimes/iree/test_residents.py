@@ -64,9 +64,15 @@ def immutable(value: float) -> Array:
 
 
 @pytest.fixture(scope="module", params=["local-sync", "local-task"])
-def executables(request: pytest.FixtureRequest) -> tuple[Executable, Executable, dict[str, Any]]:
+def executables(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> tuple[Executable, Executable, dict[str, Any]]:
     options = {"device": request.param}
-    step, difference = (IREE.compile(text, options=options) for text in (STEP, DIFFERENCE))
+    # One compilation is that of both devices.
+    cache = tmp_path_factory.getbasetemp() / "iree"
+    step, difference = (
+        IREE.compile(text, options=options, cache=cache) for text in (STEP, DIFFERENCE)
+    )
     return step, difference, options
 
 

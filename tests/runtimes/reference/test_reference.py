@@ -110,6 +110,11 @@ def test_batch_normalization_runs_written_out(runtime: Reference) -> None:
         np.testing.assert_allclose(result, wanted, rtol=SUM_ORDER, atol=SUM_ORDER)
 
 
+def test_a_function_without_a_body_is_refused(runtime: Reference) -> None:
+    with pytest.raises(VerifyError, match=r"^a function needs a body to run, and @main has none$"):
+        runtime.compile("func.func private @main(tensor<f32>) -> tensor<f32>")
+
+
 def test_a_function_called_from_main_runs(runtime: Reference) -> None:
     text = UNARY.replace("OPERATION", "func.call @twice(%a)") + (
         "func.func private @twice(%a: tensor<2x2xf64>) -> tensor<2x2xf64> {\n"
