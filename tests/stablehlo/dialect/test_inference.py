@@ -132,7 +132,7 @@ def test_a_builder_gives_regions_what_they_take() -> None:
 def test_what_is_left_of_dimension_numbers_is_zero_or_empty() -> None:
     for kind in (ConvolutionNumbers, DotNumbers, GatherNumbers, ScatterNumbers, RaggedDotNumbers):
         assert not any(kind())
-    numbers = ConvolutionNumbers(*range(3, 5), (5, 6), *range(7, 9), (9,), *range(10, 12), (12,))
+    numbers = ConvolutionNumbers(3, 4, (5, 6), 7, 8, (9,), 10, 11, (12,))
     sides = (numbers.input, numbers.kernel, numbers.output)
     assert sides == ((3, 4, 5, 6), (7, 8, 9), (10, 11, 12))
 
