@@ -14,7 +14,7 @@ import pytest
 
 from topos import runtimes, stablehlo
 from topos.errors import ParseError
-from topos.stablehlo.forms.exported import artifact_in, is_exported
+from topos.stablehlo.forms.binary_mistakes import artifact_in, is_exported
 from topos.stablehlo.forms.models import model_in
 
 EXPORTED = (Path(__file__).parent / "softplus.exported").read_bytes()

@@ -13,7 +13,7 @@ from topos.stablehlo.attribute_text import (
     results_of,
 )
 from topos.stablehlo.definition import Definition, OperandOfAnyRank, define
-from topos.stablehlo.dialect._spellings import Direction, Each, One, Spelling, Stated
+from topos.stablehlo.dialect._shardings import Direction, Each, One, Spelling, Stated
 from topos.stablehlo.dialect.control import End
 from topos.stablehlo.ir import FunctionType, Opaque, Operation, Symbol, Type
 from topos.stablehlo.parsed import ParsedOperation, Said

@@ -118,8 +118,13 @@ def _binary_text(data: bytes) -> str | None:
     """Returns the text of a binary form, or None for bytes that are none that is known."""
     # A command that is given text loads none of this.
     from topos.stablehlo.forms.binary import bytecode_text
-    from topos.stablehlo.forms.binary_mistakes import mistake_in
-    from topos.stablehlo.forms.exported import CUT_OFF, MAGIC, artifact_in, is_exported
+    from topos.stablehlo.forms.binary_mistakes import (
+        CUT_OFF,
+        MAGIC,
+        artifact_in,
+        is_exported,
+        mistake_in,
+    )
 
     artifact = data if data.startswith(MAGIC) else artifact_in(data)
     if artifact is not None:

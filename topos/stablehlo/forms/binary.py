@@ -1,7 +1,9 @@
 """MLIR bytecode and portable artifacts, which jaxlib turns into text in a process of its own.
 
 The reader is native code that trusts its bytes: of a thousand artifacts with a few bits flipped, it
-crashes at thirty. So the process that asks never loads it.
+crashes at thirty. So the process that asks never loads it: it runs this file as a worker, which
+alone dies of such bytes. They come by standard input; standard output gets `text` or the name of an
+error, a line feed, and the module's text or the reason.
 """
 
 from __future__ import annotations
@@ -16,7 +18,7 @@ from typing import Any, Final
 from topos import errors
 from topos.errors import ParseError, ToposError, UnavailableError, UnsupportedError, VerifyError
 
-WORKER: Final = "topos.stablehlo.forms.binary_worker"
+WORKER: Final = "topos.stablehlo.forms.binary"
 NEEDS: Final = "MLIR bytecode needs jaxlib"
 INSTALL: Final = "pip install 'topos-compiler[xla]'"
 # jaxlib loads in seconds even on a busy machine, and reads megabytes in one.
@@ -160,3 +162,16 @@ def _answered(data: bytes) -> bytes:
 
 def _damaged(end: str) -> ParseError:
     return ParseError(f"the MLIR bytecode is damaged: jaxlib's reader {end}")
+
+
+def main() -> None:
+    """Tells the module of the bytes, or why there is none."""
+    try:
+        kind, said = "text", printed(sys.stdin.buffer.read())
+    except ToposError as error:
+        kind, said = type(error).__name__, str(error)
+    sys.stdout.buffer.write(f"{kind}\n{said}".encode(errors="replace"))
+
+
+if __name__ == "__main__":
+    main()
