@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Callable, Container, Iterable
+from copy import copy
 from typing import NamedTuple
 
 from topos.errors import SymbolError
@@ -46,24 +47,18 @@ class Columns:
 
     def continued(self) -> Columns:
         """Returns columns that append to the same entries, with names and labels of their own."""
-        copy = Columns.__new__(Columns)
-        copy.origin, copy.forms, copy.operands = self.origin, self.forms, self.operands
-        copy.names, copy.labels = dict(self.names), dict(self.labels)
-        copy.locations = self.locations
-        return copy
+        own = copy(self)
+        own.names, own.labels = dict(self.names), dict(self.labels)
+        return own
 
     def prefix(self, length: int) -> Columns:
         """Returns a copy of the first `length` entries, of the same origin."""
-        copy = Columns.__new__(Columns)
-        copy.origin, copy.forms, copy.operands = (
-            self.origin,
-            self.forms[:length],
-            self.operands[:length],
-        )
-        copy.labels = {index: name for index, name in self.labels.items() if index < length}
-        copy.names = {name: index for index, name in copy.labels.items()}
-        copy.locations = None if self.locations is None else self.locations[:length]
-        return copy
+        own = copy(self)
+        own.forms, own.operands = self.forms[:length], self.operands[:length]
+        own.labels = {index: name for index, name in self.labels.items() if index < length}
+        own.names = {name: index for index, name in own.labels.items()}
+        own.locations = None if self.locations is None else self.locations[:length]
+        return own
 
     def sources(self, kind: type[Source], length: int) -> list[int]:
         """Returns the positions of the sources of `kind` among the first `length` entries."""
