@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 import pytest
 
@@ -239,13 +241,26 @@ def test_a_reciprocal_root_is_no_batch_normalization() -> None:
     assert formula(rsqrt=True) == set()
 
 
-def test_an_unbiased_sum_of_squares_is_no_batch_normalization() -> None:
+@pytest.mark.parametrize(
+    ("width", "matches"),
+    [
+        (lambda centred, x: (centred * centred).sum(0) / 6.0, True),
+        (lambda centred, x: (centred * centred).sum(0) / 5.0, False),
+        (lambda centred, x: (centred * centred).sum(0) * (1.0 / 6.0), False),
+        (lambda centred, x: (centred * centred).sum(1) / 6.0, False),
+        (lambda centred, x: (centred * centred).max(0) / 6.0, False),
+        (lambda centred, x: (centred + centred).sum(0) / 6.0, False),
+        (lambda centred, x: (centred * x).sum(0) / 6.0, False),
+    ],
+)
+def test_a_variance_is_the_mean_square_of_what_is_centred(
+    width: Callable[[Value, Value], Value], matches: bool
+) -> None:
     tape = Tape()
-    x = tape.input(drawn(6, 4))
+    x = tape.input(drawn(6, 6))
     centred = x - mean(x, 0).broadcast_along([0], [6])
-    width = (centred * centred).sum(0) / 5.0
-    result, *_ = normalized(x, (0,), (mean(x, 0), width))
-    assert kinds(tape, result) == set()
+    result, *_ = normalized(x, (0,), (mean(x, 0), width(centred, x)))
+    assert kinds(tape, result) == ({PatternKind.BATCH_NORM_TRAINING} if matches else set())
 
 
 def test_an_observed_interior_of_a_normalization_is_a_barrier() -> None:

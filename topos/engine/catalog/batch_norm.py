@@ -121,29 +121,24 @@ def _features_kept(view: View, node: int) -> tuple[int, ...] | None:
 
 def _are_statistics(view: View, found: _Normalized) -> bool:
     """Returns whether mean and biased variance are those of the operand."""
-    if not _is_mean(view, found.mean, found.operand, found.axes):
+    square = _averaged(view, found.variance, found.axes)
+    if square is None or not view.is_a(square, Mul):
         return False
-    if not view.is_a(found.variance, Div):
-        return False
-    total, _ = view.operands(found.variance)
-    if view.operation(total, SumAlong) != SumAlong(found.axes):
-        return False
-    (square,) = view.operands(total)
-    if not view.is_a(square, Mul) or not _is_mean(view, found.variance, square, found.axes):
+    if _averaged(view, found.mean, found.axes) != found.operand:
         return False
     return all(view.same(each, found.centred) for each in view.operands(square))
 
 
-def _is_mean(view: View, node: int, operand: int, axes: tuple[int, ...]) -> bool:
+def _averaged(view: View, node: int, axes: tuple[int, ...]) -> int | None:
+    """Returns what `node` is the mean of over `axes`."""
     if not view.is_a(node, Div):
-        return False
+        return None
     total, count = view.operands(node)
-    extents = tuple(view.shape(operand)[axis] for axis in axes)
-    return (
-        view.operation(total, SumAlong) == SumAlong(axes)
-        and view.operands(total) == (operand,)
-        and view.number(count) == float(size(extents))
-    )
+    if view.operation(total, SumAlong) != SumAlong(axes):
+        return None
+    (operand,) = view.operands(total)
+    terms = size(tuple(view.shape(operand)[axis] for axis in axes))
+    return operand if view.number(count) == float(terms) else None
 
 
 BATCH_NORM: Final = Pattern((Add,), _match)
