@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -155,6 +157,27 @@ def test_attention_matches_from_scores_to_result(masked: bool) -> None:
     mask = ["select"] if masked else []
     order = ["transpose", "matmul", "mul", *mask, "log_softmax", "map", "matmul"]
     assert names(network, match.claimed) == order
+
+
+@pytest.mark.parametrize(
+    ("spread", "matches_whole"),
+    [
+        (lambda tape: tape.leaf(np.float32(0.5)).broadcast((2, 5, 5)), True),
+        (lambda tape: tape.leaf(np.full(5, 0.5, np.float32)[:1]).reshape(()), False),
+        (lambda tape: tape.leaf(np.float32(0.5)).broadcast_along([0, 1, 2], [2, 5, 5]), True),
+        (lambda tape: tape.leaf(drawn(5)).broadcast_along([0, 1], [2, 5]), False),
+    ],
+)
+def test_a_constant_is_a_number_however_it_is_spread(spread: Any, matches_whole: bool) -> None:
+    tape = Tape()
+    query, key, value = (tape.input(drawn(2, 5, 3, seed=seed)) for seed in range(3))
+    scale = spread(tape)
+    if not scale.shape:
+        scale = scale.broadcast((2, 5, 5))
+    scores = (query @ key.transpose()) * scale
+    found = matches(tape, scores.log_softmax(2).exp() @ value)
+    # With another factor the scores are no product, and there is nothing to attend with.
+    assert [match.kind for match in found] == [PatternKind.ATTENTION] * matches_whole
 
 
 def test_a_pattern_prints_what_it_claims() -> None:
