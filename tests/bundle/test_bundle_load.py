@@ -5,8 +5,6 @@ from __future__ import annotations
 import json
 import os
 import shutil
-import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -18,8 +16,6 @@ from topos.bundle.manifest import decoded
 from topos.errors import BundleError
 
 Change = Callable[[Path], object]
-
-NEEDS = "a bundle needs msgspec: pip install 'topos-compiler[export]'"
 
 
 def manifest_with(*keys: str | int, value: Any) -> Change:
@@ -291,35 +287,3 @@ def test_what_changes_after_the_load_is_refused_where_it_is_read(folder: Path) -
     shutil.rmtree(folder)
     with pytest.raises(BundleError, match="No such file"):
         bundle.weights()
-
-
-def test_without_its_packages_a_bundle_says_what_to_install() -> None:
-    program = (
-        "import sys; sys.modules['msgspec'] = None\n"
-        "from topos import bundle\n"
-        "try: bundle.Bundle\n"
-        "except bundle.UnavailableError as error: print(error)"
-    )
-    done = subprocess.run(
-        [sys.executable, "-W", "error", "-c", program],
-        capture_output=True,
-        text=True,
-        check=True,
-        timeout=60,
-    )
-    assert done.stdout == f"{NEEDS}\n"
-
-
-def test_an_export_without_its_packages_has_one_traceback() -> None:
-    program = (
-        "import sys; sys.modules['msgspec'] = None\n"
-        "from topos import Tape\n"
-        "tape = Tape()\n"
-        "y = tape.input([1.0], name='x') + 1.0\n"
-        "tape.into_network().entry([y.symbol]).lower().export('nowhere')"
-    )
-    done = subprocess.run(
-        [sys.executable, "-c", program], capture_output=True, text=True, check=False, timeout=60
-    )
-    assert done.stderr.count("Traceback") == 1
-    assert done.stderr.endswith(f"UnavailableError: {NEEDS}\n")

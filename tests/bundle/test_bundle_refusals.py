@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -154,3 +156,38 @@ def test_a_check_takes_one_name_or_several(tmp_path: Path) -> None:
     for names in wrong:
         with pytest.raises(ArgumentError, match="a check needs names of runtimes, got"):
             check(bundle, names)
+
+
+NEEDS = "a bundle needs msgspec: pip install 'topos-compiler[export]'"
+
+
+def test_without_its_packages_a_bundle_says_what_to_install() -> None:
+    program = (
+        "import sys; sys.modules['msgspec'] = None\n"
+        "from topos import bundle\n"
+        "try: bundle.Bundle\n"
+        "except bundle.UnavailableError as error: print(error)"
+    )
+    done = subprocess.run(
+        [sys.executable, "-W", "error", "-c", program],
+        capture_output=True,
+        text=True,
+        check=True,
+        timeout=60,
+    )
+    assert done.stdout == f"{NEEDS}\n"
+
+
+def test_an_export_without_its_packages_has_one_traceback() -> None:
+    program = (
+        "import sys; sys.modules['msgspec'] = None\n"
+        "from topos import Tape\n"
+        "tape = Tape()\n"
+        "y = tape.input([1.0], name='x') + 1.0\n"
+        "tape.into_network().entry([y.symbol]).lower().export('nowhere')"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=False, timeout=60
+    )
+    assert done.stderr.count("Traceback") == 1
+    assert done.stderr.endswith(f"UnavailableError: {NEEDS}\n")

@@ -143,6 +143,25 @@ def test_a_picture_is_in_the_unit_of_what_it_shows() -> None:
         assert float(throughput.lines[0].get_xdata()[0]) == 9.0
 
 
+def test_a_picture_shows_the_percentiles_of_each_case() -> None:
+    latencies = np.linspace(1e-6, 1e-4, 100)
+    found = [
+        Measurement(name, "main", rows, latencies * rows, elapsed=2.0)
+        for name in ("a", "b")
+        for rows in (1, 3)
+    ]
+    latency, throughput = picture._figure("", found).axes
+    bars = [(bar.get_x(), bar.get_width()) for bar in latency.patches]
+    assert bars == [pytest.approx(each) for each in [(10, 80)] * 2 + [(30, 240)] * 2]
+    drawn = [each for line in latency.lines[:3] for each in line.get_xdata()]
+    assert drawn == pytest.approx([1, 100, 99, 50])
+    assert [text.get_text() for text in latency.texts] == ["50.0"] * 2 + ["150"] * 2
+    assert [text.get_text() for text in throughput.texts] == ["50.0"] * 2 + ["150"] * 2
+    labels = [label.get_text() for label in latency.get_yticklabels()]
+    assert labels == ["1 row  a", "1 row  b", "3 rows  a", "3 rows  b"]
+    assert latency.lines[-1].get_ydata()[0] == throughput.lines[-1].get_ydata()[0] == 1.5
+
+
 @pytest.mark.parametrize("name", ["bench.xyz", "bench", "bench.svg"])
 def test_a_picture_is_a_png_by_its_name(
     bundle: str, tmp_path: Path, capsys: Captured, name: str

@@ -6,8 +6,9 @@ import io
 import os
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
-from itertools import pairwise
+from itertools import cycle, pairwise
 from pathlib import Path
+from statistics import median_high
 from typing import Any, Final
 
 import numpy as np
@@ -21,8 +22,7 @@ __all__ = ["require", "write"]
 
 # Okabe and Ito (2008): told apart with any colour vision.
 COLOURS: Final = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9")
-INK: Final = "#222222"
-FAINT: Final = "#d9d9d9"
+LINES: Final = {"color": "#d9d9d9", "linewidth": 0.6}
 
 
 def require(path: str) -> None:
@@ -77,21 +77,23 @@ def _figure(title: str, found: Sequence[Measurement]) -> Any:
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(10, 1.9 + 0.42 * max(2, len(found))), layout="constrained")
-    figure.suptitle(title, fontsize=11, color=INK)
-    latency, throughput = figure.subplots(1, 2, sharey=True, width_ratios=(3, 2))
-    colours = dict(zip(dict.fromkeys(each.runtime for each in found), _cycle(), strict=False))
+    figure.suptitle(title)
+    latency, throughput = axes = figure.subplots(1, 2, sharey=True, width_ratios=(3, 2))
+    colours = dict(zip(dict.fromkeys(each.runtime for each in found), cycle(COLOURS), strict=False))
     # The programs lie together, so that a look compares the runtimes.
     cases = sorted(found, key=lambda each: each.rows or 0)
     if not cases:
         latency.text(0.5, 0.5, "nothing was measured", ha="center", transform=latency.transAxes)
-    unit, scale = unit_of(_typical(cases))
+    unit, scale = unit_of(median_high([each.percentile(50) or 0.0 for each in cases] or [0.0]))
     for place, each in enumerate(cases):
         _draw_latency(latency, place, each, colours[each.runtime], scale)
-        _draw_throughput(throughput, place, each, colours[each.runtime])
+        # A bar has no honest length where the axis has no zero.
+        rate = each.rows_per_second or each.calls_per_second or 0.0
+        _draw_dot(throughput, place, rate, colours[each.runtime])
     for place, (before, after) in enumerate(pairwise(cases)):
         if _case(before) != _case(after):
-            latency.axhline(place + 0.5, color=FAINT, linewidth=0.6)
-            throughput.axhline(place + 0.5, color=FAINT, linewidth=0.6)
+            for each in axes:
+                each.axhline(place + 0.5, **LINES)
     labels = [f"{_case(each)}  {each.runtime}" for each in cases]
     latency.set_yticks(range(len(cases)), labels)
     latency.set_ylim(len(cases) - 0.4, -0.6)
@@ -99,16 +101,6 @@ def _figure(title: str, found: Sequence[Measurement]) -> Any:
     has_rows = any(each.rows is not None for each in cases)
     _label(throughput, "rows a second" if has_rows else "calls a second")
     return figure
-
-
-def _cycle() -> list[str]:
-    return [*COLOURS] * 4
-
-
-def _typical(cases: Sequence[Measurement]) -> float:
-    """Returns the middle one of the median latencies, in seconds."""
-    halves = sorted(each.percentile(50) or 0.0 for each in cases)
-    return halves[len(halves) // 2] if halves else 0.0
 
 
 def _case(found: Measurement) -> str:
@@ -122,24 +114,16 @@ def _draw_latency(axes: Any, place: int, found: Measurement, colour: str, scale:
         float(each) * scale
         for each in np.percentile(found.latencies, (0, 10, 50, 90, 99, 100), method="inverted_cdf")
     )
-    axes.plot([least, most], [place, place], color=colour, linewidth=1, alpha=0.6)
-    axes.plot(
-        [low, high], [place, place], color=colour, linewidth=9, alpha=0.35, solid_capstyle="butt"
-    )
-    axes.plot([tail], [place], color=colour, marker="|", markersize=12, markeredgewidth=2)
-    axes.plot([half], [place], color=colour, marker="o", markersize=6)
-    axes.annotate(
-        digits(half), (half, place), (0, 8), textcoords="offset points", ha="center", fontsize=7
-    )
+    axes.plot([least, most], [place, place], color=colour, alpha=0.6)
+    axes.barh(place, high - low, left=low, height=0.25, color=colour, alpha=0.35)
+    axes.plot([tail], [place], color=colour, marker="|", markersize=12)
+    _draw_dot(axes, place, half, colour)
 
 
-def _draw_throughput(axes: Any, place: int, found: Measurement, colour: str) -> None:
-    rate = found.rows_per_second or found.calls_per_second or 0.0
-    # A bar has no honest length where the axis has no zero.
-    axes.plot([rate], [place], color=colour, marker="o", markersize=7)
-    axes.annotate(
-        digits(rate), (rate, place), (0, 8), textcoords="offset points", ha="center", fontsize=7
-    )
+def _draw_dot(axes: Any, place: int, value: float, colour: str) -> None:
+    axes.plot([value], [place], color=colour, marker="o")
+    above = {"xytext": (0, 8), "textcoords": "offset points", "ha": "center"}
+    axes.annotate(digits(value), (value, place), **above)
 
 
 def _label(axes: Any, text: str) -> None:
@@ -147,13 +131,12 @@ def _label(axes: Any, text: str) -> None:
 
     axes.set_xscale("log")
     axes.set_xmargin(0.12)
-    axes.set_xlabel(text, fontsize=8)
+    axes.set_xlabel(text)
     least, most = axes.get_xlim()
     # Powers of ten are enough of a scale where there are several.
     axes.xaxis.set_major_locator(LogLocator(subs=(1,) if most > 100 * least else (1, 2, 5)))
     axes.xaxis.set_major_formatter("{x:,.9g}")
     axes.xaxis.set_minor_formatter(NullFormatter())
-    axes.grid(axis="x", color=FAINT, linewidth=0.6)
+    axes.grid(axis="x", **LINES)
     axes.set_axisbelow(True)
-    axes.tick_params(labelsize=8)
     axes.spines[["top", "right"]].set_visible(False)
