@@ -42,7 +42,7 @@ exit status: 0 no fault; 1 faults, each told as it was found; 2 wrong usage, or 
 """
 HEADERS: Final = {"authorization": "Bearer soak"}
 LIMIT: Final = 2**20
-BODY_SECONDS: Final = 3.0
+BODY_SECONDS: Final = 6.0
 LATE_SECONDS: Final = 180
 TOLD_SECONDS: Final = 10.0
 DRAIN_SECONDS: Final = 30.0
@@ -51,7 +51,8 @@ POLL_SECONDS: Final = 0.1
 # How long the last burst has had when the end comes.
 TAKEN_SECONDS: Final = 0.05
 MOST_GROWTH: Final = 0.05
-FEWEST_SAMPLES: Final = 10
+# A minute of them: a server that is still warming up grows for a while.
+FEWEST_SAMPLES: Final = 60
 MODELS: Final[Mapping[str, Callable[[Path, int], Bundle]]] = {
     "digits": bundles.digits,
     "pair": bundles.pair,

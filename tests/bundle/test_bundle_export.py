@@ -22,6 +22,7 @@ from tests.bundle.bundled_models import (
 from topos import Plan, Symbol, Tape, Value, bf16, f16, f32, f64
 from topos.bundle import Bundle, export
 from topos.bundle.modules import demand_same
+from topos.bundle.portable import version_of
 from topos.errors import ArgumentError, BundleError, FeedError, ToposError
 
 
@@ -190,6 +191,9 @@ def test_a_scale_that_only_some_readers_know_is_refused(tmp_path: Path) -> None:
         assert mlp().export(tmp_path / version, compatibility=version).compatibility
     assert Bundle.load(tmp_path / "1.13.7").compatibility == "1.13.7"
     assert Bundle.load(tmp_path / "max").compatibility == "0.9.0"
+    # The oldest and the newest that jaxlib writes may be named.
+    for word in ("max", "current"):
+        assert version_of(version_of(word)) == version_of(word)
     for wrong in ("0.0.1", "99.0.0", "week-13", "", 1):
         with pytest.raises(ArgumentError, match="compatibility needs a version"):
             mlp().export(tmp_path / "wrong", compatibility=wrong)  # type: ignore[arg-type]  # Refused.

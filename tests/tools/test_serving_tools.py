@@ -106,7 +106,7 @@ def test_a_refusal_needs_a_status_of_the_client_and_the_field(
 
 def test_the_trend_of_memory_leaves_the_warming_out(modules: dict[str, ModuleType]) -> None:
     growth = modules["soak"].growth
-    samples = list(enumerate([1.0] * 10 + [100.0] * 15 + [108.0] * 15))
+    samples = list(enumerate([1.0] * 10 + [100.0] * 30 + [108.0] * 30))
     assert growth(samples, 10.0) == pytest.approx(0.08)
     assert growth(samples, 35.0) == 0.0
 
