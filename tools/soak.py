@@ -30,8 +30,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent / "bench"))
 
 import serving_bundles as bundles
 from serving_process import ServerProcess, memory, serving, topos_serve
-from serving_truths import Truths
-from serving_wire import message
+from serving_wire import Truths, message
 from soak_clients import Clients, LostError, Reply, asked_once
 
 from topos.bundle import Bundle

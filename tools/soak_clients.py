@@ -18,8 +18,7 @@ from collections import Counter
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Final, NamedTuple
 
-from serving_truths import Truths
-from serving_wire import Wire, body_of, message, read_answer
+from serving_wire import Truths, Wire, body_of, message, read_answer
 from soak_malformed import INFER, Malformed, listed, mutated
 
 __all__ = ["Asked", "Clients", "LostError", "Reply", "asked_once"]

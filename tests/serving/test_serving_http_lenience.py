@@ -10,7 +10,7 @@ import pytest
 from tests.serving.test_serving_http_request import LIMIT, X_SENT, N, X, model, read
 from topos import bf16
 from topos.serving import RequestError
-from topos.serving.http.datatypes import datatype
+from topos.serving.http.numbers import datatype
 from topos.serving.http.request import read_inference
 
 NAN, INFINITY = float("nan"), float("inf")

@@ -8,9 +8,8 @@ import time
 import pytest
 
 from topos.errors import BundleError
-from topos.serving.http.lines import Lines
-from topos.serving.http.names import require_servable
-from topos.serving.http.telling import Telling
+from topos.serving.http.access_log import Lines
+from topos.serving.http.server import Telling, require_servable
 
 
 def test_a_reader_that_blocks_holds_nobody_up_and_loses_the_lines_beyond() -> None:

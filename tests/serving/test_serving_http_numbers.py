@@ -11,8 +11,7 @@ import pytest
 
 from topos import bf16
 from topos.serving import RequestError
-from topos.serving.http.reading_numbers import read_numbers
-from topos.serving.http.writing_numbers import written_numbers
+from topos.serving.http.numbers import read_numbers, written_numbers
 
 Array = npt.NDArray[Any]
 

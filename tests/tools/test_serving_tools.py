@@ -29,7 +29,7 @@ def modules() -> Iterator[dict[str, ModuleType]]:
     """The modules of the tools by name, imported as the commands import them."""
     path, known = list(sys.path), set(sys.modules)
     sys.path[:0] = [str(TOOLS), str(TOOLS / "bench")]
-    names = ("serving_bundles", "serving_truths", "serving_wire", "serving_process")
+    names = ("serving_bundles", "serving_wire", "serving_process")
     soak = ("soak", "soak_clients", "soak_malformed")
     yield {name: importlib.import_module(name) for name in (*names, *soak)}
     sys.path[:] = path
@@ -41,7 +41,7 @@ def modules() -> Iterator[dict[str, ModuleType]]:
 @pytest.fixture(scope="module")
 def truths(modules: dict[str, ModuleType], tmp_path_factory: pytest.TempPathFactory) -> Any:
     folder = tmp_path_factory.mktemp("bundles") / "pair"
-    return modules["serving_truths"].Truths.of(modules["serving_bundles"].pair(folder))
+    return modules["serving_wire"].Truths.of(modules["serving_bundles"].pair(folder))
 
 
 def test_truths_tell_rows_of_another_place(truths: Any) -> None:

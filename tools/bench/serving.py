@@ -8,7 +8,6 @@ with the round in which it answered most, or soonest. Every answer is held again
 from __future__ import annotations
 
 import argparse
-import asyncio
 import json
 import os
 import sys
@@ -23,15 +22,14 @@ from typing import Final, NamedTuple
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 import serving_bundles as bundles
-from serving_load import Clients, Figures, Load
-from serving_parts import parts
+from serving_load import INFER, Clients, Figures, Load
 from serving_process import Memory, ServerProcess, memory, serving, topos_serve
 from timing import report
 
-CLIENTS: Final = 64
+BARE: Final = "bare handler"
+BARE_PATH: Final = "/infer"
+THREAD: Final = "topos in a thread"
 RIVAL: Final = Path(__file__).with_name("serving_rival.py")
-INFER: Final = "/v2/models/{}/infer"
-WIRES: Final = ("json", "binary", "raw")
 QUIET: Final = ("--access-log", "none")
 
 
@@ -41,7 +39,6 @@ class Measured(NamedTuple):
     figures: Figures
     server: float
     worker: float
-    clients: float
     rows: float
 
 
@@ -52,7 +49,6 @@ def main() -> None:
         "batching": batching,
         "rival": rival,
         "rates": rates,
-        "parts": in_parts,
         "memory": weights,
     }
     parser.add_argument(
@@ -82,191 +78,87 @@ def main() -> None:
 
 def batching(chosen: argparse.Namespace, folder: Path) -> None:
     """Compares one server that gathers requests with one that runs each by itself."""
-    bundle = folder / "digits"
-    bundles.digits(bundle)
+    bundle = bundles.digits(folder / "digits").path
     for runtime in chosen.runtimes:
-        with ExitStack() as stack:
-            on, off = (
-                stack.enter_context(
-                    serving(topos_serve(str(bundle), "--runtime", runtime, *QUIET, *flags), folder)
-                )
-                for flags in ((), ("--no-batching",))
-            )
-            clients = stack.enter_context(Clients(bundle))
-            for wire in WIRES:
-                best = rounds(chosen, clients, {"on": on, "off": off}, wire)
-                tell_batching(runtime, wire, best)
+        served = topos_serve(str(bundle), "--runtime", runtime, *QUIET)
+        commands = {"on": served, "off": [*served, "--no-batching"]}
+        with rivals(commands, bundle, folder) as (servers, clients):
+            for wire in ("json", "binary", "raw"):
+                loads = {
+                    name: (server, Load(seconds=chosen.seconds, wire=wire))
+                    for name, server in servers.items()
+                }
+                found = best(clients, loads, chosen.rounds, most)
+                tell_batching(f"{runtime}, {wire}", found["on"], found["off"])
 
 
-def rounds(
-    chosen: argparse.Namespace, clients: Clients, servers: Mapping[str, ServerProcess], wire: str
-) -> dict[str, Measured]:
-    """Returns the round of each server in which it answered most."""
-    best: dict[str, Measured] = {}
-    for _ in range(chosen.rounds):
-        for name, server in servers.items():
-            load = Load(
-                port=server.port,
-                clients=CLIENTS,
-                seconds=chosen.seconds,
-                path=INFER.format("digits"),
-                wire=wire,
-            )
-            found = measured(clients, server, load)
-            if name not in best or found.figures.rate > best[name].figures.rate:
-                best[name] = found
-    return best
-
-
-def measured(clients: Clients, server: ServerProcess, load: Load) -> Measured:
-    """Returns a round of load with what it took of the processors, outside the clients too."""
-    before, counted = server.processor_seconds(), statistics(server)
-    figures = clients.run(load)
-    after, counts = server.processor_seconds(), statistics(server)
-    spent = [(late - soon) * 1e6 for late, soon in zip(after, before, strict=True)]
-    rows, calls = (late - soon for late, soon in zip(counts, counted, strict=True))
-    return Measured(
-        figures,
-        spent[0] / rows,
-        sum(spent[1:]) / rows,
-        figures.processor / figures.rate * 1e6,
-        rows / calls,
-    )
-
-
-def statistics(server: ServerProcess) -> tuple[int, int]:
-    """Returns how many rows the server has answered, in how many calls."""
-    url = f"http://127.0.0.1:{server.port}/v2/models/digits/stats"
-    with urllib.request.urlopen(url, timeout=10) as answer:
-        (stats,) = json.load(answer)["model_stats"]
-    return stats["inference_count"], stats["execution_count"]
-
-
-def tell_batching(runtime: str, wire: str, best: Mapping[str, Measured]) -> None:
+def tell_batching(title: str, on: Measured, off: Measured) -> None:
     """Prints what batching brought, and where the time of a request goes."""
     figures: dict[str, str] = {}
-    for name, found in best.items():
-        each = found.figures
-        figures[f"{name}: requests a second"] = f"{each.rate:,.0f}"
-        figures[f"{name}: p50, p99"] = f"{each.p50 * 1e3:.1f}, {each.p99 * 1e3:.1f} ms"
+    for name, found in {"on": on, "off": off}.items():
+        figures[f"{name}: requests a second"] = f"{found.figures.rate:,.0f}"
+        p50, p99 = found.figures.p50, found.figures.p99
+        figures[f"{name}: p50, p99"] = f"{p50 * 1e3:.1f}, {p99 * 1e3:.1f} ms"
         figures[f"{name}: rows a call"] = f"{found.rows:.1f}"
-        spent = f"{found.server:.0f} + {found.worker:.0f} + {found.clients:.0f} us"
-        figures[f"{name}: server, worker, client"] = spent
-    on, off = best["on"].figures, best["off"].figures
-    title = f"batching, {CLIENTS} clients, {runtime}, {wire}: requests a second, on over off"
-    report(title, figures, on.rate / off.rate, "at least 5")
-    off_spent, on_spent = (best[name].server + best[name].worker for name in ("off", "on"))
-    title = f"batching, {runtime}, {wire}: processor time of server and worker, off over on"
-    report(title, {}, off_spent / on_spent, "")
-    report(f"batching, {runtime}, {wire}: p99 over p50, on", {}, on.p99 / on.p50, "at most 5")
+        figures[f"{name}: server, worker"] = f"{found.server:.0f} + {found.worker:.0f} us"
+    heading = f"batching, 64 clients, {title}: requests a second, on over off"
+    report(heading, figures, on.figures.rate / off.figures.rate, "at least 5")
+    ratio = (off.server + off.worker) / (on.server + on.worker)
+    report(f"batching, {title}: processor time of server and worker, off over on", {}, ratio, "")
+    ratio = on.figures.p99 / on.figures.p50
+    report(f"batching, {title}: p99 over p50, on", {}, ratio, "at most 5")
 
 
 def rival(chosen: argparse.Namespace, folder: Path) -> None:
     """Compares one client's p50 with that of a bare handler which calls jax.jit."""
-    bundle = folder / "digits"
-    bundles.digits(bundle)
-    commands = {
-        "bare handler, json": [sys.executable, str(RIVAL), str(bundle)],
-        "topos, json": topos_serve(str(bundle), *QUIET),
-        "topos in a thread, json": topos_serve(str(bundle), *QUIET, "--isolation", "thread"),
-    }
-    with ExitStack() as stack:
-        started = {
-            name: stack.enter_context(serving(command, folder))
-            for name, command in commands.items()
-        }
-        clients = stack.enter_context(Clients(bundle))
+    with bare_and_topos(folder) as (servers, clients):
+        seconds = chosen.seconds / 4
         for rows in (1, 8, 64):
-            tell_rival(rows, soonest(chosen, clients, started, rows))
-
-
-def soonest(
-    chosen: argparse.Namespace, clients: Clients, started: Mapping[str, ServerProcess], rows: int
-) -> dict[str, float]:
-    """Returns the least p50 of each server and wire in any round."""
-    loads = dict(started)
-    loads |= {
-        name.replace("json", "binary"): server
-        for name, server in started.items()
-        if name.startswith("topos")
-    }
-    best = dict.fromkeys(loads, float("inf"))
-    for _ in range(chosen.rounds * 3):
-        for name, server in loads.items():
-            load = Load(
-                port=server.port,
-                clients=1,
-                seconds=chosen.seconds / 4,
-                path="/infer" if name.startswith("bare") else INFER.format("digits"),
-                wire=name.rpartition(" ")[2],
-                rows=rows,
-            )
-            best[name] = min(best[name], clients.run(load).p50)
-    return best
-
-
-def tell_rival(rows: int, best: Mapping[str, float]) -> None:
-    """Prints the p50 of each, and how they compare."""
-    figures = {name: f"{seconds * 1e6:.0f} us" for name, seconds in best.items()}
-    bare = best["bare handler, json"]
-    for name in best:
-        if name != "bare handler, json":
-            title = (
-                f"p50 of one client, {rows} row{'s' * (rows > 1)}: {name}, over the bare handler"
-            )
-            report(title, figures, best[name] / bare, "at most 1.15")
-            figures = {}
+            loads = {
+                f"{name}, {wire}": (
+                    server,
+                    Load(clients=1, seconds=seconds, path=path(name), wire=wire, rows=rows),
+                )
+                for name, server in servers.items()
+                for wire in (("json",) if name == BARE else ("json", "binary"))
+            }
+            found = best(clients, loads, chosen.rounds * 3, soonest)
+            title = f"p50 of one client, {rows} row{'s' * (rows > 1)}"
+            figures = {
+                name: f"{each.figures.p50 * 1e6:.0f} us, {each.server:.0f} us of processor"
+                for name, each in found.items()
+            }
+            bare = found.pop(f"{BARE}, json")
+            for name, each in found.items():
+                ratio = each.figures.p50 / bare.figures.p50
+                report(f"{title}: {name}, over the bare handler", figures, ratio, "at most 1.15")
+                figures = {}
 
 
 def rates(chosen: argparse.Namespace, folder: Path) -> None:
     """Compares the requests a second of one client and of 64 with those of the bare handler."""
-    bundle = folder / "digits"
-    bundles.digits(bundle)
-    commands = {
-        "bare": [sys.executable, str(RIVAL), str(bundle)],
-        "topos in a thread": topos_serve(str(bundle), *QUIET, "--isolation", "thread"),
-        "topos": topos_serve(str(bundle), *QUIET),
-    }
-    with ExitStack() as stack:
-        started = {
-            name: stack.enter_context(serving(command, folder))
-            for name, command in commands.items()
-        }
-        clients = stack.enter_context(Clients(bundle))
-        for count in (1, CLIENTS):
-            tell_rates(count, fastest(chosen, clients, started, count))
-
-
-def fastest(
-    chosen: argparse.Namespace, clients: Clients, started: Mapping[str, ServerProcess], count: int
-) -> dict[str, float]:
-    """Returns the most requests a second of each server in any round."""
-    best = dict.fromkeys(started, 0.0)
-    for _ in range(chosen.rounds):
-        for name, server in started.items():
-            path = "/infer" if name == "bare" else INFER.format("digits")
-            load = Load(port=server.port, clients=count, seconds=chosen.seconds, path=path)
-            best[name] = max(best[name], clients.run(load).rate)
-    return best
-
-
-def tell_rates(count: int, best: Mapping[str, float]) -> None:
-    """Prints the rate of each, and how they compare."""
-    figures = {name: f"{rate:,.0f} a second" for name, rate in best.items()}
-    for name in ("topos in a thread", "topos"):
-        title = f"requests a second, {count} client{'s' * (count > 1)}: {name}, over bare"
-        due = "at least 2" if count > 1 else "at least 0.8" if name.endswith("thread") else ""
-        report(title, figures, best[name] / best["bare"], due)
-        figures = {}
-
-
-def in_parts(chosen: argparse.Namespace, folder: Path) -> None:
-    """Prints what the parts of one client's request take, beside those of the bare handler."""
-    bundles.digits(folder / "digits")
-    found = asyncio.run(parts(folder / "digits", chosen.rounds * 10))
-    figures = {name: f"{seconds * 1e6:.0f} us" for name, seconds in found.items()}
-    ratio = found["session, worker process"] / found["call of jax.jit"]
-    report("parts of one request of one row, JSON: session over jax.jit", figures, ratio, "")
+    with bare_and_topos(folder) as (servers, clients):
+        for count in (1, 64):
+            loads = {
+                name: (server, Load(clients=count, seconds=chosen.seconds, path=path(name)))
+                for name, server in servers.items()
+            }
+            found = best(clients, loads, chosen.rounds, most)
+            title = f"requests a second, {count} client{'s' * (count > 1)}"
+            figures = {
+                name: f"{each.figures.rate:,.0f} a second, {each.server:.0f} us of processor"
+                for name, each in found.items()
+            }
+            bare = found.pop(BARE)
+            for name, each in found.items():
+                due = "at least 2" if count > 1 else "at least 0.8" if name == THREAD else ""
+                report(
+                    f"{title}: {name}, over bare",
+                    figures,
+                    each.figures.rate / bare.figures.rate,
+                    due,
+                )
+                figures = {}
 
 
 def weights(chosen: argparse.Namespace, folder: Path) -> None:
@@ -276,8 +168,13 @@ def weights(chosen: argparse.Namespace, folder: Path) -> None:
     for name, widths in {"tiny": [4] * len(bundles.WIDE), "wide": bundles.WIDE}.items():
         bundle = bundles.layers(folder / name, widths, name)
         size = sum(array.nbytes for array in bundle.weights().values()) / 1e6
-        with served(bundle.path, folder, name, chosen) as server:
-            found[name] = memory(server.processes())
+        commands = {name: topos_serve(str(bundle.path), *QUIET)}
+        with rivals(commands, bundle.path, folder) as (servers, clients):
+            # The server has to have answered with every number of rows.
+            for rows in bundles.LAYER_ROWS:
+                sent = Load(clients=2, seconds=0.5, path=INFER.format(name), rows=rows)
+                clients.run(servers[name].port, sent)
+            found[name] = memory(servers[name].processes())
     figures = {"weights": f"{size:.1f} MB"}
     for part in Memory._fields:
         tiny, wide = (getattr(found[name], part) for name in ("tiny", "wide"))
@@ -289,16 +186,82 @@ def weights(chosen: argparse.Namespace, folder: Path) -> None:
     report(f"{title}: peak", {}, beyond[2] / size, "")
 
 
+def most(found: Measured) -> float:
+    """Returns the requests a second."""
+    return found.figures.rate
+
+
+def soonest(found: Measured) -> float:
+    """Returns what is the larger the sooner half of the answers came."""
+    return -found.figures.p50
+
+
+def best(
+    clients: Clients,
+    loads: Mapping[str, tuple[ServerProcess, Load]],
+    rounds: int,
+    merit: Callable[[Measured], float],
+) -> dict[str, Measured]:
+    """Returns the round of each load with the most merit; they take turns."""
+    found: dict[str, Measured] = {}
+    for _ in range(rounds):
+        for name, (server, load) in loads.items():
+            each = measured(clients, server, load)
+            if name not in found or merit(each) > merit(found[name]):
+                found[name] = each
+    return found
+
+
+def measured(clients: Clients, server: ServerProcess, load: Load) -> Measured:
+    """Returns a round of load with what it took of the processors, outside the clients too."""
+    before, counted = server.processor_seconds(), statistics(server, load)
+    figures = clients.run(server.port, load)
+    after, counts = server.processor_seconds(), statistics(server, load)
+    spent = [(late - soon) * 1e6 for late, soon in zip(after, before, strict=True)]
+    rows, calls = (late - soon for late, soon in zip(counts, counted, strict=True))
+    own, workers = spent[0] / figures.answers, sum(spent[1:]) / figures.answers
+    return Measured(figures, own, workers, rows / calls if calls else load.rows)
+
+
+def statistics(server: ServerProcess, load: Load) -> tuple[int, int]:
+    """Returns how many rows a server has answered, in how many calls; a bare one tells nothing."""
+    if load.path == BARE_PATH:
+        return 0, 0
+    url = f"http://127.0.0.1:{server.port}{load.path.removesuffix('/infer')}/stats"
+    with urllib.request.urlopen(url, timeout=10) as answer:
+        (stats,) = json.load(answer)["model_stats"]
+    return stats["inference_count"], stats["execution_count"]
+
+
+def path(name: str) -> str:
+    """Returns where the server of that name takes requests for the digits."""
+    return BARE_PATH if name == BARE else INFER.format("digits")
+
+
 @contextmanager
-def served(
-    bundle: Path, folder: Path, name: str, chosen: argparse.Namespace
-) -> Iterator[ServerProcess]:
-    """Gives a server of the bundle that has answered with every number of rows."""
-    with serving(topos_serve(str(bundle), *QUIET), folder) as server, Clients(bundle) as clients:
-        for rows in bundles.LAYER_ROWS:
-            path = INFER.format(name)
-            clients.run(Load(port=server.port, clients=2, seconds=0.5, path=path, rows=rows))
-        yield server
+def bare_and_topos(folder: Path) -> Iterator[tuple[dict[str, ServerProcess], Clients]]:
+    """Gives a bare handler and our servers of the digits, and their clients."""
+    bundle = bundles.digits(folder / "digits").path
+    commands = {
+        BARE: [sys.executable, str(RIVAL), str(bundle)],
+        THREAD: topos_serve(str(bundle), *QUIET, "--isolation", "thread"),
+        "topos": topos_serve(str(bundle), *QUIET),
+    }
+    with rivals(commands, bundle, folder) as given:
+        yield given
+
+
+@contextmanager
+def rivals(
+    commands: Mapping[str, list[str]], bundle: Path, folder: Path
+) -> Iterator[tuple[dict[str, ServerProcess], Clients]]:
+    """Gives the servers that the commands start, by name, and clients that know the bundle."""
+    with ExitStack() as stack:
+        servers = {
+            name: stack.enter_context(serving(command, folder))
+            for name, command in commands.items()
+        }
+        yield servers, stack.enter_context(Clients(bundle))
 
 
 if __name__ == "__main__":

@@ -19,13 +19,13 @@ from pathlib import Path
 from typing import Any, Final, NamedTuple, Self
 
 import numpy as np
-from serving_truths import Truths
-from serving_wire import Wire, body_of, message, read_answer
+from serving_wire import Truths, Wire, body_of, message, read_answer
 
 from topos.bundle import Bundle
 
-__all__ = ["Clients", "Figures", "Load"]
+__all__ = ["INFER", "Clients", "Figures", "Load"]
 
+INFER: Final = "/v2/models/{}/infer"
 HERE: Final = "127.0.0.1"
 WARMING_SECONDS: Final = 0.3
 END: Final = b"\r\n\r\n"
@@ -34,12 +34,11 @@ LENGTH: Final = b"content-length: "
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Load:
-    """So many clients for so many seconds, each request of so many rows, to a port and a path."""
+    """So many clients for so many seconds, each request of so many rows, to a path."""
 
-    port: int
-    clients: int
+    clients: int = 64
     seconds: float
-    path: str
+    path: str = INFER.format("digits")
     wire: str = "json"
     rows: int = 1
 
@@ -47,13 +46,12 @@ class Load:
 class Figures(NamedTuple):
     """What came of a load: requests a second, percentiles in seconds, and what was wrong.
 
-    `processor` is the share of one core that the clients took.
+    `answers` are those that came before the clients were measured, too.
     """
 
     rate: float
     p50: float
     p99: float
-    processor: float
     answers: int
     wrong: int
     first: str
@@ -77,11 +75,11 @@ class Clients:
         with self._process as process:
             process.kill()
 
-    def run(self, load: Load) -> Figures:
+    def run(self, port: int, load: Load) -> Figures:
         """Returns what came of a load; raises `RuntimeError` where an answer was wrong."""
         assert self._process.stdin is not None
         assert self._process.stdout is not None
-        print(json.dumps(asdict(load)), file=self._process.stdin, flush=True)
+        print(json.dumps([port, asdict(load)]), file=self._process.stdin, flush=True)
         line = self._process.stdout.readline()
         if not line:
             raise RuntimeError("the clients have ended")
@@ -174,28 +172,26 @@ class Client(asyncio.Protocol):
         self._transport.write(self._round.requests[self._place])
 
 
-async def measured(truths: Truths, load: Load) -> Figures:
+async def measured(truths: Truths, port: int, load: Load) -> Figures:
     """Returns what came of a load, after a moment of it that does not count."""
     loop, round_ = asyncio.get_running_loop(), Round(truths, load)
     clients = []
     for number in range(load.clients):
         place = number * 7 % len(truths)
-        made = await loop.create_connection(partial(Client, round_, place), HERE, load.port)
+        made = await loop.create_connection(partial(Client, round_, place), HERE, port)
         clients.append(made[1])
     await asyncio.sleep(WARMING_SECONDS)
-    round_.durations.clear()
-    began, processor = time.perf_counter(), time.process_time()
+    before, began = len(round_.durations), time.perf_counter()
     await asyncio.sleep(load.seconds)
-    count, seconds = len(round_.durations), time.perf_counter() - began
-    share = (time.process_time() - processor) / seconds
+    count, seconds = len(round_.durations) - before, time.perf_counter() - began
     round_.over = True
     await asyncio.gather(*(client.ended for client in clients))
     if not count:
         raise RuntimeError(f"nothing was answered: {round_.wrong[:1]}")
-    half, late = np.percentile(round_.durations[:count], [50, 99])
+    half, late = np.percentile(round_.durations[before : before + count], [50, 99])
     wrong, first = len(round_.wrong), next(iter(round_.wrong), "")
     answers = len(round_.durations)
-    return Figures(count / seconds, float(half), float(late), share, answers, wrong, first)
+    return Figures(count / seconds, float(half), float(late), answers, wrong, first)
 
 
 def main() -> None:
@@ -208,7 +204,8 @@ def main() -> None:
         factory = uvloop.new_event_loop
     with asyncio.Runner(loop_factory=factory) as runner:
         for line in sys.stdin:
-            figures = runner.run(measured(truths, Load(**json.loads(line))))
+            port, load = json.loads(line)
+            figures = runner.run(measured(truths, port, Load(**load)))
             print(json.dumps(figures._asdict()), flush=True)
 
 

@@ -1,4 +1,4 @@
-"""The wire: requests of the Open Inference Protocol as bytes, and answers read back from bytes.
+"""The wire: requests of the Open Inference Protocol as bytes, and answers judged by the oracle's.
 
 This is a client's reading of the protocol, which shares no line with the server's.
 """
@@ -6,14 +6,17 @@ This is a client's reading of the protocol, which shares no line with the server
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from enum import Enum
 from typing import Any, Final, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["HEADER", "Answer", "Wire", "body_of", "message", "read_answer"]
+from topos.bundle import Bundle
+
+__all__ = ["HEADER", "Answer", "Truths", "Wire", "body_of", "message", "read_answer"]
 
 Array = npt.NDArray[Any]
 
@@ -22,6 +25,8 @@ DATATYPES: Final[dict[str, np.dtype[Any]]] = {
     "FP64": np.dtype(np.float64),
 }
 NAMES: Final = {dtype: name for name, dtype in DATATYPES.items()}
+# How many times the envelope the rows have to be apart, so that one cannot pass for another.
+APART: Final = 100.0
 HEADER: Final = "inference-header-content-length"
 
 
@@ -94,3 +99,77 @@ def read_answer(headers: Mapping[str, str], body: bytes) -> Answer:
     if start != len(body) and length != len(body):
         raise ValueError(f"{len(body) - start} bytes are left over")
     return Answer(answer.get("model_version", ""), results)
+
+
+@dataclass(frozen=True, slots=True)
+class Truths:
+    """The sample of a batched bundle's largest program, row by row.
+
+    A result may be off by its envelope, which is a share of the largest magnitude among the
+    oracle's answers.
+    """
+
+    model: str
+    version: str
+    inputs: Mapping[str, Array]
+    results: Mapping[str, Array]
+    allowed: Mapping[str, float]
+
+    @classmethod
+    def of(cls, bundle: Bundle) -> Truths:
+        """Returns the truths of a bundle; raises `ValueError` where two rows are too alike."""
+        program = bundle.programs[-1]
+        calls = program.sample()
+        inputs = {
+            port.name: np.concatenate([call.inputs[port.name] for call in calls])
+            for port in program.inputs
+        }
+        results = {
+            port.name: np.concatenate([call.results[port.name] for call in calls])
+            for port in program.results
+        }
+        allowed = {
+            port.name: port.envelope * float(np.abs(results[port.name]).max())
+            for port in program.results
+        }
+        for name, result in results.items():
+            _require_apart(name, result, allowed[name])
+        return cls(bundle.name, bundle.version, inputs, results, allowed)
+
+    def __len__(self) -> int:
+        """Returns how many rows there are."""
+        return len(next(iter(self.inputs.values())))
+
+    def feeds(self, rows: Sequence[int]) -> dict[str, Array]:
+        """Returns the inputs of those rows."""
+        return {name: array[list(rows)] for name, array in self.inputs.items()}
+
+    def fault(self, rows: Sequence[int], results: Mapping[str, Array]) -> str:
+        """Returns what is wrong with the results of those rows, or nothing."""
+        if results.keys() != self.results.keys():
+            return f"answers {sorted(results)}, {sorted(self.results)} were due"
+        for name, result in results.items():
+            due = self.results[name][list(rows)]
+            if result.shape != due.shape or result.dtype != due.dtype:
+                return f"{name} is {result.dtype} {result.shape}, {due.dtype} {due.shape} was due"
+            off = float(np.abs(result.astype(np.float64) - due).max())
+            if not off <= self.allowed[name]:
+                return f"{name} is off by {off:.3g}, {self.allowed[name]:.3g} is allowed"
+        return ""
+
+    def same_bits(self, rows: Sequence[int], results: Mapping[str, Array]) -> bool:
+        """Returns whether the results of those rows are the oracle's to the bit."""
+        return all(
+            result.tobytes() == self.results[name][list(rows)].tobytes()
+            for name, result in results.items()
+        )
+
+
+def _require_apart(name: str, result: Array, allowed: float) -> None:
+    rows = result.reshape(len(result), -1).astype(np.float64)
+    apart = np.abs(rows[:, None] - rows[None]).max(axis=2)
+    np.fill_diagonal(apart, np.inf)
+    if not apart.min() > APART * allowed:
+        raise ValueError(
+            f"{name} has rows that are {apart.min():.3g} apart, which tells too little"
+        )

@@ -22,6 +22,7 @@ from topos.serving.http.exchange import (
     Receive,
     Scope,
     Send,
+    Table,
     demand_message,
     identifiers,
     joined,
@@ -32,7 +33,6 @@ from topos.serving.http.limits import Limits
 from topos.serving.http.metrics import Metrics
 from topos.serving.http.refusals import ClientGoneError
 from topos.serving.http.routes import OPEN_PATHS, Routes
-from topos.serving.http.table import Table
 from topos.serving.http.timeline import Timeline
 from topos.serving.http.token import Token
 from topos.serving.session import Session

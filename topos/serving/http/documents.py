@@ -8,7 +8,7 @@ from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
 from topos.serving.counters import Counters
-from topos.serving.http.datatypes import datatype
+from topos.serving.http.numbers import datatype
 from topos.serving.status import ModelPort, ModelStatus
 
 __all__ = ["configuration", "index", "metadata", "package_version", "server_metadata", "statistics"]

@@ -16,8 +16,7 @@ import numpy.typing as npt
 from topos.bundle import Bundle, Call, Port, Result
 from topos.errors import BundleError
 from topos.serving.errors import RequestError
-from topos.serving.http.datatypes import DATATYPES, datatype
-from topos.serving.http.writing_numbers import written_numbers
+from topos.serving.http.numbers import DATATYPES, datatype, written_numbers
 from topos.serving.status import ModelStatus
 
 __all__ = ["MOST_ELEMENTS", "Examples"]

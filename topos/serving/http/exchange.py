@@ -1,22 +1,37 @@
-"""Exchanges: one request, with what a handler reads of it and what the log tells of it."""
+"""Exchanges: one request, what a handler reads of it, and the table that leads to the handler."""
 
 from __future__ import annotations
 
 import itertools
 import os
 import re
-from collections.abc import Awaitable, Callable, Iterator, Mapping, MutableMapping, Sequence
+from collections.abc import (
+    Awaitable,
+    Callable,
+    Iterable,
+    Iterator,
+    Mapping,
+    MutableMapping,
+    Sequence,
+)
 from dataclasses import dataclass, field
-from typing import Any, Final
+from functools import lru_cache
+from typing import Any, Final, NamedTuple
 
 from topos.serving.errors import RequestError
-from topos.serving.http.refusals import TransferError
+from topos.serving.http.answer import Answer
+from topos.serving.http.refusals import MethodError, TransferError, UnknownPathError
 
 __all__ = [
+    "GET",
+    "POST",
     "Exchange",
+    "Handler",
     "Receive",
+    "Route",
     "Scope",
     "Send",
+    "Table",
     "demand_message",
     "identifiers",
     "joined",
@@ -93,3 +108,44 @@ def demand_message(version: str, headers: Mapping[bytes, bytes]) -> None:
     coding = headers.get(b"transfer-encoding")
     if coding is not None and (coding.lower() != b"chunked" or version == "1.0"):
         raise TransferError
+
+
+GET: Final = ("GET", "HEAD")
+POST: Final = ("POST",)
+
+Handler = Callable[[Exchange], Awaitable[Answer]]
+
+
+class Route(NamedTuple):
+    """A path with names in braces for parts of it, the methods that it takes, and its handler."""
+
+    template: str
+    methods: tuple[str, ...]
+    handler: Handler
+
+
+class Table:
+    """Routes in the order in which they are tried."""
+
+    def __init__(self, routes: Iterable[Route]) -> None:
+        self._routes = [
+            (re.compile(re.sub(r"{(\w+)}", r"(?P<\1>[^/]+)", route.template)), route)
+            for route in routes
+        ]
+        # Clients ask for few paths over and over, and may make up any number.
+        self._found = lru_cache(1024)(self._find)
+
+    def handler(self, path: str, exchange: Exchange) -> Handler:
+        """Returns what answers, having noted the route; raises `ServingError` for no route."""
+        route, names = self._found(path)
+        exchange.path, exchange.names = route.template, names
+        if exchange.method not in route.methods:
+            raise MethodError(exchange.method, ", ".join(route.methods))
+        return route.handler
+
+    def _find(self, path: str) -> tuple[Route, Mapping[str, str]]:
+        for pattern, route in self._routes:
+            found = pattern.fullmatch(path)
+            if found:
+                return route, found.groupdict()
+        raise UnknownPathError("path: there is nothing here, /v2 tells what this server is")

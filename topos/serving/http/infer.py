@@ -5,16 +5,19 @@ from __future__ import annotations
 import asyncio
 import re
 from collections.abc import Mapping
-from typing import Final
+from typing import Any, Final
+
+import msgspec
+import numpy as np
+import numpy.typing as npt
 
 from topos.serving.errors import DrainingError, NotReadyError, RequestError, ServingError
 from topos.serving.http.answer import Answer, compressed, wanted_coding
 from topos.serving.http.body import Bodies, Body
-from topos.serving.http.exchange import Exchange
+from topos.serving.http.exchange import POST, Exchange, Route
+from topos.serving.http.numbers import datatype, written_numbers
 from topos.serving.http.refusals import ClientGoneError, UnknownPathError
 from topos.serving.http.request import Inference, read_inference
-from topos.serving.http.response import write_response
-from topos.serving.http.table import POST, Route
 from topos.serving.session import Session
 from topos.serving.status import Outcome
 
@@ -159,3 +162,51 @@ def _seconds(headers: Mapping[bytes, bytes]) -> float | None:
     if not _SECONDS.fullmatch(text) or not float(text):
         raise RequestError("X-Request-Timeout", "needs seconds above zero, as 0.25")
     return float(text)
+
+
+Array = npt.NDArray[Any]
+
+_ENCODER: Final = msgspec.json.Encoder()
+# To copy so few bytes takes less than to look at them in place.
+_SMALL: Final = 2**14
+
+
+def write_response(
+    results: Mapping[str, Array], inference: Inference, name: str, version: str
+) -> tuple[bytes, int | None]:
+    """Returns the answer of a version of the model `name` as a body.
+
+    With it comes how many bytes of JSON it starts with, where binary data follow.
+
+    The outputs are those that were asked for, in the order in which they were.
+    """
+    outputs: list[dict[str, object]] = []
+    binary: list[bytes | memoryview] = []
+    for label, raw in inference.outputs.items():
+        array = results[label]
+        output: dict[str, object] = {
+            "name": label,
+            "datatype": datatype(array.dtype),
+            "shape": array.shape,
+        }
+        if raw:
+            output["parameters"] = {"binary_data_size": array.nbytes}
+            binary.append(_octets(array))
+        else:
+            output["data"] = written_numbers(array)
+        outputs.append(output)
+    answer: dict[str, object] = {"model_name": name, "model_version": version}
+    if inference.id:
+        answer["id"] = inference.id
+    answer["outputs"] = outputs
+    text = _ENCODER.encode(answer)
+    if not binary:
+        return text, None
+    return b"".join([text, *binary]), len(text)
+
+
+def _octets(array: Array) -> bytes | memoryview:
+    """Returns the elements in row-major order."""
+    if array.nbytes <= _SMALL:
+        return array.tobytes()
+    return np.ascontiguousarray(array).reshape(-1).view(np.uint8).data

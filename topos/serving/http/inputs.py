@@ -12,8 +12,7 @@ import numpy.typing as npt
 
 from topos.serving.description import Description
 from topos.serving.errors import RequestError, TooLargeError
-from topos.serving.http.datatypes import DATATYPES, datatype
-from topos.serving.http.reading_numbers import read_numbers
+from topos.serving.http.numbers import DATATYPES, datatype, read_numbers
 from topos.serving.status import ModelPort, ModelStatus
 
 __all__ = [

@@ -16,11 +16,10 @@ from urllib.parse import parse_qs
 
 from topos.serving.errors import RequestError
 from topos.serving.http.answer import Answer, json_answer
-from topos.serving.http.datatypes import datatype
 from topos.serving.http.documents import package_version
 from topos.serving.http.examples import Examples
-from topos.serving.http.exchange import Exchange
-from topos.serving.http.table import GET, Route
+from topos.serving.http.exchange import GET, Exchange, Route
+from topos.serving.http.numbers import datatype
 from topos.serving.http.timeline import Timeline
 from topos.serving.session import Session
 from topos.serving.status import ModelPort, ModelStatus

@@ -22,7 +22,7 @@ from topos.serving.http.inputs import (
     shown,
     unknown,
 )
-from topos.serving.http.placing import UNREADABLE, faulty
+from topos.serving.http.refusals import UNREADABLE, faulty
 
 __all__ = ["Inference", "read_inference"]
 

@@ -17,12 +17,10 @@ from topos.serving.http.documents import (
     server_metadata,
     statistics,
 )
-from topos.serving.http.exchange import Exchange
+from topos.serving.http.exchange import GET, POST, Exchange, Handler, Route
 from topos.serving.http.infer import require_version
 from topos.serving.http.metrics import Metrics
-from topos.serving.http.placing import UNREADABLE, faulty
-from topos.serving.http.refusals import ForbiddenError
-from topos.serving.http.table import GET, POST, Handler, Route
+from topos.serving.http.refusals import UNREADABLE, ForbiddenError, faulty
 from topos.serving.http.token import Token
 from topos.serving.session import Session
 from topos.serving.status import ModelStatus

@@ -3,30 +3,30 @@
 from __future__ import annotations
 
 import asyncio
+import re
 import socket
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
-from typing import BinaryIO
+from typing import BinaryIO, Final
 
 import uvicorn
 
 from topos.bundle import Bundle
 from topos.errors import BundleError, UnavailableError
+from topos.serving.counters import Observer
+from topos.serving.http.access_log import Lines
 from topos.serving.http.application import Application, Observers
 from topos.serving.http.connection import Connection
 from topos.serving.http.limits import Limits
-from topos.serving.http.lines import Lines
-from topos.serving.http.names import require_servable
 from topos.serving.http.running import Running
-from topos.serving.http.telling import Telling
 from topos.serving.http.token import Token
 from topos.serving.session import Session
 from topos.serving.settings import Settings
 
-__all__ = ["Serving", "configuration", "serve"]
+__all__ = ["Serving", "Telling", "configuration", "require_servable", "serve"]
 
 _CONNECTIONS_SECONDS = 5
 _FLUSH_SECONDS = 2.0
@@ -139,3 +139,30 @@ def _listening(host: str, port: int) -> socket.socket:
         reason = getattr(error, "strerror", None) or error
         raise UnavailableError(f"cannot listen on {host}, port {port}: {reason}") from error
     return listener
+
+
+_NAME: Final = re.compile(r"[A-Za-z0-9._-]{1,200}")
+# Paths of the protocol, and what clients take for folders.
+_TAKEN: Final = frozenset({"stats", ".", ".."})
+
+
+def require_servable(name: str) -> None:
+    """Raises `BundleError` for a model whose name cannot stand in a path as it is."""
+    if not _NAME.fullmatch(name) or name in _TAKEN:
+        shown = repr(name) if len(name) <= 80 else f"{name[:80]!r}..."
+        raise BundleError(
+            "serving over HTTP needs models named with letters, digits, dots, dashes and "
+            f"underscores, 'stats' and dots alone excepted, got {shown}"
+        )
+
+
+class Telling(Observer):
+    """An observer of a session that announces each worker that ended."""
+
+    def __init__(self, announce: Callable[[str], None]) -> None:
+        """`announce` has to return at once."""
+        self._announce = announce
+
+    def worker_restarted(self, model: str, reason: str) -> None:
+        """Tells why a worker ended, in one line."""
+        self._announce(f"{model} starts its worker again: {' / '.join(reason.splitlines())}")

@@ -1,4 +1,8 @@
-"""JSON numbers read as arrays: each value is the element's nearest, or the request is refused."""
+"""Numbers: the protocol's names of elements, and arrays read from JSON and written to it.
+
+Each value that is read is the element's nearest, or the request is refused; what is written has the
+fewest digits that are read back as the same element.
+"""
 
 from __future__ import annotations
 
@@ -9,15 +13,41 @@ from contextlib import suppress
 from functools import cache
 from typing import Any, Final, Literal
 
+import ml_dtypes
 import msgspec
 import numpy as np
 import numpy.typing as npt
+import orjson
 
 from topos.serving.errors import RequestError
-from topos.serving.http.datatypes import datatype
-from topos.serving.http.placing import faulty
+from topos.serving.http.refusals import faulty
 
-__all__ = ["read_numbers"]
+__all__ = ["DATATYPES", "datatype", "read_numbers", "written_numbers"]
+
+# The protocol's section "Tensor Data Types"; BF16 is Triton's. BYTES has no element here.
+DATATYPES: Final[dict[str, np.dtype[Any]]] = {
+    "BOOL": np.dtype(np.bool_),
+    "UINT8": np.dtype(np.uint8),
+    "UINT16": np.dtype(np.uint16),
+    "UINT32": np.dtype(np.uint32),
+    "UINT64": np.dtype(np.uint64),
+    "INT8": np.dtype(np.int8),
+    "INT16": np.dtype(np.int16),
+    "INT32": np.dtype(np.int32),
+    "INT64": np.dtype(np.int64),
+    "FP16": np.dtype(np.float16),
+    "FP32": np.dtype(np.float32),
+    "FP64": np.dtype(np.float64),
+    "BF16": np.dtype(ml_dtypes.bfloat16),
+}
+
+_NAMES: Final = {dtype: name for name, dtype in DATATYPES.items()}
+
+
+def datatype(dtype: np.dtype[Any]) -> str:
+    """Returns the protocol's name of an element; one that has none is told by numpy's."""
+    return _NAMES.get(dtype) or str(dtype)
+
 
 Array = npt.NDArray[Any]
 
@@ -116,3 +146,26 @@ def _odd(wide: Array) -> Array:
     bits -= away.astype(np.uint32)
     bits |= inexact.astype(np.uint32)
     return single
+
+
+_SPECIAL: Final = {"nan": "NaN", "inf": "Infinity", "-inf": "-Infinity"}
+
+
+def written_numbers(array: npt.NDArray[Any]) -> msgspec.Raw:
+    """Returns the elements in row-major order as a JSON array.
+
+    A floating-point element has the fewest digits that are read back as that element, or as its
+    single where it has sixteen bits. NaN and the infinities, which JSON lacks, are the strings
+    `NaN`, `Infinity` and `-Infinity` of protobuf's JSON mapping.
+    """
+    flat = np.ascontiguousarray(array).reshape(-1)
+    if flat.dtype.kind == "V":
+        flat = flat.astype(np.float32)
+    text = orjson.dumps(flat, option=orjson.OPT_SERIALIZE_NUMPY)
+    # This is written for all that JSON lacks.
+    if b"null" not in text:
+        return msgspec.Raw(text)
+    values = orjson.loads(text)
+    for place in np.flatnonzero(~np.isfinite(flat)).tolist():
+        values[place] = _SPECIAL[str(flat[place])]
+    return msgspec.Raw(orjson.dumps(values))
