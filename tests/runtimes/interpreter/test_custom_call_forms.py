@@ -13,7 +13,7 @@ from topos.runtimes import interpreter
 from topos.runtimes.interpreter import run_text
 from topos.runtimes.interpreter.custom_calls.call import Form, check_of
 from topos.runtimes.interpreter.custom_calls.factorizations import TARGETS as FACTORS
-from topos.runtimes.interpreter.custom_calls.spectra import TARGETS as SPECTRA
+from topos.runtimes.interpreter.custom_calls.lapack import TARGETS as SPECTRA
 
 NAMES: Final = {
     "float32": "f32",

@@ -12,9 +12,8 @@ from topos.payload import without
 from topos.runtimes.interpreter.context import BuildContext, Builders
 from topos.runtimes.interpreter.kernels.bodies import Arrays, Combiner, Fold, combiner, fold_of
 from topos.runtimes.interpreter.kernels.conversion import converted
-from topos.runtimes.interpreter.kernels.folding import folded, folded_together
 from topos.runtimes.interpreter.kernels.scattering import in_turns
-from topos.runtimes.interpreter.kernels.sliding import Sliding
+from topos.runtimes.interpreter.kernels.sliding import Sliding, folded, folded_together
 from topos.runtimes.interpreter.program import Array, Axes, Kernel, single
 from topos.stablehlo.dialect import elementwise
 from topos.stablehlo.dialect import windows as dialect_windows
