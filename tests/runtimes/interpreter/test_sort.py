@@ -12,6 +12,7 @@ import pytest
 
 from tests.runtimes.interpreter.conftest import NAMES, spelled
 from topos.runtimes.interpreter import run_text
+from topos.runtimes.interpreter.kernels import sorting
 
 Array = npt.NDArray[Any]
 T = "tensor<i1>"
@@ -27,6 +28,10 @@ def compared(result: str, direction: str, left: str, right: str, element: str, k
 
 def ordered(lines: str, arrays: Sequence[Array], axis: int = 0) -> list[Array]:
     """Returns `arrays` sorted by a comparator of `%l0, %r0, %l1, ...` that defines `%c`."""
+    return run_text(sort(lines, arrays, axis), arrays)
+
+
+def sort(lines: str, arrays: Sequence[Array], axis: int = 0) -> str:
     types = [spelled(array) for array in arrays]
     names = [f"%a{place}" for place in range(len(arrays))]
     pairs = ", ".join(
@@ -38,7 +43,7 @@ def ordered(lines: str, arrays: Sequence[Array], axis: int = 0) -> list[Array]:
     count = len(arrays)
     results = [f"%s#{place}" for place in range(count)] if count > 1 else ["%s"]
     signature = ", ".join(types)
-    text = f"""
+    return f"""
     func.func @main({given}) -> ({signature}) {{
       %s{f":{count}" if count > 1 else ""} = "stablehlo.sort"({", ".join(names)})
         <{{dimension = {axis} : i64, is_stable = true}}> ({{
@@ -49,7 +54,6 @@ def ordered(lines: str, arrays: Sequence[Array], axis: int = 0) -> list[Array]:
       return {", ".join(results)} : {signature}
     }}
     """
-    return run_text(text, arrays)
 
 
 def numbered(array: Array, axis: int = 0) -> Array:
@@ -193,6 +197,45 @@ def test_any_comparator_merges_stably(count: int) -> None:
     wanted = np.argsort(array, axis=1, kind="stable")
     assert places.tolist() == wanted.tolist()
     assert values.tolist() == np.sort(array, axis=1).tolist()
+
+
+def shifted(left: float, right: float) -> str:
+    """Returns a comparator of the numbers, each less a constant of its own."""
+    f = "tensor<f32>"
+    lines = "".join(
+        f"%k{side} = stablehlo.constant dense<{number}> : {f}\n"
+        f"%d{side} = stablehlo.subtract %{side}0, %k{side} : {f}\n"
+        for side, number in (("l", left), ("r", right))
+    )
+    return lines + compared("%c", "LT", "%dl", "%dr", "f32", "FLOAT")
+
+
+ONE = [np.zeros(3, np.float32)]
+TWO = [np.zeros(3, np.int32), np.zeros(3, np.uint8)]
+RECOGNIZED = (
+    (shifted(0.5, 0.5), ONE, True),
+    (shifted(0.5, 0.25), ONE, False),
+    (compared("%c", "LT", "%r0", "%l0", "f32", "TOTALORDER"), ONE, True),
+    (compared("%c", "LE", "%l0", "%r0", "f32", "FLOAT"), ONE, False),
+    (compared("%c", "LT", "%l0", "%l0", "f32", "FLOAT"), ONE, False),
+    *((chain(shape), TWO, shape != "if") for shape in ("or", "equal", "unequal", "if")),
+)
+
+
+@pytest.mark.parametrize(("lines", "arrays", "known"), RECOGNIZED)
+def test_an_order_of_keys_is_sorted_by_the_library(
+    monkeypatch: pytest.MonkeyPatch, lines: str, arrays: list[Array], known: bool
+) -> None:
+    merged: list[int] = []
+    merge = sorting.merged_order
+
+    def seen(before: sorting.Before, lanes: int, count: int) -> Array:
+        merged.append(count)
+        return merge(before, lanes, count)
+
+    monkeypatch.setattr(sorting, "merged_order", seen)
+    ordered(lines, arrays)
+    assert bool(merged) is not known
 
 
 TABLE = """
