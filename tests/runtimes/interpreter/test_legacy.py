@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from tests.runtimes.interpreter.conftest import Run, spelled
+from topos.errors import UnsupportedError
 
 A = np.arange(24, dtype=np.int16).reshape(2, 3, 4)
 
@@ -57,3 +58,9 @@ def test_an_index_outside_is_moved_inside(run: Run) -> None:
     )
     array, indices = np.array([5, 6, 7], np.int8), np.array([-4, 9], np.int32)
     assert run(body, "tensor<2xi8>", array, indices).tolist() == [5, 7]
+
+
+def test_a_constant_of_arithmetic_that_is_no_dense_one_is_not_supported(run: Run) -> None:
+    reason = "arith.constant of something other than dense<...> is not supported"
+    with pytest.raises(UnsupportedError, match=reason):
+        run('%r = "arith.constant"() {value = "x"} : () -> tensor<f32>', "tensor<f32>")

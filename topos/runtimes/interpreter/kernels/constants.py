@@ -34,8 +34,6 @@ def _iota(context: BuildContext[Any]) -> Constant:
 def _constant_like(context: BuildContext[Any]) -> Constant:
     (result,) = context.results
     value, dtype = context.attribute("value"), dtype_of(result)
-    if type(value) not in (bool, int, float):
-        context.unsupported(f"of {value} is not supported")
     # An integer of a type without a sign may be written as either of two numbers.
     exact = np.array(value % 2**64, np.uint64) if type(value) is int else np.array(value)
     scalar = converted(exact, dtype)
