@@ -8,9 +8,11 @@ import ml_dtypes
 import numpy as np
 import pytest
 
-from topos.errors import ParseError, UnsupportedError
+from topos.errors import ElementError, ParseError, UnsupportedError
 from topos.runtimes import printed, verify
 from topos.runtimes.interpreter import run_text
+from topos.stablehlo.dense import decoded, dense_of
+from topos.stablehlo.ir import Dense
 
 
 def constant(body: str, type: str) -> Any:
@@ -151,3 +153,30 @@ def test_a_large_constant_is_read_as_numpy_reads_it() -> None:
     assert constant(listed, "tensor<40x50xf32>").tobytes() == numbers.tobytes()
     blob = f'"0x{numbers.tobytes().hex().upper()}"'
     assert constant(blob, "tensor<40x50xf32>").tobytes() == numbers.tobytes()
+
+
+def test_an_array_is_written_as_short_as_it_reads_back() -> None:
+    many, few = np.arange(65), np.arange(64)
+    # Equal elements once, many by the digits of their bytes but for floats and truths of one byte.
+    assert dense_of(np.full((2, 3), 7), "i8").body == "7"
+    assert dense_of(np.ones(1), "f32").body == "[1.000000e+00]"
+    assert dense_of(many, "i8").body.startswith('"0x000102')
+    assert dense_of(many, "i16").body.startswith('"0x00000100')
+    assert dense_of(many, "f32").body.startswith('"0x000000000000803F')
+    assert dense_of(few, "i8").body.startswith("[0, 1, 2")
+    assert dense_of(many % 2, "i1").body.startswith("[false, true")
+    assert dense_of(many % 9, "f8E4M3FN").body.startswith("[0.000000e+00, 1.000000e+00")
+    for element in ("i8", "i16", "f32", "bf16", "f8E4M3FN", "i4", "complex<f64>"):
+        made = dense_of(many % 8, element)
+        again = decoded(Dense(made.body, made.type, 0, 0))
+        assert made.array is not None
+        assert again.tobytes() == made.array.tobytes()
+
+
+@pytest.mark.parametrize(
+    ("value", "element"),
+    [(128, "i8"), (-1, "ui8"), (0.5, "i32"), (1e39, "f32"), (2, "i1"), (1j, "f64"), (8, "i4")],
+)
+def test_an_element_that_does_not_hold_an_array_is_told(value: complex, element: str) -> None:
+    with pytest.raises(ElementError, match=f"^{element} holds not every element of"):
+        dense_of(value, element)
