@@ -1,107 +1,60 @@
 """The model surface over the core: modules, losses, initializers, optimizers."""
 
-from topos.neural import checkpoint, init, schedule
-from topos.neural.attention import (
-    cache_step,
-    causal_mask,
-    rotary_embedding,
-    scaled_dot_product,
-)
-from topos.neural.clipping import Clipped, clip_by_global_norm, global_norm
-from topos.neural.images import (
-    AveragePool,
-    Conv2d,
-    Flatten,
-    MaxPool,
-    average_pool,
-    conv2d,
-    max_pool,
-)
-from topos.neural.init import Initializer
-from topos.neural.layers import Activation, Dropout, Embedding, Linear, Mlp, Sequential, affine
-from topos.neural.loss import bce_with_logits, cross_entropy, mse
-from topos.neural.module import (
-    Module,
-    Path,
-    Segment,
-    Visitor,
-    label,
-    named_parameters,
-    parameters,
-)
-from topos.neural.multi_head_attention import Cache, MultiHeadAttention, merge_heads, split_heads
-from topos.neural.normalization import (
-    BatchNorm,
-    LayerNorm,
-    Normalization,
-    RmsNorm,
-    RunningStatistics,
-    batch_norm,
-    batch_norm_inference,
-    layer_norm,
-    rms_norm,
-)
-from topos.neural.optimizer import Optimizer, OptimizerState
-from topos.neural.rules import Adam, AdamW, Lion, Sgd, every_parameter, matrices
-from topos.neural.step import RecordedStep, record_step
-
-__all__ = [
-    "Activation",
-    "Adam",
-    "AdamW",
-    "AveragePool",
-    "BatchNorm",
-    "Cache",
-    "Clipped",
-    "Conv2d",
-    "Dropout",
-    "Embedding",
-    "Flatten",
-    "Initializer",
-    "LayerNorm",
-    "Linear",
-    "Lion",
-    "MaxPool",
-    "Mlp",
-    "Module",
-    "MultiHeadAttention",
-    "Normalization",
-    "Optimizer",
-    "OptimizerState",
-    "Path",
-    "RecordedStep",
-    "RmsNorm",
-    "RunningStatistics",
-    "Segment",
-    "Sequential",
-    "Sgd",
-    "Visitor",
-    "affine",
-    "average_pool",
-    "batch_norm",
-    "batch_norm_inference",
-    "bce_with_logits",
-    "cache_step",
-    "causal_mask",
-    "checkpoint",
-    "clip_by_global_norm",
-    "conv2d",
-    "cross_entropy",
-    "every_parameter",
-    "global_norm",
-    "init",
-    "label",
-    "layer_norm",
-    "matrices",
-    "max_pool",
-    "merge_heads",
-    "mse",
-    "named_parameters",
-    "parameters",
-    "record_step",
-    "rms_norm",
-    "rotary_embedding",
-    "scaled_dot_product",
-    "schedule",
-    "split_heads",
-]
+from topos.neural import checkpoint as checkpoint
+from topos.neural import init as init
+from topos.neural import schedule as schedule
+from topos.neural.attention import cache_step as cache_step
+from topos.neural.attention import causal_mask as causal_mask
+from topos.neural.attention import rotary_embedding as rotary_embedding
+from topos.neural.attention import scaled_dot_product as scaled_dot_product
+from topos.neural.clipping import Clipped as Clipped
+from topos.neural.clipping import clip_by_global_norm as clip_by_global_norm
+from topos.neural.clipping import global_norm as global_norm
+from topos.neural.images import AveragePool as AveragePool
+from topos.neural.images import Conv2d as Conv2d
+from topos.neural.images import Flatten as Flatten
+from topos.neural.images import MaxPool as MaxPool
+from topos.neural.images import average_pool as average_pool
+from topos.neural.images import conv2d as conv2d
+from topos.neural.images import max_pool as max_pool
+from topos.neural.init import Initializer as Initializer
+from topos.neural.layers import Activation as Activation
+from topos.neural.layers import Dropout as Dropout
+from topos.neural.layers import Embedding as Embedding
+from topos.neural.layers import Linear as Linear
+from topos.neural.layers import Mlp as Mlp
+from topos.neural.layers import Sequential as Sequential
+from topos.neural.layers import affine as affine
+from topos.neural.loss import bce_with_logits as bce_with_logits
+from topos.neural.loss import cross_entropy as cross_entropy
+from topos.neural.loss import mse as mse
+from topos.neural.module import Module as Module
+from topos.neural.module import Path as Path
+from topos.neural.module import Segment as Segment
+from topos.neural.module import Visitor as Visitor
+from topos.neural.module import label as label
+from topos.neural.module import named_parameters as named_parameters
+from topos.neural.module import parameters as parameters
+from topos.neural.multi_head_attention import Cache as Cache
+from topos.neural.multi_head_attention import MultiHeadAttention as MultiHeadAttention
+from topos.neural.multi_head_attention import merge_heads as merge_heads
+from topos.neural.multi_head_attention import split_heads as split_heads
+from topos.neural.normalization import BatchNorm as BatchNorm
+from topos.neural.normalization import LayerNorm as LayerNorm
+from topos.neural.normalization import Normalization as Normalization
+from topos.neural.normalization import RmsNorm as RmsNorm
+from topos.neural.normalization import RunningStatistics as RunningStatistics
+from topos.neural.normalization import batch_norm as batch_norm
+from topos.neural.normalization import batch_norm_inference as batch_norm_inference
+from topos.neural.normalization import layer_norm as layer_norm
+from topos.neural.normalization import rms_norm as rms_norm
+from topos.neural.optimizer import Optimizer as Optimizer
+from topos.neural.optimizer import OptimizerState as OptimizerState
+from topos.neural.rules import Adam as Adam
+from topos.neural.rules import AdamW as AdamW
+from topos.neural.rules import Lion as Lion
+from topos.neural.rules import Sgd as Sgd
+from topos.neural.rules import every_parameter as every_parameter
+from topos.neural.rules import matrices as matrices
+from topos.neural.step import RecordedStep as RecordedStep
+from topos.neural.step import record_step as record_step

@@ -8,8 +8,6 @@ from topos import bool_, broadcast_to, concat, f32, f64, i32, i64, softmax
 from topos.errors import ElementError, ShapeError
 from topos.neural.formula import R, count, demand_floating, demand_rank, positive
 
-__all__ = ["cache_step", "causal_mask", "rotary_embedding", "scaled_dot_product"]
-
 MASKED = {"f64": -1e300, "f32": -1e38, "bf16": -1e38, "f16": -6e4}
 """What stands for a score that a mask hides: its exponential beside any other is zero.
 

@@ -9,11 +9,13 @@ from typing import NamedTuple
 from topos import Parameters, Symbol, Tensor, TensorType
 from topos.errors import ArgumentError, FeedError, SymbolError
 from topos.neural.formula import given
-from topos.neural.matching import Match, Names, Place, Rename, Report, matched, named, places_of
+from topos.neural.matching import Match, Place, matched, places_of
+from topos.neural.matching import Names as Names
+from topos.neural.matching import Rename as Rename
+from topos.neural.matching import Report as Report
+from topos.neural.matching import named as named
 from topos.neural.optimizer import OptimizerState, Slot
 from topos.neural.tensor_file import TensorFile, opened, write_tensors
-
-__all__ = ["Adapt", "Checkpoint", "Names", "Rename", "Report", "load", "named", "save"]
 
 Adapt = Callable[[str, Tensor], Tensor]
 """The tensor that our name stands for, from what the file has: transposed or converted, say."""

@@ -11,8 +11,6 @@ from topos.errors import ArgumentError
 from topos.neural.formula import R, given, in_element, positive, repeated, widest
 from topos.neural.optimizer import Optimizer, demand_optimizer
 
-__all__ = ["Clipped", "clip_by_global_norm", "global_norm"]
-
 K = TypeVar("K")
 
 

@@ -7,8 +7,6 @@ import os
 from pathlib import Path
 from typing import Any, Final
 
-__all__ = ["described", "held", "miscounted"]
-
 # How long the part is that tells what a file is.
 HEAD: Final = 64
 # How many bytes tell the length of a header, and the longest that the format allows.

@@ -11,25 +11,6 @@ from typing import Final, SupportsIndex, TypeVar
 from topos import Element, Recordable, Tensor, TensorType, bf16, f16, f32, f64
 from topos.errors import ArgumentError, ElementError, ShapeError
 
-__all__ = [
-    "R",
-    "count",
-    "demand_features",
-    "demand_floating",
-    "demand_rank",
-    "demand_reading",
-    "given",
-    "in_element",
-    "is_number",
-    "pair",
-    "positive",
-    "repeated",
-    "spread",
-    "wide",
-    "widest",
-    "zeros",
-]
-
 R = TypeVar("R", bound=Recordable)
 """Any reading: a formula over it records on a tape and computes on tensors."""
 

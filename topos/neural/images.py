@@ -12,8 +12,6 @@ from topos.neural.formula import R, count, demand_features, demand_rank, pair, s
 from topos.neural.init import Initializer
 from topos.neural.module import Layer
 
-__all__ = ["AveragePool", "Conv2d", "Flatten", "MaxPool", "average_pool", "conv2d", "max_pool"]
-
 Sizes = int | Sequence[int]
 
 
@@ -70,9 +68,7 @@ class Conv2d(Layer):
         self.stride = pair("Conv2d", "a stride", stride)
         self.padding = pair("Conv2d", "padding", padding, least=0)
         self.weights: Symbol = init.recorded(tape, "Conv2d", weights, shape)
-        self.bias: Symbol | None = None
-        if bias is not None:
-            self.bias = init.recorded(tape, "Conv2d", bias, (outputs,))
+        self.bias = None if bias is None else init.recorded(tape, "Conv2d", bias, (outputs,))
 
     def express(self, tape: Tape, value: Value) -> Value:
         """Records the convolution of `value`."""
@@ -97,8 +93,8 @@ def average_pool(value: R, size: Sizes, stride: Sizes | None = None) -> R:
 
 def _windows(name: str, value: R, size: Sizes, stride: Sizes | None) -> R:
     demand_rank(name, value, "batch, channels, height, width")
-    steps = pair(name, "a stride", size if stride is None else stride)
-    return _unfolded(name, value, pair(name, "a size", size), steps)
+    both = pair(name, "a size", size)
+    return _unfolded(name, value, both, pair(name, "a stride", size if stride is None else stride))
 
 
 def _unfolded(name: str, value: R, size: tuple[int, int], steps: tuple[int, int]) -> R:

@@ -15,19 +15,6 @@ from topos.errors import ArgumentError, ShapeError
 from topos.neural import stream
 from topos.neural.formula import count, given, is_number
 
-__all__ = [
-    "Initializer",
-    "constant",
-    "dropout",
-    "kaiming",
-    "normal",
-    "ones",
-    "scaled",
-    "uniform",
-    "xavier",
-    "zeros",
-]
-
 Shape = tuple[int, ...]
 
 

@@ -15,8 +15,6 @@ from topos.neural.formula import R, count, demand_features, demand_reading, spre
 from topos.neural.init import Initializer, demand_initializer
 from topos.neural.module import Layer, Module, Visitor, demand_module
 
-__all__ = ["Activation", "Dropout", "Embedding", "Linear", "Mlp", "Sequential", "affine"]
-
 
 class Activation(Enum):
     """An elementwise nonlinearity; a member is a function of any reading and a module.
@@ -103,9 +101,7 @@ class Linear(Layer):
     ) -> None:
         shape = count("Linear", "inputs", inputs), count("Linear", "outputs", outputs)
         self.weights: Symbol = init.recorded(tape, "Linear", weights, shape)
-        self.bias: Symbol | None = None
-        if bias is not None:
-            self.bias = init.recorded(tape, "Linear", bias, shape[1:])
+        self.bias = None if bias is None else init.recorded(tape, "Linear", bias, shape[1:])
 
     def express(self, tape: Tape, value: Value) -> Value:
         """Records the layer on `value`; the formula is `affine`."""

@@ -8,8 +8,6 @@ from topos import Recordable, absolute, i32, i64, mean, relu
 from topos.errors import ElementError, ShapeError
 from topos.neural.formula import R, demand_floating, demand_reading, in_element, wide
 
-__all__ = ["bce_with_logits", "cross_entropy", "mse"]
-
 
 def cross_entropy(logits: R, targets: R) -> R:
     """Returns the mean over samples of minus the log-likelihood of the targets.

@@ -12,8 +12,6 @@ from topos.neural.formula import given
 from topos.neural.module import Module, Path, named_parameters
 from topos.neural.optimizer import OptimizerState
 
-__all__ = ["Match", "Names", "Place", "Rename", "Report", "matched", "named", "places_of"]
-
 Names = Module | Network | Mapping[str, Symbol] | Iterable[tuple[Path | str, Symbol]]
 """What parameters are called: a module's paths, a network's own names, or names and symbols."""
 

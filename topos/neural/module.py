@@ -11,19 +11,6 @@ from topos import Symbol, Tape
 from topos.errors import ArgumentError, SymbolError
 from topos.neural.formula import given
 
-__all__ = [
-    "Layer",
-    "Module",
-    "Path",
-    "Segment",
-    "Visitor",
-    "demand_module",
-    "label",
-    "named_parameters",
-    "parameters",
-]
-
-
 Segment = str | int
 """One step of a path: the name of a field, or a position among siblings, counted from zero."""
 

@@ -18,8 +18,6 @@ from topos.neural.init import Initializer, demand_initializer
 from topos.neural.layers import Linear
 from topos.neural.module import Layer
 
-__all__ = ["Cache", "MultiHeadAttention", "merge_heads", "split_heads"]
-
 
 class Cache(NamedTuple):
     """The keys and values of earlier positions, `[batch, groups, capacity, depth]` each."""

@@ -12,18 +12,6 @@ from topos.neural.formula import R, count, demand_features, in_element, positive
 from topos.neural.init import Initializer
 from topos.neural.module import Layer
 
-__all__ = [
-    "BatchNorm",
-    "LayerNorm",
-    "Normalization",
-    "RmsNorm",
-    "RunningStatistics",
-    "batch_norm",
-    "batch_norm_inference",
-    "layer_norm",
-    "rms_norm",
-]
-
 
 def layer_norm(value: R, scale: R, shift: R, *, epsilon: float = 1e-5) -> R:
     """Returns `scale * (x - mean) / sqrt(variance + epsilon) + shift` over the last axis.

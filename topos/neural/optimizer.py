@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Generic, Protocol
 
 from topos import Field, Gradients, Parameters, Symbol, Tensor, i32
 from topos.errors import ArgumentError
 from topos.neural.formula import R, given, in_element, repeated, wide, widest, zeros
-
-__all__ = ["Optimizer", "OptimizerState", "Progress", "Slot", "advance", "demand_optimizer"]
 
 
 class Slot(Field):
@@ -98,7 +96,7 @@ class Optimizer(Protocol):
         Raises `ArgumentError` where the state is another optimizer's, `SymbolError` where it or the
         gradients are another recording's, `ReadError` where a parameter is in none of them.
         """
-        _demand_own(self, state)
+        demand_slots(f"a step of {type(self).__name__}", self.slots, state)
         payloads = dict(_trained(parameters))
         slots = {
             name: {symbol: slot.of(symbol) for symbol in payloads}
@@ -143,8 +141,8 @@ def _trained(parameters: Parameters) -> list[tuple[Symbol, Tensor]]:
     return [(at, own) for at, own in parameters.items() if own.element.differentiable]
 
 
-def _demand_own(optimizer: Optimizer, state: OptimizerState) -> None:
-    if set(state.slots) != set(optimizer.slots):
-        needs, held = (", ".join(names) or "none" for names in (optimizer.slots, state.slots))
-        kind = type(optimizer).__name__
-        raise ArgumentError(f"a step of {kind} needs a state with the slots {needs}, got {held}")
+def demand_slots(who: str, slots: Collection[str], state: OptimizerState) -> None:
+    """Raises `ArgumentError` where the tables of `state` are not called `slots`."""
+    if set(state.slots) != set(slots):
+        needs, held = (", ".join(names) or "none" for names in (slots, state.slots))
+        raise ArgumentError(f"{who} needs a state with the slots {needs}, got {held}")

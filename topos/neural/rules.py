@@ -11,8 +11,6 @@ from topos.neural.formula import R, is_number
 from topos.neural.optimizer import Optimizer
 from topos.neural.schedule import LearningRate, demand_rate, rate
 
-__all__ = ["Adam", "AdamW", "Lion", "Policy", "Sgd", "every_parameter", "matrices"]
-
 Policy = Callable[[Symbol, TensorType], bool]
 """Whether weight decay applies to a parameter, by its symbol and its type of wide element."""
 

@@ -3,24 +3,12 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from functools import partial
 from typing import Final, Protocol
 
 from topos import i32
 from topos.errors import ArgumentError
 from topos.neural.formula import R, is_number
-
-__all__ = [
-    "LearningRate",
-    "Schedule",
-    "constant",
-    "cosine",
-    "demand_rate",
-    "rate",
-    "staircase",
-    "warm_up",
-]
 
 # An f32 counts no further one by one.
 MOST_STEPS: Final = 2**24
@@ -83,20 +71,7 @@ def warm_up(steps: int, then: LearningRate) -> Schedule:
     from the end of the rise.
     """
     demand_rate("warm_up", then)
-    return Warming(_steps("warm_up", steps), then)
-
-
-@dataclass(frozen=True, slots=True)
-class Warming:
-    """A linear rise to what another schedule begins with, and then that schedule."""
-
-    steps: int
-    then: LearningRate
-
-    def __call__(self, count: R, /) -> R:
-        after = (count - float(self.steps)).maximum(0.0)
-        # Past the rise the factor is exactly one, and so is a multiplication by it.
-        return rate(self.then, after) * (count / float(self.steps)).minimum(1.0)
+    return partial(_warm_up, steps=_steps("warm_up", steps), then=then)
 
 
 def _constant(count: R, /, *, value: float) -> R:
@@ -112,6 +87,12 @@ def _staircase(count: R, /, *, start: float, every: int, factor: float) -> R:
     # The half keeps a division that rounds down from falling below a whole number of stairs.
     stairs = ((count + 0.5) / float(every)).convert(i32).convert(count.element)
     return float(start) * float(factor) ** stairs
+
+
+def _warm_up(count: R, /, *, steps: int, then: LearningRate) -> R:
+    after = (count - float(steps)).maximum(0.0)
+    # Past the rise the factor is exactly one, and so is a multiplication by it.
+    return rate(then, after) * (count / float(steps)).minimum(1.0)
 
 
 def _steps(schedule: str, steps: int) -> int:

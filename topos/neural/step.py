@@ -17,9 +17,8 @@ from topos.neural.optimizer import (
     Slot,
     advance,
     demand_optimizer,
+    demand_slots,
 )
-
-__all__ = ["RecordedStep", "record_step"]
 
 STATE: Final = "optimizer"
 
@@ -60,9 +59,7 @@ class RecordedStep:
 
     def with_state(self, parameters: Parameters, state: OptimizerState) -> Parameters:
         """Returns `parameters` with `state` in the place of the optimizer's state they hold."""
-        if set(state.slots) != set(self.slots):
-            needed, held = (", ".join(names) or "none" for names in (self.slots, state.slots))
-            raise ArgumentError(f"this step needs a state with the slots {needed}, got {held}")
+        demand_slots("this step", self.slots, state)
         payloads: dict[Symbol | str, Tensor] = {self.count: state.count}
         for name, own in self.slots.items():
             payloads |= {held: state.slots[name].of(at) for at, held in own.items()}

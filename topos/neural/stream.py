@@ -17,8 +17,6 @@ import numpy.typing as npt
 from topos import Tensor
 from topos.errors import ArgumentError
 
-__all__ = ["normals", "seed_of", "split", "uniforms", "words"]
-
 Words = npt.NDArray[np.uint64]
 Numbers = npt.NDArray[np.float64]
 

@@ -18,8 +18,6 @@ from topos import Element, Tensor, TensorType, bf16, bool_, f16, f32, f64, i32, 
 from topos.errors import FeedError, UnavailableError
 from topos.neural.foreign_file import described, held, miscounted
 
-__all__ = ["TensorFile", "opened", "write_tensors"]
-
 # Names and order are the format's own: https://huggingface.co/docs/safetensors.
 ELEMENTS: Final[Mapping[str, Element]] = {
     "I64": i64,

@@ -1,51 +1,23 @@
 """Numbers: shapes, elements, and the kernels whose bits are the spec."""
 
-from topos.payload.element import (
-    DIFFERENTIABLE,
-    ELEMENTS,
-    Element,
-    TensorType,
-    bf16,
-    bool_,
-    element_of,
-    f16,
-    f32,
-    f64,
-    has_maps,
-    i32,
-    i64,
-)
-from topos.payload.shape import (
-    Shape,
-    axes_of,
-    axis_of,
-    demand_possible,
-    integers,
-    shape_of,
-    size,
-    without,
-)
-
-__all__ = [
-    "DIFFERENTIABLE",
-    "ELEMENTS",
-    "Element",
-    "Shape",
-    "TensorType",
-    "axes_of",
-    "axis_of",
-    "bf16",
-    "bool_",
-    "demand_possible",
-    "element_of",
-    "f16",
-    "f32",
-    "f64",
-    "has_maps",
-    "i32",
-    "i64",
-    "integers",
-    "shape_of",
-    "size",
-    "without",
-]
+from topos.payload.element import DIFFERENTIABLE as DIFFERENTIABLE
+from topos.payload.element import ELEMENTS as ELEMENTS
+from topos.payload.element import Element as Element
+from topos.payload.element import TensorType as TensorType
+from topos.payload.element import bf16 as bf16
+from topos.payload.element import bool_ as bool_
+from topos.payload.element import element_of as element_of
+from topos.payload.element import f16 as f16
+from topos.payload.element import f32 as f32
+from topos.payload.element import f64 as f64
+from topos.payload.element import has_maps as has_maps
+from topos.payload.element import i32 as i32
+from topos.payload.element import i64 as i64
+from topos.payload.shape import Shape as Shape
+from topos.payload.shape import axes_of as axes_of
+from topos.payload.shape import axis_of as axis_of
+from topos.payload.shape import demand_possible as demand_possible
+from topos.payload.shape import integers as integers
+from topos.payload.shape import shape_of as shape_of
+from topos.payload.shape import size as size
+from topos.payload.shape import without as without

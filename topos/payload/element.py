@@ -15,22 +15,6 @@ from topos.payload.shape import Shape
 if TYPE_CHECKING:
     from topos.backend import BatchNormTask, Formula, Function, GemmTask, MapTask
 
-__all__ = [
-    "DIFFERENTIABLE",
-    "ELEMENTS",
-    "Element",
-    "TensorType",
-    "bf16",
-    "bool_",
-    "element_of",
-    "f16",
-    "f32",
-    "f64",
-    "has_maps",
-    "i32",
-    "i64",
-]
-
 
 def _real(dtype: Any) -> np.dtype[Any]:
     """Returns numpy's `dtype` of real numbers, of its own or of an extension such as float8."""

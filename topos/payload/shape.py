@@ -9,17 +9,6 @@ from typing import Final, SupportsIndex
 
 from topos.errors import ShapeError
 
-__all__ = [
-    "Shape",
-    "axes_of",
-    "axis_of",
-    "demand_possible",
-    "integers",
-    "shape_of",
-    "size",
-    "without",
-]
-
 Shape = tuple[int, ...]
 
 # What numpy can address.

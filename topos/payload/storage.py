@@ -14,8 +14,6 @@ from topos.payload import kernels
 from topos.payload.element import Element, element_of
 from topos.payload.shape import Shape
 
-__all__ = ["ALIGNMENT", "aligned", "frozen", "iota", "literal", "row_major", "stored"]
-
 Array = npt.NDArray[Any]
 
 # XLA and IREE read memory at such an address in place.

@@ -12,8 +12,6 @@ from topos.errors import ElementError
 from topos.op import Direction, MapOperation, Operation
 from topos.payload import Element, Shape, TensorType, axes_of, axis_of, integers, shape_of
 
-__all__ = ["Recordable"]
-
 Number = int | float
 Axes = SupportsIndex | Sequence[SupportsIndex] | None
 

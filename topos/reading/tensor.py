@@ -14,8 +14,6 @@ from topos.payload import Element, Shape, TensorType, f32, kernels
 from topos.payload.storage import iota, literal, row_major, stored
 from topos.reading.recordable import Number, Recordable
 
-__all__ = ["Tensor"]
-
 
 class Tensor(Recordable):
     """An immutable tensor; its operators compute the oracle's bits.

@@ -12,18 +12,6 @@ import numpy as np
 from topos.payload.kernels.canonical import LAYOUTS, Array
 from topos.payload.kernels.conversion import promoted, rounded
 
-__all__ = [
-    "absolute",
-    "add",
-    "divide",
-    "maximum",
-    "minimum",
-    "multiply",
-    "negate",
-    "step",
-    "subtract",
-]
-
 # Of the 16-bit floats the float32 result is rounded once more. For these operations that is the
 # same as one rounding, since 24 bits are at least twice 11 and two (Figueroa, When is double
 # rounding innocuous?, 1995).

@@ -9,8 +9,6 @@ import numpy.typing as npt
 
 from topos.payload.element import bf16, f16, f32, f64
 
-__all__ = ["LAYOUTS", "Array", "FloatLayout", "canonical", "is_float"]
-
 Array = npt.NDArray[Any]
 
 # Up to here one comparison and one count beat the reduction that looks for a NaN first.

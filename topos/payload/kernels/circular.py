@@ -25,19 +25,6 @@ from topos.payload.kernels.exact_series import cosine, half_pi, shifted, sine
 from topos.payload.kernels.mapping import Enclosure, Ends, ends, patch
 from topos.payload.kernels.tables import PLACES, columns, pair_series, pairs, parts
 
-__all__ = [
-    "LIMBS",
-    "LOWEST_EXPONENT",
-    "approximate_cos",
-    "approximate_sin",
-    "bracket_circular",
-    "circular",
-    "far_circular",
-    "reduced",
-    "refined_bracket_circular",
-    "refined_circular",
-]
-
 # The sine is that of no turn, the cosine that of a quarter of 512 steps.
 _REACH: Final = 2.0**18
 _TINY: Final = 2.0**-27

@@ -14,8 +14,6 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["guarded", "has_nan", "raising"]
-
 Array = npt.NDArray[Any]
 
 

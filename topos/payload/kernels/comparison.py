@@ -10,8 +10,6 @@ import numpy as np
 from topos.payload.kernels.canonical import Array
 from topos.payload.kernels.conversion import promoted
 
-__all__ = ["compare", "select"]
-
 
 @np.errstate(all="ignore")
 def compare(relation: str, left: Array, right: Array) -> Array:

@@ -8,8 +8,6 @@ import numpy as np
 
 from topos.payload.kernels.canonical import Array, canonical, is_float
 
-__all__ = ["convert", "promoted", "rounded"]
-
 
 def promoted(array: Array) -> Array:
     """Returns `array` in the format it computes in: float32 for shorter floats, else its own."""

@@ -15,21 +15,6 @@ import numpy as np
 
 from topos.payload.kernels.canonical import Array
 
-__all__ = [
-    "Constant",
-    "Pair",
-    "fast_two_sum",
-    "halves",
-    "pair_product",
-    "pair_quotient",
-    "pair_sum",
-    "pair_times",
-    "quotient",
-    "two_product",
-    "two_sum",
-    "two_to",
-]
-
 Pair = tuple[Array, Array]
 Constant = tuple[float, float]
 

@@ -31,26 +31,6 @@ from topos.payload.kernels.exact_series import (
 )
 from topos.payload.kernels.rounding import Format, nearest
 
-__all__ = [
-    "COS",
-    "ERF",
-    "EXP",
-    "EXPM1",
-    "FINITE",
-    "LN",
-    "LOG1P",
-    "LOGISTIC",
-    "RSQRT",
-    "SIN",
-    "TANH",
-    "ExactMap",
-    "below_one",
-    "decided",
-    "dyadic",
-    "enclose_circular",
-    "logarithm_of",
-]
-
 Enclosure = Callable[[int, int, int], tuple[int, int]]
 _SLACK: Final = 1 << 16
 

@@ -23,20 +23,6 @@ from topos.payload.kernels.exact import (
 from topos.payload.kernels.exact_series import cosine, exponential, half_pi, shifted, sine
 from topos.payload.kernels.rounding import Format
 
-__all__ = [
-    "ACOS",
-    "ACOSH",
-    "ASIN",
-    "ASINH",
-    "ATAN",
-    "ATANH",
-    "CBRT",
-    "COSH",
-    "SINH",
-    "TAN",
-    "angle_at",
-]
-
 # The sine and cosine of a float64 number are above 2**-64 of the lesser of 1 and the number.
 _NEAREST_ZERO: Final = 70
 _GUESSED: Final = 60

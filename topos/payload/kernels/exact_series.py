@@ -10,17 +10,6 @@ from __future__ import annotations
 import functools
 import math
 
-__all__ = [
-    "cosine",
-    "error_integral",
-    "exponential",
-    "half_pi",
-    "logarithm",
-    "natural_log_of_two",
-    "shifted",
-    "sine",
-]
-
 _HALVINGS = 8
 _GUARD = 24
 

@@ -15,20 +15,6 @@ from topos.payload.kernels.exact_series import error_integral, exponential, half
 from topos.payload.kernels.mapping import Enclosure, Ends, ends, patch, scaled_ends
 from topos.payload.kernels.tables import PLACES, columns, pairs, parts
 
-__all__ = [
-    "CENTERS_PER_UNIT",
-    "Expansions",
-    "approximate_erf",
-    "bracket_erf",
-    "bracket_tanh",
-    "erf_expansions",
-    "expanded",
-    "refined_erf",
-    "refined_expansion",
-    "small_erf",
-    "tanh_expansions",
-]
-
 CENTERS_PER_UNIT: Final = 64
 _DEGREE: Final = 9
 _REFINED_DEGREE: Final = 15

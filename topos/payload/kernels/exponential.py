@@ -26,24 +26,6 @@ from topos.payload.kernels.exact_series import exponential, natural_log_of_two, 
 from topos.payload.kernels.mapping import Enclosure, Ends, ends, patch, scaled_ends
 from topos.payload.kernels.tables import PLACES, columns, pair_series, parts
 
-__all__ = [
-    "EXPONENTIAL_ERROR",
-    "REFINED_EXPONENTIAL_ERROR",
-    "bracket_exp",
-    "bracket_expm1",
-    "bracket_logistic",
-    "expm1_pair",
-    "exponential_pair",
-    "exponential_parts",
-    "exponential_table",
-    "refined_exp",
-    "refined_expm1",
-    "refined_logistic",
-    "refined_tanh",
-    "scaled",
-    "small_expm1",
-]
-
 EXPONENTIAL_ERROR: Final = 2.0**-64
 REFINED_EXPONENTIAL_ERROR: Final = 2.0**-102
 # e**-746 rounds to zero and e**711 overflows; below e**-706 it may be subnormal.

@@ -15,18 +15,6 @@ import numpy as np
 from topos.payload.kernels.canonical import Array
 from topos.payload.shape import without
 
-__all__ = [
-    "convert",
-    "fold",
-    "log_softmax",
-    "log_sum_exp",
-    "logistic",
-    "maximum_along",
-    "rsqrt",
-    "step",
-    "sum_along",
-]
-
 # Sums of fewer numbers than this, side by side, are faster as a product with ones.
 _NARROW: Final = 96
 # Sums of at least so many terms that lie in a row are too.

@@ -22,18 +22,6 @@ from topos.payload.kernels.exact_series import logarithm, natural_log_of_two
 from topos.payload.kernels.mapping import Enclosure, Ends, ends, patch
 from topos.payload.kernels.tables import PLACES, columns, pair_series, pairs, parts, rounded_to
 
-__all__ = [
-    "REFINED_LOGARITHM_ERROR",
-    "bracket_ln",
-    "bracket_log1p",
-    "logarithm_pair",
-    "logarithm_parts",
-    "logarithm_table",
-    "raised_subnormals",
-    "refined_ln",
-    "refined_log1p",
-]
-
 REFINED_LOGARITHM_ERROR: Final = 2.0**-102
 _TURN: Final = 848
 _FRACTION: Final = (1 << 52) - 1

@@ -30,23 +30,6 @@ from topos.payload.kernels.double_double import fast_two_sum, two_to
 from topos.payload.kernels.exact import ExactMap
 from topos.payload.kernels.rounding import BINARY32, BINARY64, FORMATS, Format
 
-__all__ = [
-    "Approximation",
-    "Bracket",
-    "Enclosure",
-    "Ends",
-    "Map",
-    "ends",
-    "format_of",
-    "low_ends",
-    "mapped",
-    "near_ends",
-    "patch",
-    "refine",
-    "scaled_ends",
-    "settle",
-]
-
 
 class Enclosure(NamedTuple):
     """Exact results as head + tail, within `error` of it absolutely.

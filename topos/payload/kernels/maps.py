@@ -20,21 +20,6 @@ from topos.payload.kernels.double_double import two_product
 from topos.payload.kernels.mapping import Ends, Map, ends, format_of, mapped, patch
 from topos.payload.kernels.rounding import BINARY32, BINARY64
 
-__all__ = [
-    "MAPS",
-    "cos",
-    "erf",
-    "exp",
-    "expm1",
-    "ln",
-    "log1p",
-    "logistic",
-    "rsqrt",
-    "sin",
-    "sqrt",
-    "tanh",
-]
-
 
 def approximate_logistic(values: Array) -> Array:
     """Returns 1 / (1 + e**-x) within 2**-46; three roundings atop those of exp."""

@@ -21,8 +21,6 @@ from topos.payload.kernels.mapping import low_ends, near_ends, settle
 from topos.payload.kernels.power_wide import bracket_power, refined_power
 from topos.payload.kernels.rounding import BINARY32, BINARY64, FORMATS, Format, nearest
 
-__all__ = ["power", "power_at"]
-
 # numpy's float64 power is trusted to 2**-44, relatively.
 _ERROR: Final = 2.0**-44
 

@@ -23,8 +23,6 @@ from topos.payload.kernels.logarithm import (
 )
 from topos.payload.kernels.mapping import Enclosure, Ends, ends, patch, scaled_ends
 
-__all__ = ["bracket_power", "enclosed_power", "refined_enclosed_power", "refined_power"]
-
 _SMALLEST = 2.0**-1022
 _LARGEST = np.finfo(np.float64).max
 # Only 1 has a power that neither overflows nor vanishes at 2**64, and 1 it is for every y.

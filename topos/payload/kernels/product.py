@@ -11,8 +11,6 @@ import numpy as np
 from topos.payload.kernels.canonical import Array, is_float
 from topos.payload.kernels.conversion import promoted, rounded
 
-__all__ = ["matmul"]
-
 # A tile's sums and the products of one step lie in the second-level cache together.
 _TILE_BYTES: Final = 1 << 18
 # A vector axis this long hides the cost of a call for each row of a tile.

@@ -12,8 +12,6 @@ from topos.payload.kernels.canonical import Array, is_float
 from topos.payload.kernels.conversion import promoted, rounded
 from topos.payload.shape import without
 
-__all__ = ["Combine", "maximum", "minimum", "reduce_by_halves", "sum"]
-
 Combine = Callable[[tuple[Array, ...], tuple[Array, ...]], Sequence[Array]]
 
 # A tree this low over more sums is faster with the sums, not the terms, along the vector axis.

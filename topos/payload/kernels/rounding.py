@@ -9,16 +9,6 @@ import numpy as np
 
 from topos.payload.element import bf16, f16, f32, f64
 
-__all__ = [
-    "BFLOAT16",
-    "BINARY16",
-    "BINARY32",
-    "BINARY64",
-    "FORMATS",
-    "Format",
-    "nearest",
-]
-
 
 class Format(NamedTuple):
     """An IEEE 754 binary format.

@@ -10,8 +10,6 @@ import numpy as np
 from topos.payload.kernels.canonical import Array
 from topos.payload.kernels.conversion import promoted, rounded
 
-__all__ = ["gather", "scatter"]
-
 # More updates of one element than this are summed in one call; fewer, one call for each rank.
 _MANY_UPDATES: Final = 64
 # Up to here adding row by row is faster than sorting the rows first.

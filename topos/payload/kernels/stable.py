@@ -8,8 +8,6 @@ from topos.payload.kernels import maps, reduction
 from topos.payload.kernels.canonical import Array, canonical
 from topos.payload.kernels.conversion import promoted, rounded
 
-__all__ = ["log_softmax", "log_sum_exp"]
-
 
 @np.errstate(all="ignore")
 def log_sum_exp(array: Array, axis: int) -> Array:

@@ -8,8 +8,6 @@ import numpy as np
 
 from topos.errors import FlushedSubnormalsError
 
-__all__ = ["demand_subnormals", "reports_invalid_operations"]
-
 # Each pair of products has a subnormal result (the smallest normal number, halved) and a
 # subnormal operand (the smallest number of all, scaled up to a normal one).
 _LEFT32: Final = np.array([2.0**-126, 2.0**-149], np.float32)

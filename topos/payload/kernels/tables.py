@@ -23,8 +23,6 @@ from topos.payload.kernels.double_double import (
     two_sum,
 )
 
-__all__ = ["PLACES", "columns", "inverse", "pair_series", "pairs", "parts", "rounded_to"]
-
 PLACES: Final = 192
 
 

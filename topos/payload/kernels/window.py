@@ -8,8 +8,6 @@ from numpy.lib.stride_tricks import as_strided
 from topos.payload.kernels.canonical import Array
 from topos.payload.kernels.conversion import promoted, rounded
 
-__all__ = ["fold", "unfold"]
-
 
 def unfold(array: Array, axis: int, size: int, step: int) -> Array:
     """Returns the windows of `size` elements along `axis`, one each `step`, as a read-only view.
