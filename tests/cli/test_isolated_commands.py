@@ -8,7 +8,7 @@ import pytest
 
 from tests.bundle.bundled_models import rewritten
 from tests.runtimes.require import require
-from tests.runtimes.test_isolated import ZERO_DIVISOR
+from tests.runtimes.texts import ZERO_DIVISOR
 from topos import Tape
 from topos.cli import main
 

@@ -27,3 +27,14 @@ func.func @main(%a: tensor<2xbf16>, %b: tensor<f16>, %c: tensor<2xf64>, %d: tens
     tensor<2xi64>, tensor<0x3xf32>
 }
 """
+# XLA ends its process where it folds this.
+ZERO_DIVISOR = """
+module @quotient {
+  func.func @main() -> tensor<i32> {
+    %0 = stablehlo.constant dense<3> : tensor<i32>
+    %1 = stablehlo.subtract %0, %0 : tensor<i32>
+    %2 = stablehlo.divide %0, %1 : tensor<i32>
+    return %2 : tensor<i32>
+  }
+}
+"""

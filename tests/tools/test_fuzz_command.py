@@ -15,8 +15,7 @@ import pytest
 
 from tests.project.paths import ROOT
 from tests.runtimes.require import require
-from tests.runtimes.test_isolated import ZERO_DIVISOR
-from tests.runtimes.texts import SUM
+from tests.runtimes.texts import SUM, ZERO_DIVISOR
 from topos.errors import TextError
 from topos.runtimes import verify
 
