@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import socket
 import threading
-import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -162,33 +161,52 @@ def pair() -> Iterator[tuple[socket.socket, socket.socket]]:
         yield ours, theirs
 
 
+class Ticking:
+    """The module `time` where ten microseconds pass whenever somebody looks."""
+
+    now = 0.0
+
+    def perf_counter(self) -> float:
+        self.now += 1e-5
+        return self.now
+
+
+@pytest.fixture
+def clock(monkeypatch: pytest.MonkeyPatch) -> Ticking:
+    clock = Ticking()
+    monkeypatch.setattr(spin_wait, "time", clock)
+    return clock
+
+
 def test_what_comes_soon_is_taken_and_nothing_is_waited_for_longer(
-    pair: tuple[socket.socket, socket.socket],
+    pair: tuple[socket.socket, socket.socket], clock: Ticking
 ) -> None:
     ours, theirs = pair
-    began = time.perf_counter()
     assert received_soon(ours, 0.01) is None
-    assert time.perf_counter() - began >= 0.01
+    assert clock.now == pytest.approx(0.01, rel=0.01)
     theirs.send(b"here")
     assert received_soon(ours, 0.0) == b"here"
-    timer = threading.Timer(0.02, theirs.close)
-    timer.start()
+    theirs.close()
     assert received_soon(ours, 20.0) == b""
-    timer.join()
 
 
 def test_a_worker_sleeps_where_the_last_call_let_it_wait(
-    pair: tuple[socket.socket, socket.socket], monkeypatch: pytest.MonkeyPatch
+    pair: tuple[socket.socket, socket.socket], clock: Ticking, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     ours, theirs = pair
     waited = list[bool]()
-    monkeypatch.setattr(spin_wait, "received_soon", noted(waited))
-    monkeypatch.setattr(spin_wait, "LONGEST_SECONDS", 0.05)
+
+    def receive(connection: socket.socket, seconds: float) -> bytes | None:
+        data = received_soon(connection, seconds)
+        waited.append(data is not None)
+        if data is None:
+            clock.now += 1.0
+            theirs.send(b"late")
+        return data
+
+    monkeypatch.setattr(spin_wait, "received_soon", receive)
     patience = Patience(ours)
-    timer = threading.Timer(0.2, theirs.send, [b"late"])
-    timer.start()
     assert patience.received(soon=True) == b"late"
-    timer.join()
     assert waited == [False]
     for expected in ([False], [False, True], [False, True]):
         theirs.send(b"next")
