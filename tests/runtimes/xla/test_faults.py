@@ -6,7 +6,8 @@ import pytest
 
 from tests.runtimes.faults import TOOL, right_or_refused
 from tests.runtimes.require import require
-from topos.runtimes.xla.module import bindings
+from topos.errors import UnsupportedError
+from topos.runtimes.xla.module import bindings, program
 from topos.runtimes.xla.rewrites import needed_flags, rewrite
 
 OVERWRITES = """({
@@ -60,3 +61,15 @@ def test_xla_gets_a_module_without_faults_as_it_is(simplified: bool) -> None:
         rewrite(ir, module, plain, simplified)
         assert str(module) == before
         assert not needed_flags(ir, module)
+
+
+def test_rows_that_32_bits_do_not_count_are_refused() -> None:
+    require("xla")
+    text = """func.func @main(%a: tensor<ROWSxi8>, %i: tensor<2xi64>) -> tensor<2xi8> {
+      %0 = "stablehlo.torch_index_select"(%a, %i) <{dim = 0 : i64, batch_dims = 0 : i64}>
+        : (tensor<ROWSxi8>, tensor<2xi64>) -> tensor<2xi8>
+      return %0 : tensor<2xi8>
+    }"""
+    assert program(text.replace("ROWS", str(2**31)), {}, {}, "cpu").code
+    with pytest.raises(UnsupportedError, match=r"^xla takes .* of at most 2\*\*31 rows$"):
+        program(text.replace("ROWS", str(2**31 + 1)), {}, {}, "cpu")
