@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import re
 import time
 from collections.abc import Iterable, Iterator
 from pathlib import Path
@@ -26,7 +27,6 @@ from topos.serving.http.exchange import (
     demand_message,
     identifiers,
     joined,
-    sane,
 )
 from topos.serving.http.infer import Inferences
 from topos.serving.http.limits import Limits
@@ -43,6 +43,8 @@ _LOGGER = logging.getLogger("topos.serving")
 _OPEN = OPEN_PATHS | page.OPEN_PATHS
 # A copy of a larger body would take longer than the kernel's second call.
 _JOINED: Final = 2**16
+# What may stand in a log and in a header as it is; anything else is replaced, not escaped.
+_SANE: Final = re.compile(rb"[A-Za-z0-9._:-]{1,64}")
 _NOTHING: Final[dict[str, Any]] = {}
 
 
@@ -113,7 +115,7 @@ class Application:
         start = time.perf_counter()
         headers = joined(scope["headers"])
         sent = headers.get(b"x-request-id")
-        identifier = sent if sent and sane(sent) else next(self._identifiers)
+        identifier = sent if sent and _SANE.fullmatch(sent) else next(self._identifiers)
         connection = scope.get("state", _NOTHING).get("connection")
         exchange = Exchange(
             scope["method"],

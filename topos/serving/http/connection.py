@@ -15,18 +15,22 @@ from uvicorn.server import ServerState
 from topos.serving.http.body import Bodies
 from topos.serving.http.framing import Framing, UnreadableError
 
-__all__ = ["Connection", "CorkedTransport", "Refused"]
+__all__ = ["Connection", "Refused"]
 
 
-class CorkedTransport(asyncio.Transport):
+class _CorkedTransport:
     """A transport that holds back what is written while `corked`, and sends it as one.
 
     uvicorn writes the head of a response and its body apart, and each write wakes the client up.
     """
 
     def __init__(self, transport: asyncio.Transport) -> None:
-        super().__init__()
         self._transport = transport
+        # All else goes straight through: a method around each would take longer than most of them.
+        self.abort, self.is_closing = transport.abort, transport.is_closing
+        self.pause_reading, self.resume_reading = transport.pause_reading, transport.resume_reading
+        self.get_extra_info = transport.get_extra_info
+        self.get_write_buffer_size = transport.get_write_buffer_size
         self._parts: list[bytes | bytearray | memoryview] = []
         self.corked = False
 
@@ -49,30 +53,6 @@ class CorkedTransport(asyncio.Transport):
         """Sends what was held back, and closes the connection."""
         self.uncork()
         self._transport.close()
-
-    def abort(self) -> None:
-        """Closes the connection at once."""
-        self._transport.abort()
-
-    def is_closing(self) -> bool:
-        """Returns whether the connection is closed, or about to be."""
-        return self._transport.is_closing()
-
-    def get_write_buffer_size(self) -> int:
-        """Returns how many bytes wait for the client to read."""
-        return self._transport.get_write_buffer_size()
-
-    def get_extra_info(self, name: str, default: Any = None) -> Any:
-        """Returns what is known of the connection."""
-        return self._transport.get_extra_info(name, default)
-
-    def pause_reading(self) -> None:
-        """Takes nothing more from the client for now."""
-        self._transport.pause_reading()
-
-    def resume_reading(self) -> None:
-        """Takes what the client sends again."""
-        self._transport.resume_reading()
 
 
 Refused = Callable[[int, int], bytes]
@@ -146,8 +126,9 @@ class Connection(asyncio.Protocol):
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         """Refuses a connection beyond the limit, and expects a head from any other."""
-        self._transport = CorkedTransport(transport)  # type: ignore[arg-type]  # Of a stream.
-        self._server.connection_made(self._transport)
+        self._transport = _CorkedTransport(transport)  # type: ignore[arg-type]  # Of a stream.
+        # It has all that uvicorn calls.
+        self._server.connection_made(self._transport)  # type: ignore[arg-type]
         if len(self._connections) > self._limits.connections:
             self._refuse(503, "connection: the server has as many as it takes")
         else:

@@ -11,7 +11,15 @@ from topos.serving.counters import Counters
 from topos.serving.http.numbers import datatype
 from topos.serving.status import ModelPort, ModelStatus
 
-__all__ = ["configuration", "index", "metadata", "package_version", "server_metadata", "statistics"]
+__all__ = [
+    "configuration",
+    "index",
+    "metadata",
+    "package_version",
+    "port_metadata",
+    "server_metadata",
+    "statistics",
+]
 
 _EXTENSIONS = ("binary_tensor_data", "model_configuration", "model_repository", "statistics")
 
@@ -36,12 +44,13 @@ def metadata(model: ModelStatus) -> dict[str, Any]:
         "name": model.name,
         "versions": [model.version],
         "platform": f"topos_{model.runtime}",
-        "inputs": [_port(port, model.batched) for port in model.inputs],
-        "outputs": [_port(port, model.batched) for port in model.results],
+        "inputs": [port_metadata(port, model.batched) for port in model.inputs],
+        "outputs": [port_metadata(port, model.batched) for port in model.results],
     }
 
 
-def _port(port: ModelPort, batched: bool) -> dict[str, Any]:
+def port_metadata(port: ModelPort, batched: bool) -> dict[str, Any]:
+    """Returns what a model's metadata tell of an input or an output."""
     shape = [-1, *port.shape] if batched else list(port.shape)
     return {"name": port.name, "datatype": datatype(port.dtype), "shape": shape}
 

@@ -29,6 +29,16 @@ SMALLEST_SIDE, LARGEST_SIDE = 3, 32
 """What inputs are drawn: those whose last two axes are within these, and whose others are one."""
 
 
+_EMPTY: Final[dict[str, Any]] = {
+    "number": 0,
+    "count": 0,
+    "body": "",
+    "results": [],
+    "drawings": [],
+    "note": "",
+}
+
+
 class Example(NamedTuple):
     """One call of a sample, or one row of it where rows are apart."""
 
@@ -97,15 +107,12 @@ class Examples:
         if number >= count:
             raise RequestError("number", f"needs one of {count} examples, from 0 on, got {number}")
         example = sample.examples[number]
-        return {
-            "model": model.name,
-            "version": model.version,
+        return _without(model, "") | {
             "number": number,
             "count": count,
             "body": _body(sample.inputs, example),
             "results": [_result(each, example) for each in sample.results],
             "drawings": sample.drawings,
-            "note": "",
         }
 
     def _sample(self, model: ModelStatus) -> _Sample:
@@ -149,16 +156,7 @@ def _distinct(calls: Sequence[Call], rows: int | None) -> list[Example]:
 
 
 def _without(model: ModelStatus, note: str) -> dict[str, Any]:
-    return {
-        "model": model.name,
-        "version": model.version,
-        "number": 0,
-        "count": 0,
-        "body": "",
-        "results": [],
-        "drawings": [],
-        "note": note,
-    }
+    return {"model": model.name, "version": model.version, **_EMPTY, "note": note}
 
 
 def _body(ports: Iterable[Port], example: Example) -> str:

@@ -35,15 +35,12 @@ __all__ = [
     "demand_message",
     "identifiers",
     "joined",
-    "sane",
 ]
 
 Scope = MutableMapping[str, Any]
 Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
 Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
 
-# What may stand in a log and in a header as it is; anything else is replaced, not escaped.
-_SANE: Final = re.compile(rb"[A-Za-z0-9._:-]{1,64}")
 # RFC 9110, section 7.2, but for the comma: a field that came twice has one.
 _HOST: Final = re.compile(rb"(\[[0-9A-Fa-f:.]+\]|[\w.~!$&'()*+;=%-]*)(:[0-9]*)?")
 
@@ -76,11 +73,6 @@ def identifiers() -> Iterator[bytes]:
     """Yields identifiers that no other call yields, in this process or another."""
     start = os.urandom(6).hex()
     return (f"{start}-{count:x}".encode() for count in itertools.count())
-
-
-def sane(identifier: bytes | None) -> bool:
-    """Returns whether a client's own identifier may stand in a log."""
-    return identifier is not None and _SANE.fullmatch(identifier) is not None
 
 
 def joined(fields: Sequence[tuple[bytes, bytes]]) -> dict[bytes, bytes]:

@@ -16,13 +16,12 @@ from urllib.parse import parse_qs
 
 from topos.serving.errors import RequestError
 from topos.serving.http.answer import Answer, json_answer
-from topos.serving.http.documents import package_version
+from topos.serving.http.documents import package_version, port_metadata
 from topos.serving.http.examples import Examples
 from topos.serving.http.exchange import GET, Exchange, Route
-from topos.serving.http.numbers import datatype
 from topos.serving.http.timeline import Timeline
 from topos.serving.session import Session
-from topos.serving.status import ModelPort, ModelStatus
+from topos.serving.status import ModelStatus
 
 __all__ = ["OPEN_PATHS", "Page", "page", "page_routes"]
 
@@ -120,14 +119,9 @@ def _model(status: ModelStatus) -> dict[str, Any]:
         "rows": status.rows,
         "runtime": status.runtime,
         "waiting": status.waiting,
-        "inputs": [_port(each, status.batched) for each in status.inputs],
-        "results": [_port(each, status.batched) for each in status.results],
+        "inputs": [port_metadata(each, status.batched) for each in status.inputs],
+        "results": [port_metadata(each, status.batched) for each in status.results],
     }
-
-
-def _port(port: ModelPort, batched: bool) -> dict[str, Any]:
-    rows = (-1,) if batched else ()
-    return {"name": port.name, "datatype": datatype(port.dtype), "shape": (*rows, *port.shape)}
 
 
 def _number(text: str) -> int:

@@ -58,16 +58,16 @@ class Routes:
         self._session, self._bodies, self._token = session, bodies, token
         self._metrics, self._totals = metrics, totals
         self._draining, self._rows = draining, rows
-        # Read from a file now, while files can be opened.
-        self._about = server_metadata()
 
     def routes(self) -> list[Route]:
         """Returns the routes, each of whose methods are the protocol's."""
+        # Read from a file now, while files can be opened.
+        about = server_metadata()
         paths: dict[str, Handler] = {
-            "/v2": self._server,
-            "/v2/health/live": self._live,
+            "/v2": _told(lambda: about),
+            "/v2/health/live": _told(lambda: {"live": True}),
             "/v2/health/ready": self._ready,
-            "/v2/models/stats": self._all_statistics,
+            "/v2/models/stats": _told(self._all_statistics),
             "/metrics": self._metrics_text,
         }
         for model in ("/v2/models/{model}", "/v2/models/{model}/versions/{version}"):
@@ -85,12 +85,6 @@ class Routes:
             *(Route(path, POST, handler) for path, handler in changing.items()),
         ]
 
-    async def _server(self, exchange: Exchange) -> Answer:
-        return json_answer(self._about)
-
-    async def _live(self, exchange: Exchange) -> Answer:
-        return json_answer({"live": True})
-
     async def _ready(self, exchange: Exchange) -> Answer:
         ready = not self._draining() and all(each.ready for each in self._session.models())
         return json_answer({"ready": ready}, 200 if ready else 503)
@@ -103,8 +97,8 @@ class Routes:
             answer["error"] = f"{model.name} is not ready: {model.reason or 'the server drains'}"
         return json_answer(answer, 200 if ready else 503)
 
-    async def _all_statistics(self, exchange: Exchange) -> Answer:
-        return json_answer({"model_stats": [self._stats(each) for each in self._session.models()]})
+    def _all_statistics(self) -> dict[str, object]:
+        return {"model_stats": [self._stats(each) for each in self._session.models()]}
 
     async def _metrics_text(self, exchange: Exchange) -> Answer:
         kind = (b"content-type", b"text/plain; version=0.0.4; charset=utf-8")
@@ -159,3 +153,10 @@ class Routes:
             return msgspec.json.decode(text or b"{}", type=_Repository)
         except UNREADABLE as error:
             raise faulty(error, "body") from error
+
+
+def _told(document: Callable[[], object]) -> Handler:
+    async def handler(_: Exchange) -> Answer:
+        return json_answer(document())
+
+    return handler
