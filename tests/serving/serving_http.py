@@ -186,10 +186,10 @@ def connected(server: Server) -> socket.socket:
 
 
 def apart(connection: socket.socket, *parts: bytes) -> None:
-    """Sends parts so that each arrives by itself, which no event tells a client of."""
+    """Sends parts so that each arrives by itself: the server reads it before a later request."""
     for part in parts:
         connection.sendall(part)
-        time.sleep(0.05)
+        exchanged(connection.getpeername()[1], LIVE)
 
 
 def closed(connection: socket.socket) -> bool:
