@@ -126,6 +126,8 @@ REFUSED: list[tuple[Callable[[Builder, Value, Value], object], type[Exception], 
         "is a value of another builder",
     ),
     (lambda b, x, y: finished(b).argument(x.type), ArgumentError, "none is open to take an argum"),
+    (lambda b, x, y: b.returns(Builder().argument(x.type)), ArgumentError, "of another builder"),
+    (lambda b, x, y: b.returns(1), ArgumentError, "an operand is a Value of this builder, got 1"),  # type: ignore[arg-type]
     (lambda b, x, y: finished(b).returns(x), ArgumentError, "every function has returned"),
     (
         lambda b, x, y: finished(b).add("stablehlo.negate", x),

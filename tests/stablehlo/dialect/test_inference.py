@@ -93,9 +93,10 @@ def test_a_constant_tells_the_shape_of_an_iota_and_its_text_the_element() -> Non
 
 def test_a_constant_size_is_an_extent() -> None:
     builder = Builder()
-    size = builder.constant(np.int32(3))
-    made = dialect.set_dimension_size(builder.argument(M), size, dimension=1)
-    assert str(made.type) == "tensor<4x3xf32>"
+    for size, wanted in ((3, "4x3"), (0, "4x0"), (6, "4x6")):
+        known = builder.constant(np.int32(size))
+        made = dialect.set_dimension_size(builder.argument(M), known, dimension=1)
+        assert str(made.type) == f"tensor<{wanted}xf32>"
 
 
 def test_a_shape_that_no_constant_tells_is_the_stated_one() -> None:
