@@ -26,7 +26,6 @@ from topos.stablehlo.ir import (
     Operation,
     Parameter,
     Region,
-    Symbol,
     Type,
     result_names,
 )
@@ -172,9 +171,6 @@ class ProgramBuilder:
         # What a function calls is built before it, unless that is or calls the function itself.
         raise UnsupportedError(f"@{name} calls itself, which is not supported", line)
 
-    def _called(self, name: Symbol, operation: Operation) -> Program:
-        return self.program(name, operation.line)
-
     def _function(self, function: Function) -> Program:
         if function.body is None:
             raise UnsupportedError(f"@{function.name} has no body", function.line)
@@ -222,7 +218,7 @@ class ProgramBuilder:
         results = tuple([held(type, operation.line) for type in operation.result_types])
         constants = tuple([frame.constants.get(slot) for slot in inputs])
         op = definition(operation, operands, results, constants)
-        context = BuildContext(op, tuple(regions), len(captures), self._called, self._exact)
+        context = BuildContext(op, tuple(regions), len(captures), self.program, self._exact)
         try:
             kernel = self._kernel(builder, context)
         except MemoryError:

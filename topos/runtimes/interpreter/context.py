@@ -7,7 +7,7 @@ from typing import Any, Generic, NamedTuple, TypeVar
 
 from topos.runtimes.interpreter.program import Array, Kernel, Program
 from topos.stablehlo.definition import Definition
-from topos.stablehlo.ir import Operation, Symbol, Tensor, Type
+from topos.stablehlo.ir import Symbol, Tensor, Type
 from topos.stablehlo.opview import OpView
 
 __all__ = [
@@ -30,8 +30,8 @@ class Constant(NamedTuple):
 
 
 D = TypeVar("D", bound=Definition)
-# Takes the name of a function and the operation that calls it.
-Callee = Callable[[Symbol, Operation], Program]
+# Takes the name of a function and the line that calls it.
+Callee = Callable[[str, int], Program]
 
 
 class BuildContext(OpView, Generic[D]):
@@ -79,7 +79,7 @@ def works_pointwise(context: BuildContext[Any]) -> bool:
     op = context.op
     if op.calls:
         callee = Symbol(context.attribute(op.calls))
-        return context.function(callee, context.operation).elementwise
+        return context.function(callee, op.operation.line).elementwise
     if op.is_carrier:
         return all(region.elementwise for region in context.regions)
     return op.is_elementwise or moves_nothing(context)

@@ -28,7 +28,7 @@ def call_of(context: BuildContext[Any], name: Symbol) -> Kernel:
     """Returns the kernel that gives the operands of `context` to the function called `name`."""
     operation = context.operation
     place = (operation.line, operation.column)
-    return partial(_called, context.function(name, operation), place)
+    return partial(_called, context.function(name, operation.line), place)
 
 
 def _called(program: Program, place: Place, *arguments: Array) -> Any:

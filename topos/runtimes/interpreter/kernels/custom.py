@@ -119,7 +119,7 @@ def _array_type(context: BuildContext[Any], target: str, type: Type) -> ArrayTyp
 
 
 def _called(context: BuildContext[Any], name: Symbol) -> Called:
-    body = context.function(name, context.operation)
+    body = context.function(name, context.operation.line)
     dtypes = [_array_type(context, name, type).dtype for type in body.arguments]
     return partial(_applied, name, pointwise(body), dtypes)
 
