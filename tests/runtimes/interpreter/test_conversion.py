@@ -120,6 +120,13 @@ def test_complex_parts_round_and_overflow(run: Run) -> None:
     assert component("complex<f32>") == "f32"
 
 
+def test_an_integer_rounds_once_to_a_complex_number(run: Run) -> None:
+    # Just above the middle of two numbers of f32, which in f64 would be the middle.
+    array = np.array([2**60 + 2**36 + 1], np.int64)
+    result = converted(run, array, "i64", "complex<f32>")
+    assert result.tolist() == [complex(2.0**60 + 2.0**37, 0.0)]
+
+
 @pytest.mark.parametrize("source", ["f32", "f8E4M3FNUZ", "i4", "ui64", "complex<f64>"])
 def test_a_truth_value_is_whether_the_number_is_zero(run: Run, source: str) -> None:
     array = np.array([0, 1, 2]).astype(ELEMENTS[source])
