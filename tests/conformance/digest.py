@@ -95,8 +95,8 @@ def each_elementwise() -> Iterator[tuple[str, Array]]:
         for name in BINARY[whole:]:
             yield "arithmetic", getattr(arithmetic, name)(left, right)
         for name in relations:
-            yield "comparison", comparison.compare(name, left, right)
-        mask = comparison.compare("less", left, right)
+            yield "comparison", getattr(comparison, name)(left, right)
+        mask = comparison.less(left, right)
         yield "comparison", comparison.select(mask, left, right)
         for target in (*FLOATS, *INTEGERS, np.dtype(np.bool_)):
             yield "conversion", conversion.convert(left, target)

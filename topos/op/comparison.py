@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from enum import Enum
 
 from topos.errors import ElementError, ShapeError
@@ -34,7 +34,8 @@ class Compare(
         return bool_
 
     def compute(self, *operands: Array) -> Array:
-        return kernels.comparison.compare(self.direction.name.lower(), *operands)
+        kernel: Callable[..., Array] = getattr(kernels.comparison, self.direction.name.lower())
+        return kernel(*operands)
 
     def backward(self, operands: Sequence[R], output: R, gradient: R) -> Cotangents[R]:
         return None, None

@@ -29,31 +29,6 @@ MAPS = mpfr.MAPS
 every_map = pytest.mark.parametrize("name", MAPS)
 
 
-INFINITY = float("inf")
-SPECIALS: dict[str, list[tuple[float, float | None]]] = {
-    "exp": [(0.0, 1.0), (-0.0, 1.0), (INFINITY, INFINITY), (-INFINITY, 0.0)],
-    "expm1": [(0.0, 0.0), (-0.0, -0.0), (INFINITY, INFINITY), (-INFINITY, -1.0)],
-    "ln": [(0.0, -INFINITY), (-0.0, -INFINITY), (1.0, 0.0), (INFINITY, INFINITY), (-1.0, None)],
-    "log1p": [(0.0, 0.0), (-0.0, -0.0), (-1.0, -INFINITY), (INFINITY, INFINITY), (-2.0, None)],
-    "tanh": [(0.0, 0.0), (-0.0, -0.0), (INFINITY, 1.0), (-INFINITY, -1.0)],
-    "logistic": [(0.0, 0.5), (-0.0, 0.5), (INFINITY, 1.0), (-INFINITY, 0.0)],
-    "sin": [(0.0, 0.0), (-0.0, -0.0), (INFINITY, None), (-INFINITY, None)],
-    "cos": [(0.0, 1.0), (-0.0, 1.0), (INFINITY, None), (-INFINITY, None)],
-    "erf": [(0.0, 0.0), (-0.0, -0.0), (INFINITY, 1.0), (-INFINITY, -1.0)],
-    "rsqrt": [(0.0, INFINITY), (-0.0, -INFINITY), (INFINITY, 0.0), (4.0, 0.5), (-1.0, None)],
-    "sqrt": [(0.0, 0.0), (-0.0, -0.0), (INFINITY, INFINITY), (4.0, 2.0), (-1.0, None)],
-}
-
-
-@every_map
-def test_special_values_are_those_of_the_standard(name: str, floating: np.dtype[Any]) -> None:
-    arguments = np.array([argument for argument, _ in SPECIALS[name]], floating)
-    values = [value for _, value in SPECIALS[name]]
-    wanted = bits(np.array([0.0 if value is None else value for value in values], floating))
-    wanted[[value is None for value in values]] = QUIET[floating]
-    assert bits(getattr(maps, name)(arguments)).tolist() == wanted.tolist()
-
-
 @pytest.mark.parametrize("name", ["expm1", "log1p", "tanh", "sin", "erf"])
 def test_zeros_keep_their_sign_among_small_numbers(name: str, floating: np.dtype[Any]) -> None:
     # Infinities and NaN may send their chunk another way.

@@ -24,7 +24,7 @@ from topos.payload.kernels.rounding import BINARY64, nearest
 
 Array = npt.NDArray[Any]
 
-COUNT = 4000
+COUNT = 1500
 GENERATOR = np.random.default_rng(1)
 SUBNORMALS = GENERATOR.integers(1, 1 << 52, COUNT).view(np.float64)
 SMALLEST = np.ldexp(1.0, np.arange(-1074, -1000))

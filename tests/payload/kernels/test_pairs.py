@@ -35,7 +35,7 @@ def exact_values(pair: Pair) -> list[Fraction]:
     return [Fraction(h) + Fraction(t) for h, t in zip(*map(Array.tolist, pair), strict=True)]
 
 
-FIRST, SECOND = random_pair(4000, 1), random_pair(4000, 2)
+FIRST, SECOND = random_pair(1000, 1), random_pair(1000, 2)
 # What a sum of these leaves is of the order of the tails.
 CANCELLING = -FIRST[0], FIRST[1] * 0.75
 CASES: list[tuple[Callable[[Pair, Pair], Pair], Exact, Pair, float]] = [

@@ -11,7 +11,7 @@ import numpy.typing as npt
 import pytest
 
 from tests.conformance import mpfr
-from topos.payload.kernels import circular, expansion, exponential, logarithm, power_wide
+from topos.payload.kernels import exponential, logarithm, power_wide
 from topos.payload.kernels.mapping import Enclosure, refine
 from topos.payload.kernels.maps import MAPS
 
@@ -75,9 +75,9 @@ def spread(count: int, seed: int, reach: float, smallest: int) -> Array:
 @every_map
 def test_lanes_of_the_first_phase_are_all_decided_by_the_second(name: str) -> None:
     truth, each = mpfr.MAPS[name], MAPS[name]
-    values = np.random.default_rng(1).uniform(*REACH[name], 400_000)
+    values = np.random.default_rng(1).uniform(*REACH[name], 200_000)
     values = values[open_lanes(each.quick, values)]
-    assert values.size >= 10
+    assert values.size >= 4
     low, high = each.refined(values)
     assert low.tobytes() == high.tobytes()
     assert low.tobytes() == rounded(truth, values).tobytes()
@@ -85,11 +85,11 @@ def test_lanes_of_the_first_phase_are_all_decided_by_the_second(name: str) -> No
 
 def test_lanes_of_a_power_are_all_decided_by_the_second() -> None:
     generator = np.random.default_rng(2)
-    bases = generator.uniform(0.0, 8.0, 200_000)
-    exponents = generator.uniform(-300.0, 300.0, 200_000)
+    bases = generator.uniform(0.0, 8.0, 100_000)
+    exponents = generator.uniform(-300.0, 300.0, 100_000)
     lanes = open_lanes(power_wide.bracket_power, bases, exponents)
     bases, exponents = bases[lanes], exponents[lanes]
-    assert bases.size >= 100
+    assert bases.size >= 50
     with np.errstate(all="ignore"):
         low, high = power_wide.refined_power(bases, exponents)
     assert low.tobytes() == high.tobytes()
@@ -103,19 +103,12 @@ def test_lanes_of_a_power_are_all_decided_by_the_second() -> None:
 def test_a_refined_bracket_alone_is_correctly_rounded(name: str) -> None:
     truth, each = mpfr.MAPS[name], MAPS[name]
     generator = np.random.default_rng(3)
-    values = generator.uniform(*REACH[name], 3000)
-    scales = np.ldexp(1.0, generator.integers(-25, 0, 3000))
+    values = generator.uniform(*REACH[name], 1000)
+    scales = np.ldexp(1.0, generator.integers(-25, 0, 1000))
     values = np.concatenate([values, values * scales])
     low, high = each.refined(values)
     assert low.tobytes() == high.tobytes()
     assert low.tobytes() == rounded(truth, values).tobytes()
-
-
-def test_exponentials_are_within_their_error() -> None:
-    values = spread(3000, 4, 740.0, -60)
-    (head, tail), power = exponential.exponential_pair(values)
-    error = head * exponential.REFINED_EXPONENTIAL_ERROR
-    assert misses(gmpy2.exp, values, Enclosure(head, tail, error), power).max() <= 0.8
 
 
 def test_exponentials_of_a_sum_are_within_their_error() -> None:
@@ -167,31 +160,6 @@ def test_logarithms_of_one_and_a_number_are_within_their_error() -> None:
     head, tail = logarithm.logarithm_pair(total, rest, 0)
     error = np.abs(head) * logarithm.REFINED_LOGARITHM_ERROR
     assert misses(gmpy2.log1p, values, Enclosure(head, tail, error)).max() <= 0.8
-
-
-@pytest.mark.parametrize(("name", "turn"), [("sin", 0), ("cos", 128)])
-def test_circular_maps_are_within_their_error(name: str, turn: int) -> None:
-    generator = np.random.default_rng(11)
-    huge = np.ldexp(generator.uniform(-2.0, 2.0, 3000), generator.integers(0, 1023, 3000))
-    quarters = np.arange(1, 1000) * (np.pi / 2)
-    values = np.concatenate([spread(2000, 12, 900.0, -27), huge, quarters])
-    enclosure = circular.refined_circular(values, turn)
-    assert misses(mpfr.MAPS[name], values, enclosure).max() <= 0.8
-
-
-def test_error_functions_are_within_their_error() -> None:
-    values = np.abs(spread(3000, 13, 6.0, -200))
-    assert misses(gmpy2.erf, values, expansion.refined_expansion(values)).max() <= 0.8
-
-
-def test_powers_are_within_their_error() -> None:
-    generator = np.random.default_rng(14)
-    bases = np.concatenate([generator.uniform(0.3, 3.0, 2000), 1.0 + spread(1000, 15, 0.5, -40)])
-    exponents = generator.uniform(-550.0, 550.0, bases.size)
-    enclosure, power = power_wide.refined_enclosed_power(bases, exponents, 0)
-    pairs = dict(zip(bases.tolist(), exponents.tolist(), strict=True))
-    found = misses(lambda x: x ** pairs[float(x)], bases, enclosure, power)
-    assert found.max() <= 0.8
 
 
 def test_what_the_second_phase_leaves_open_is_returned_untouched() -> None:

@@ -12,13 +12,39 @@ from topos.payload.kernels.conversion import promoted
 
 
 @np.errstate(all="ignore")
-def compare(relation: str, left: Array, right: Array) -> Array:
-    """Returns where `relation` holds, by numpy's name of it: equal, not_equal, less, greater_equal.
+def equal(left: Array, right: Array) -> Array:
+    """Returns `left == right`; NaN equals nothing, itself included."""
+    return np.asarray(np.equal(promoted(left), promoted(right)))
 
-    NaN equals nothing, itself included, and has no order: of the six only `not_equal` holds.
-    """
-    compared: np.ufunc = getattr(np, relation)
-    return np.asarray(compared(promoted(left), promoted(right)))
+
+@np.errstate(all="ignore")
+def not_equal(left: Array, right: Array) -> Array:
+    """Returns `left != right`; true where either is NaN."""
+    return np.asarray(np.not_equal(promoted(left), promoted(right)))
+
+
+@np.errstate(all="ignore")
+def less(left: Array, right: Array) -> Array:
+    """Returns `left < right`; false where either is NaN."""
+    return np.asarray(np.less(promoted(left), promoted(right)))
+
+
+@np.errstate(all="ignore")
+def less_equal(left: Array, right: Array) -> Array:
+    """Returns `left <= right`; false where either is NaN."""
+    return np.asarray(np.less_equal(promoted(left), promoted(right)))
+
+
+@np.errstate(all="ignore")
+def greater(left: Array, right: Array) -> Array:
+    """Returns `left > right`; false where either is NaN."""
+    return np.asarray(np.greater(promoted(left), promoted(right)))
+
+
+@np.errstate(all="ignore")
+def greater_equal(left: Array, right: Array) -> Array:
+    """Returns `left >= right`; false where either is NaN."""
+    return np.asarray(np.greater_equal(promoted(left), promoted(right)))
 
 
 def select(mask: Array, on_true: Array, on_false: Array, out: Array | None = None) -> Array:

@@ -103,7 +103,8 @@ def _compare(context: BuildContext[comparisons.Compare]) -> Kernel:
         return partial(_total_order, compare)
     if is_complex(operand):
         return partial(_lexicographic, compare)
-    return partial(comparison.compare, compare.__name__) if is_float(operand) else compare
+    of_floats: Kernel = getattr(comparison, compare.__name__)
+    return of_floats if is_float(operand) else compare
 
 
 def _lexicographic(compare: np.ufunc, left: Array, right: Array) -> Array:
