@@ -157,6 +157,7 @@ def test_every_limit_has_a_flag_whose_default_is_its_own() -> None:
     assert limits_of(chosen) == Limits()
     numbers = {limit.flag: n for n, limit in enumerate((*SETTINGS, *LIMITS), start=900)}
     texts = [str(each) for pair in numbers.items() for each in pair]
+    assert limits_of(parser.parse_args(["--head-time", "1e8"])).head_seconds == 1e8
     chosen = parser.parse_args([*texts, "--max-buffered", "2000", "--isolation", "thread"])
     for limits, table in ((settings_of(chosen), SETTINGS), (limits_of(chosen), LIMITS)):
         for limit in table:
@@ -196,7 +197,7 @@ def test_help_tells_what_there_is(capsys: Captured) -> None:
         ["--deadline", "nan"],
         ["--max-body", "0"],
         *([flag, "0"] for flag in ("--call-time", "--start-time", "--keep-alive", "--drain")),
-        *([flag, "1e9"] for flag in ("--head-time", "--linger", "--max-deadline")),
+        *([flag, "100000001"] for flag in ("--head-time", "--linger", "--max-deadline")),
         ["--attempts", "0"],
         ["--max-head", "-1"],
         ["--queue", "1.5"],
