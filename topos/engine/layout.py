@@ -43,7 +43,7 @@ def viewed(operation: Operation, layout: Layout, itemsize: int) -> Layout | None
 @lru_cache(maxsize=1024)
 def _viewed_bytes(operation: Operation, shape: Shape, steps: tuple[int, ...]) -> Layout | None:
     """Returns the layout of a view of bytes, as numpy has it of memory that nobody has touched."""
-    reach = sum([(extent - 1) * step for extent, step in zip(shape, steps, strict=True)])
+    reach = sum([extent * step for extent, step in zip(shape, steps, strict=True)])
     block = np.empty(reach + 1, np.uint8)
     result = operation.compute(np.ndarray(shape, np.uint8, block.data, 0, steps))
     if not np.may_share_memory(result, block):
