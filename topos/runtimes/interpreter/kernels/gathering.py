@@ -66,9 +66,7 @@ class Windows:
 
         Each is of the batch's shape, or broadcasts to it.
         """
-        if indices.dtype == np.uint64:
-            # An index beyond the signed range would turn negative, and so small.
-            indices = np.minimum(indices, np.uint64(np.iinfo(np.int64).max))
+        indices = _signed(indices)
         if self.vector < indices.ndim:
             columns = np.moveaxis(indices, self.vector, 0)
         else:
@@ -80,6 +78,12 @@ class Windows:
             steps = np.arange(self.batch[along])
             starts[axis] = steps.reshape(-1, *(1,) * (len(self.batch) - along - 1))
         return starts
+
+
+def _signed(indices: Array) -> Array:
+    # An index beyond the signed range would turn negative, and so small.
+    most = np.uint64(np.iinfo(np.int64).max)
+    return np.minimum(indices, most) if indices.dtype == np.uint64 else indices
 
 
 def windows_of(numbers: GatherNumbers | ScatterNumbers, indices: Tensor, sizes: Axes) -> Windows:
@@ -185,6 +189,8 @@ def _torch_index_select(context: BuildContext[dialect.TorchIndexSelect]) -> Kern
     if not operand[axis]:
         # Along an axis of nothing there is nothing but zero to select.
         return lambda array, places: np.zeros(result, array.dtype)
+    if not lead:
+        return lambda array, places: array.take(_signed(places), axis=axis, mode="clip")
     last = axis + len(indices) - len(lead)
     numbers = GatherNumbers(
         offset_dims=(*range(len(lead), axis), *range(last, len(result))),
