@@ -275,7 +275,10 @@ def soaked(chosen: argparse.Namespace, folder: Path) -> Soak:
         }
         clients = Clients(server.port, known, HEADERS, chosen.seed, LIMIT, BODY_SECONDS)
         soak = Soak(server, clients, served, copies)
+        # Where the soak itself hangs, the system ends it, and the server with it.
+        signal.alarm(int(chosen.minutes * 60) + LATE_SECONDS)
         asyncio.run(soak.run(chosen.minutes * 60, chosen.clients, chosen.pause))
+        signal.alarm(0)
         return soak
 
 
@@ -308,8 +311,6 @@ def main() -> int:
     if not 0.1 <= chosen.minutes <= 1440 or not 1 <= chosen.clients <= 256 or chosen.pause <= 0:
         parser.error("needs 0.1 to 1440 minutes, 1 to 256 clients, and a pause above zero")
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
-    # Where the soak itself hangs, the system ends it, and the server with it.
-    signal.alarm(int(chosen.minutes * 60) + LATE_SECONDS)
     with tempfile.TemporaryDirectory() as folder:
         try:
             return told(chosen, soaked(chosen, Path(folder)))

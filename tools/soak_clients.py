@@ -141,6 +141,8 @@ class Clients:
             asked = self.drawn(source, source.random() < SHORT_OF_TIME)
             streams = await self.answered(asked, streams)
             await asyncio.sleep(source.expovariate(1.0 / pause))
+        if streams is not None:
+            streams[1].close()
 
     async def bursts(self, pause: float) -> None:
         """Has a burst now and then."""
@@ -150,7 +152,7 @@ class Clients:
 
     async def burst(self, source: random.Random) -> None:
         """Asks from more connections at once than the queue has room for."""
-        await asyncio.gather(*(self.answered(self.drawn(source)) for _ in range(BURST)))
+        await asyncio.gather(*(self.once(self.drawn(source)) for _ in range(BURST)))
 
     async def slow(self, pause: float) -> None:
         """Sends heads and bodies that never end, and slow requests that are to be answered."""
@@ -161,8 +163,8 @@ class Clients:
             await asyncio.gather(
                 self._endless(b"POST /v2 HTTP/1.1\r\nhost: ", "headers"),
                 self._endless(body.encode(), "body"),
-                self.answered(self.drawn(source), None, self._in_parts),
-                self.answered(self.drawn(source), None, _read_late),
+                self.once(self.drawn(source), self._in_parts),
+                self.once(self.drawn(source), _read_late),
             )
             await asyncio.sleep(pause)
 
@@ -208,6 +210,12 @@ class Clients:
         headers, body = body_of(feeds, wire)
         headers |= self.headers | ({"x-request-timeout": SHORT_DEADLINE} if short else {})
         return Asked(model, rows, short, message(f"/v2/models/{model}/infer", headers, body))
+
+    async def once(self, asked: Asked, manner: Manner = sent) -> None:
+        """Asks on a connection of its own."""
+        streams = await self.answered(asked, None, manner)
+        if streams is not None:
+            streams[1].close()
 
     async def answered(
         self, asked: Asked, streams: Streams | None = None, manner: Manner = sent
