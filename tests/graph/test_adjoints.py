@@ -237,3 +237,14 @@ def test_a_shared_literal_is_not_named_after_a_gradient() -> None:
     x, y = tape.parameter(1.0, name="x"), tape.parameter(1.0, name="y")
     tape.differentiate((x + y).named("loss"), [x, y])
     assert not [name for name in tape.columns.names if name.startswith("d")]
+
+
+def test_a_gradient_of_named_values_has_the_first_name_it_is_given() -> None:
+    tape = Tape()
+    w, v, other = tape.parameter([1.0], name="w"), tape.parameter([2.0], name="v"), tape.leaf([3.0])
+    loss = (w + v).tanh().sum().named("loss")
+    # One node is the gradient for both.
+    adjoints = tape.differentiate(loss, [w, v, other + w])
+    network = tape.into_network()
+    assert network.symbol("dloss/dw") == adjoints.of(w.symbol) == adjoints.of(v.symbol)
+    assert "dloss/dv" not in network.columns.names
