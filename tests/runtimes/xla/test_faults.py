@@ -52,6 +52,8 @@ def test_xla_gets_a_module_without_faults_as_it_is(simplified: bool) -> None:
       %6 = "stablehlo.scatter"(%x, %p, %w) <{scatter_dimension_numbers = #stablehlo.scatter<
         update_window_dims = [0, 1], scatter_dims_to_operand_dims = [0, 1]>}> BODY
         : (tensor<4x3xf32>, tensor<2xi32>, tensor<1x2xf32>) -> tensor<4x3xf32>
+      %7 = "stablehlo.torch_index_select"(%x, %k) <{batch_dims = 0 : i64, dim = 0 : i64}>
+        : (tensor<4x3xf32>, tensor<1xi32>) -> tensor<1x3xf32>
       return %0, %2, %3, %4, %5, %6 : tensor<1x3xf32>, tensor<2x3xf32>, tensor<4x3xf32>,
         tensor<4xf32>, tensor<4x3xf32>, tensor<4x3xf32>
     }""".replace("BODY", OVERWRITES)
