@@ -24,8 +24,6 @@ from topos.bundle.replacement import present_manifest
 from topos.bundle.tensors import demand_tensors, read_tensors
 from topos.errors import BundleError
 
-__all__ = ["Bundle", "Call", "Program"]
-
 Array = npt.NDArray[Any]
 Placed = TypeVar("Placed")
 

@@ -28,8 +28,6 @@ from topos.errors import ArgumentError
 from topos.runtimes import Runtime
 from topos.runtimes._runtime import isolating
 
-__all__ = ["check"]
-
 Array = npt.NDArray[Any]
 
 # How many names of files a verdict has room for.

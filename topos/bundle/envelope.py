@@ -24,8 +24,6 @@ from topos.payload import DIFFERENTIABLE, Element
 from topos.reading import Tensor
 from topos.runtimes.grade.distance import relative_difference
 
-__all__ = ["DRAWS", "FACTORS", "FLOOR", "MOST", "demand_telling", "deviation", "envelopes"]
-
 Array = npt.NDArray[Any]
 
 DRAWS: Final = 3

@@ -36,8 +36,6 @@ from topos.graph import Parameters
 from topos.neural.tensor_file import write_tensors
 from topos.payload import Shape
 
-__all__ = ["demand_names", "demand_options", "export", "plans_of"]
-
 
 def export(
     path: str | os.PathLike[str],

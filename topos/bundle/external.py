@@ -22,8 +22,6 @@ from topos.errors import ArgumentError, ExecutionError
 from topos.runtimes import ArrayType
 from topos.runtimes._archive import load, save
 
-__all__ = ["evaluator_verdicts", "validator_verdicts"]
-
 Array = npt.NDArray[Any]
 
 LONGEST_SECONDS: Final = 600

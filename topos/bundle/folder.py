@@ -15,19 +15,6 @@ from typing import Final, NamedTuple
 from topos.bundle.manifest import AGAIN, MANIFEST, File, Manifest
 from topos.errors import ArgumentError, BundleError
 
-__all__ = [
-    "Place",
-    "VerifiedFile",
-    "damaged",
-    "entry_of",
-    "opened",
-    "place_of",
-    "read",
-    "read_manifest",
-    "unlisted",
-    "verify",
-]
-
 CHUNK: Final = 1 << 20
 # How a pointer begins that Git leaves for a large file: https://git-lfs.com, its specification.
 POINTER: Final = b"version https://git-lfs"

@@ -12,24 +12,6 @@ import numpy as np
 from topos.errors import BundleError
 from topos.payload import ELEMENTS, TensorType
 
-__all__ = [
-    "AGAIN",
-    "FORMAT",
-    "MANIFEST",
-    "MOST_CALLS",
-    "WEIGHTS",
-    "Argument",
-    "File",
-    "Manifest",
-    "Port",
-    "ProgramEntry",
-    "Result",
-    "decoded",
-    "demand_name",
-    "encoded",
-    "is_name",
-]
-
 FORMAT: Final = 1
 MANIFEST: Final = "manifest.json"
 WEIGHTS: Final = "weights.safetensors"

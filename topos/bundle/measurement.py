@@ -8,8 +8,6 @@ from typing import Any, Final
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["PERCENTILES", "Measurement"]
-
 PERCENTILES: Final = (50, 90, 99, 100)
 """The percentiles that are told of every measurement; the last is the longest call."""
 

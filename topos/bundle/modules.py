@@ -17,8 +17,6 @@ from topos.stablehlo.forms.binary import bytecode_text, printed
 from topos.stablehlo.ir import Module, Operation, Region
 from topos.stablehlo.read import read, told_of
 
-__all__ = ["demand_runnable", "demand_same", "module_verdicts"]
-
 
 def demand_runnable(program: Program) -> None:
     """Raises `BundleError` where no runtime may be given the text of a program.

@@ -12,16 +12,6 @@ from topos.errors import ArgumentError, FeedError
 from topos.graph import Parameters, Symbol
 from topos.reading import Tensor
 
-__all__ = [
-    "Payload",
-    "Payloads",
-    "References",
-    "argument_names",
-    "by_name",
-    "names_of",
-    "state_by_name",
-]
-
 Payload = npt.ArrayLike | Tensor
 Payloads = Mapping[str, Payload]
 """Values by the names of parameters or inputs."""

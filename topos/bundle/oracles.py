@@ -13,8 +13,6 @@ from topos.bundle.subject import Subject, evaluated
 from topos.errors import BundleError
 from topos.reading import Tensor
 
-__all__ = ["Oracle", "batched_oracles", "single_oracle"]
-
 
 class Oracle(NamedTuple):
     """One program to write: its subject, its rows, and what the oracle returned for some calls."""

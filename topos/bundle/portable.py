@@ -9,8 +9,6 @@ from topos.errors import ArgumentError, BundleError, UnavailableError
 from topos.runtimes._mlir import parse
 from topos.runtimes._packages import imported, installed
 
-__all__ = ["PERIODS", "demand_valid", "is_ready", "serialized", "version_of"]
-
 # How long ago a reader may have been built, by the names that StableHLO has for the promise:
 # https://github.com/openxla/stablehlo/blob/main/docs/compatibility.md.
 PERIODS: Final = {

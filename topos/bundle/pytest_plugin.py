@@ -22,8 +22,6 @@ if TYPE_CHECKING:
     from topos.engine import Plan
     from topos.graph import Parameters
 
-__all__ = ["BundleConforms", "StablehloConforms", "bundle_conforms", "stablehlo_conforms"]
-
 VALIDATOR: Final = "TOPOS_STABLEHLO_VALIDATOR"
 EVALUATOR: Final = "TOPOS_STABLEHLO_EVALUATOR"
 

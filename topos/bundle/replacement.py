@@ -22,16 +22,6 @@ from topos.bundle.folder import read_manifest, unlisted
 from topos.bundle.manifest import AGAIN, MANIFEST, decoded
 from topos.errors import BundleError
 
-__all__ = [
-    "OLD",
-    "demand_place",
-    "prefix_of",
-    "present_manifest",
-    "remains_of",
-    "replacing",
-    "swap",
-]
-
 # After an hour without a new file, nobody is writing any more.
 LONGEST_SECONDS: Final = 3600.0
 

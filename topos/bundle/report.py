@@ -18,20 +18,6 @@ from topos.runtimes.grade import same_bits
 if TYPE_CHECKING:
     from topos.bundle.bundle import Bundle, Call, Program
 
-__all__ = [
-    "VERIFIER",
-    "Answers",
-    "Check",
-    "State",
-    "Verdict",
-    "blocked",
-    "brief",
-    "is_slow",
-    "judged",
-    "ready",
-    "told",
-]
-
 # The reference interpreter does 1.5 million operations a second; what takes it longer than ten
 # seconds runs only where it is asked for by name.
 PATIENCE: Final = 15_000_000

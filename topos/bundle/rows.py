@@ -18,8 +18,6 @@ from topos.errors import BundleError, FeedError
 from topos.payload import DIFFERENTIABLE, Element
 from topos.reading import Tensor
 
-__all__ = ["Answers", "demand_alike", "demand_distinct", "demand_independent", "turned"]
-
 Array = npt.NDArray[Any]
 Answers = dict[int, dict[str, bytes]]
 """The bits of each result for a row of the pool, by its place there."""

@@ -15,8 +15,6 @@ from topos.neural import init
 from topos.payload import DIFFERENTIABLE, Shape, TensorType
 from topos.reading import Tensor
 
-__all__ = ["CALLS", "Inputs", "calls_of", "drawn", "pool_of", "rows_of", "taken"]
-
 Inputs = dict[str, Tensor]
 
 CALLS: Final = 2

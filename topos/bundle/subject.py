@@ -21,8 +21,6 @@ from topos.op import Leaf
 from topos.payload import ELEMENTS, TensorType
 from topos.reading import Tensor
 
-__all__ = ["Move", "Slot", "Subject", "evaluated", "fitted", "subjects_of"]
-
 
 class Slot(NamedTuple):
     """An argument or a result of a plan: its name in the bundle, and its value where it stays."""

@@ -14,8 +14,6 @@ from topos.bundle.folder import VerifiedFile, damaged, opened
 from topos.bundle.manifest import File, Port
 from topos.payload.storage import ALIGNMENT
 
-__all__ = ["demand_tensors", "read_tensors"]
-
 Array = npt.NDArray[Any]
 
 MOST_HEADER: Final = 1 << 27

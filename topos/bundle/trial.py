@@ -22,8 +22,6 @@ from topos.runtimes._timing import Timing
 if TYPE_CHECKING:
     from topos.bundle.bundle import Bundle, Program
 
-__all__ = ["Step", "Trial", "rounds", "trials"]
-
 Array = npt.NDArray[Any]
 
 _NONE: Final = Timing(np.empty(0), 0.0)

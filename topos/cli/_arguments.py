@@ -15,8 +15,6 @@ from topos.runtimes._archive import load
 from topos.runtimes._runtime import Executable
 from topos.runtimes._signature import ArrayType
 
-__all__ = ["add_argument_sources", "archived", "arguments_of", "called", "drawn"]
-
 Array = npt.NDArray[Any]
 
 EXTENT: Final = 2

@@ -18,8 +18,6 @@ from topos.cli._figures import digits, unit_of
 from topos.cli._shared import naming
 from topos.errors import ArgumentError, UnavailableError
 
-__all__ = ["require", "write"]
-
 # Okabe and Ito (2008): told apart with any colour vision.
 COLOURS: Final = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9")
 LINES: Final = {"color": "#d9d9d9", "linewidth": 0.6}

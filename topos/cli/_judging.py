@@ -13,8 +13,6 @@ from topos.cli._arguments import add_argument_sources, arguments_of
 from topos.cli._shared import naming, whole
 from topos.engine import Numerics
 
-__all__ = ["TARGETS", "add_judge_arguments", "judge_arguments", "written"]
-
 TARGETS: Final = """\
 R is the name of a runtime, or a command line, called as R MODULE ARGS.npz RESULTS.npz with the
 names of `topos run`. A runtime runs in a process of its own.

@@ -14,8 +14,6 @@ if TYPE_CHECKING:
     from topos.serving import Settings
     from topos.serving.http import Limits
 
-__all__ = ["add_limits", "limits_of", "settings_of"]
-
 MIB: Final = 2**20
 BUFFERED: Final = 512 * MIB
 LONGEST: Final = 1e8

@@ -21,8 +21,6 @@ from topos.errors import ToposError, UnsupportedError
 from topos.runtimes._runtime import isolating
 from topos.runtimes.grade.distance import relative_difference, same_bits
 
-__all__ = ["check_module"]
-
 Array = npt.NDArray[Any]
 
 HEADINGS: Final = ("runtime", "result", "deviation", "verdict")

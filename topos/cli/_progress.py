@@ -12,8 +12,6 @@ from topos.cli._reporting import complain
 if TYPE_CHECKING:
     from topos.bundle.trial import Step
 
-__all__ = ["follow"]
-
 SECONDS_APART: Final = 2.0
 """How often a line is told where there is no terminal, such as in the log of a CI."""
 

@@ -14,18 +14,6 @@ from typing import NoReturn
 from topos.errors import ArgumentError, TextError, ToposError, UnavailableError
 from topos.runtimes.interpreter.program import StepsError
 
-__all__ = [
-    "DONE",
-    "FAILED",
-    "INTERRUPTED",
-    "UNUSABLE",
-    "complain",
-    "describe",
-    "status_of",
-    "terminable",
-    "told",
-]
-
 # The exit statuses of the commands.
 DONE, FAILED, UNUSABLE = 0, 1, 2
 # What a shell reports of a process that died of the signal that Ctrl-C sends.

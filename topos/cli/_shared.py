@@ -21,18 +21,6 @@ from topos.errors import UnavailableError
 from topos.stablehlo.forms import text_of
 from topos.stablehlo.forms.mistakes import folder_mistake
 
-__all__ = [
-    "EXIT",
-    "Parted",
-    "add_bundle_arguments",
-    "add_runtime_arguments",
-    "naming",
-    "of_file",
-    "of_parts",
-    "table",
-    "whole",
-]
-
 # What parts the modules of one file, as in MLIR's own tests.
 PARTING: Final = "// -----"
 _BLANK: Final = re.compile(r"(?:\s|//[^\n]*)*+")

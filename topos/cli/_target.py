@@ -16,8 +16,6 @@ from topos import bundle
 from topos.engine import Plan
 from topos.errors import ArgumentError
 
-__all__ = ["Exportable", "exportable"]
-
 FORMS: Final = "MODULE:NAME or FILE.py:NAME"
 RETURNS: Final = (
     "a plan, a list of plans, (plans, parameters), or a dict of what topos.bundle.export takes"

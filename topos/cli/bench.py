@@ -25,8 +25,6 @@ if TYPE_CHECKING:
     from topos.bundle import Bundle, Program
     from topos.bundle.trial import Trial
 
-__all__ = ["EPILOG", "HELP", "add_arguments", "run"]
-
 HELP = "measure latency and throughput of a bundle on each runtime"
 EPILOG = """\
 Every program of the bundle, one for each number of rows, is called with the inputs of its oracle

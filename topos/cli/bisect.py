@@ -10,8 +10,6 @@ from topos.cli._reporting import DONE, FAILED
 from topos.cli._shared import of_file
 from topos.judge import Bisection
 
-__all__ = ["EPILOG", "HELP", "add_arguments", "run"]
-
 HELP = "name the operations of a module that a runtime computes wrongly"
 EPILOG = f"""\
 Grades the module, and then every operation of it alone, with the operands that the oracle gave it;

@@ -13,8 +13,6 @@ from topos.cli._reporting import DONE, FAILED
 from topos.cli._shared import add_bundle_arguments, naming
 from topos.errors import ArgumentError
 
-__all__ = ["EPILOG", "HELP", "add_arguments", "run"]
-
 HELP = "verify a bundle, or a module, and run it on runtimes"
 EPILOG = """\
 Holds every file against its digest and every module against its signature, reads the portable

@@ -14,8 +14,6 @@ from topos.errors import ArgumentError
 from topos.runtimes._archive import save
 from topos.runtimes._runtime import Runtime, isolating
 
-__all__ = ["EPILOG", "HELP", "add_arguments", "run"]
-
 HELP = "run StableHLO files on arrays from files"
 EPILOG = f"""\
 Each ARGS.npz holds arg0, arg1, ..., one for each argument of @main; RESULTS.npz gets result0,

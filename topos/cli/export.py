@@ -13,8 +13,6 @@ from topos.cli._reporting import DONE, FAILED, UNUSABLE, complain
 from topos.cli._target import Exportable, exportable
 from topos.errors import ArgumentError, FeedError, ToposError, UnavailableError
 
-__all__ = ["EPILOG", "HELP", "add_arguments", "run"]
-
 PASSING: Final = frozenset({"topos", "importlib"})
 GIVEN: Final = 'TARGET gives values in a dict: {"plans": ..., "parameters": ..., "samples": [...]}'
 

@@ -12,8 +12,6 @@ from topos.cli._reporting import DONE, FAILED
 from topos.cli._shared import of_file, table
 from topos.judge import Grade, ResultGrade, Verdict
 
-__all__ = ["EPILOG", "HELP", "add_arguments", "run"]
-
 HELP = "tell whether a runtime's results for a module are right"
 VERDICTS: Final = ", ".join(str(verdict) for verdict in Verdict)
 EPILOG = f"""\

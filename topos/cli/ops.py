@@ -7,8 +7,6 @@ from argparse import ArgumentParser, Namespace
 from topos import runtimes
 from topos.cli._shared import EXIT, Parted, of_parts, table
 
-__all__ = ["EPILOG", "HELP", "add_arguments", "run"]
-
 HELP = "count the operations of a StableHLO file"
 EPILOG = f"""\
 An operation of a function counts once for each call, one of a loop's body once in all: how often

@@ -7,8 +7,6 @@ from argparse import ArgumentParser, Namespace
 from topos import runtimes
 from topos.cli._shared import EXIT, Parted, of_parts
 
-__all__ = ["EPILOG", "HELP", "add_arguments", "run"]
-
 HELP = "print StableHLO files in pretty form"
 EPILOG = f"""\
 Reads the pretty and the generic form, with or without locations, and prints the pretty one, or with

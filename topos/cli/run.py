@@ -13,8 +13,6 @@ from topos.runtimes._archive import save
 from topos.runtimes._runtime import Runtime, isolating
 from topos.runtimes._signature import ArrayType
 
-__all__ = ["EPILOG", "HELP", "add_arguments", "run"]
-
 HELP = "run a StableHLO file"
 EPILOG = f"""\
 A.npz holds arg0, arg1, ..., one for each argument of @main; R.npz gets result0, result1, ... and

@@ -18,8 +18,6 @@ from topos.engine import Numerics
 from topos.errors import ArgumentError, BundleError, UnavailableError
 from topos.runtimes._compile_cache import demand_folder
 
-__all__ = ["EPILOG", "HELP", "add_arguments", "run"]
-
 HELP = "serve bundles over HTTP"
 EPILOG = """\
 Speaks the Open Inference Protocol, version 2, in JSON and with binary tensors: any client of

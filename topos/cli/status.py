@@ -8,8 +8,6 @@ from topos import runtimes
 from topos.backend import Backend
 from topos.cli._shared import table
 
-__all__ = ["EPILOG", "HELP", "add_arguments", "run"]
-
 HELP = "print what is ready here, or why not"
 EPILOG = ""
 

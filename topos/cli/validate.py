@@ -8,8 +8,6 @@ from topos import runtimes
 from topos.cli._reporting import DONE
 from topos.cli._shared import EXIT, of_parts
 
-__all__ = ["EPILOG", "HELP", "add_arguments", "run"]
-
 HELP = "parse and verify StableHLO files"
 EPILOG = f"""\
 A valid file is one line on standard output. A fault is told on standard error as

@@ -20,8 +20,6 @@ from topos.stablehlo.dialect import (
 from topos.stablehlo.dimension_numbers import DotNumbers, GatherNumbers, ScatterNumbers
 from topos.stablehlo.ir import Tensor, Type
 
-__all__ = ["batched", "batched_operands"]
-
 Axes = tuple[int, ...]
 # Takes an operation and the number of samples; returns its attributes that change, by field.
 Rule = Callable[[Any, int], dict[str, Any]]

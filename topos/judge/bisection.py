@@ -19,8 +19,6 @@ from topos.judge.verdicts import Verdict
 from topos.stablehlo import Module, parse
 from topos.stablehlo.forms import ModuleLike
 
-__all__ = ["Bisection", "Finding", "bisect"]
-
 # A wrong number of one operation that is this near is imprecise: its kernel is right, and coarse.
 COARSE: Final = 1e-3
 # What XLA can leave out, in the order in which it is tried.

@@ -33,8 +33,6 @@ from topos.stablehlo.dialect import (
 from topos.stablehlo.dialect.sorting import Sort
 from topos.stablehlo.ir import Tensor
 
-__all__ = ["Ensemble", "Freedom", "Samples"]
-
 # The operations whose regions and callees every sample runs for itself.
 CONTROL: Final = frozenset(
     {control.Case, control.If, control.While, calling.Call, custom.Composite}

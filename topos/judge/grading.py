@@ -20,8 +20,6 @@ from topos.runtimes.interpreter.program import Array
 from topos.stablehlo import Module, parse
 from topos.stablehlo.forms import ModuleLike
 
-__all__ = ["BAD", "SAMPLES", "Grade", "ResultGrade", "grade", "static"]
-
 SAMPLES: Final = 8
 # How many more are drawn for what is suspect, and how much wider the noise is that tells of rare
 # decisions.

@@ -32,8 +32,6 @@ from topos.stablehlo.dialect import (
     windows,
 )
 
-__all__ = ["Scale", "disturbed", "is_floating", "limits_of", "scale_of", "unit", "wide"]
-
 # Takes the operands and the result, all with the axis of samples in front; returns the scale, which
 # broadcasts against the result, or `None` where the result is exact.
 # `run` is the operation's own kernel, for operands that have the axis too.

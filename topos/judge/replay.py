@@ -17,8 +17,6 @@ from topos.stablehlo.ir import Block, Function, Operation, Parameter, Region, Te
 from topos.stablehlo.scope import captured
 from topos.stablehlo.walks import called_first
 
-__all__ = ["Replay", "Step", "replays", "steps_of"]
-
 # Operations whose regions and callees are replayed instead.
 CONTROL: Final = frozenset(
     {control.Case, control.If, control.While, calling.Call, custom.Composite}

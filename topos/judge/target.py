@@ -20,8 +20,6 @@ from topos.runtimes._signature import ModuleSignature, require_results
 from topos.runtimes.interpreter.program import Array
 from topos.stablehlo import Module
 
-__all__ = ["SECONDS", "RunError", "Target"]
-
 # How long a program may take, and how much of what it said is told.
 SECONDS: Final = 600.0
 LINES: Final = 8

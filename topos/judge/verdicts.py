@@ -11,8 +11,6 @@ import numpy as np
 from topos.judge.noise import is_floating, limits_of
 from topos.runtimes.interpreter.program import Array
 
-__all__ = ["NEAR", "SUSPECT", "Explanation", "Judgement", "Verdict", "judged"]
-
 # Distances in spreads: up to the one a number is rounding, from the other on it is wrong.
 NEAR: Final = 5.0
 SUSPECT: Final = 10.0

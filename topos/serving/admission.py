@@ -13,8 +13,6 @@ from topos.serving.errors import RequestError, TooLargeError
 from topos.serving.settings import Settings
 from topos.serving.status import ModelPort
 
-__all__ = ["Admitted", "admit", "converted"]
-
 Array = npt.NDArray[Any]
 
 

@@ -11,8 +11,6 @@ import numpy.typing as npt
 from topos.serving.description import Arena, Description
 from topos.serving.request import BatchSlice
 
-__all__ = ["Batch"]
-
 Array = npt.NDArray[Any]
 
 # Rows of an array this small are given out as views of one copy: a caller who keeps a row keeps

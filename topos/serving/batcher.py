@@ -8,8 +8,6 @@ from collections.abc import Iterable
 from topos.serving.request import BatchSlice, Request
 from topos.serving.settings import Settings
 
-__all__ = ["Batcher"]
-
 
 class Batcher:
     """A queue bounded in requests and in bytes, first in, first out.

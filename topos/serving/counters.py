@@ -10,8 +10,6 @@ from typing import Final, Protocol
 from topos.errors import ArgumentError
 from topos.serving.settings import shown
 
-__all__ = ["Counters", "Ledger", "Observer", "observers_of"]
-
 
 @dataclass(slots=True)
 class Counters:

@@ -16,8 +16,6 @@ import numpy.typing as npt
 from topos.payload import Shape
 from topos.serving.status import ModelPort
 
-__all__ = ["Arena", "Description", "PortForm", "ProgramForm"]
-
 
 class PortForm(msgspec.Struct, frozen=True, array_like=True, dict=True):
     """A named array of one program, rows included; `dtype` is numpy's name of it."""

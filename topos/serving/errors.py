@@ -6,18 +6,6 @@ from typing import ClassVar
 
 from topos.errors import ToposError
 
-__all__ = [
-    "BusyError",
-    "DeadlineError",
-    "DrainingError",
-    "NotReadyError",
-    "RequestError",
-    "ServingError",
-    "TooLargeError",
-    "UnknownModelError",
-    "WorkerError",
-]
-
 
 class ServingError(ToposError):
     """The base of what a session raises for one request; `status` is the HTTP status it means."""

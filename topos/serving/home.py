@@ -13,8 +13,6 @@ from typing import Any, TypeVar
 from topos.errors import ArgumentError
 from topos.serving.errors import DrainingError
 
-__all__ = ["BackgroundLoop", "HomeLoop"]
-
 Result = TypeVar("Result")
 
 

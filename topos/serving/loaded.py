@@ -17,8 +17,6 @@ from topos.runtimes import Executable
 from topos.serving.description import Arena, Description, PortForm, ProgramForm
 from topos.serving.messages import Answer, Call, Failed, Origin
 
-__all__ = ["LoadedModel", "brief", "refusal"]
-
 Array = npt.NDArray[Any]
 
 LINES: Final = 6

@@ -13,21 +13,6 @@ import msgspec
 
 from topos.serving.description import Description
 
-__all__ = [
-    "Answer",
-    "Call",
-    "Failed",
-    "FrameError",
-    "Frames",
-    "Origin",
-    "Ready",
-    "Refused",
-    "WorkerMessage",
-    "calls",
-    "encode",
-    "from_worker",
-]
-
 LENGTH: Final = struct.Struct("<I")
 # A frame that claims more is none.
 LARGEST: Final = 16 * 2**20

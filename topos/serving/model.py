@@ -27,8 +27,6 @@ from topos.serving.request import Request
 from topos.serving.settings import MOST_SECONDS, Settings, is_time, shown
 from topos.serving.status import ModelStatus, Outcome
 
-__all__ = ["Model"]
-
 Array = npt.NDArray[Any]
 
 

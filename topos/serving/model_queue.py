@@ -21,8 +21,6 @@ from topos.serving.settings import Settings
 from topos.serving.thread_worker import ThreadWorker
 from topos.serving.worker import Worker
 
-__all__ = ["ModelQueue"]
-
 WORKERS: Final[dict[str, type[ProcessWorker] | type[ThreadWorker]]] = {
     "process": ProcessWorker,
     "thread": ThreadWorker,

@@ -11,8 +11,6 @@ from topos.errors import ArgumentError
 from topos.serving.messages import Origin, encode
 from topos.serving.settings import shown
 
-__all__ = ["Folder", "origins_of"]
-
 Folder = str | os.PathLike[str]
 
 

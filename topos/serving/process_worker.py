@@ -33,8 +33,6 @@ from topos.serving.settings import Settings
 from topos.serving.spin_wait import CHUNK, received_soon
 from topos.serving.worker import Pace, Worker
 
-__all__ = ["ProcessWorker"]
-
 MODULE: Final = "topos.serving.worker_main"
 LAST_LINES: Final = 8
 LAST_BYTES: Final = 8192

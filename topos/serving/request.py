@@ -13,8 +13,6 @@ import numpy.typing as npt
 from topos.serving.description import Description
 from topos.serving.errors import ServingError
 
-__all__ = ["BatchSlice", "Deadlines", "Request"]
-
 Array = npt.NDArray[Any]
 
 

@@ -21,8 +21,6 @@ from topos.serving.origins import Folder, origins_of
 from topos.serving.settings import Settings, patience, shown
 from topos.serving.status import ModelStatus, Outcome
 
-__all__ = ["Session"]
-
 Array = npt.NDArray[Any]
 
 

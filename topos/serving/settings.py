@@ -8,17 +8,6 @@ from typing import Final, Literal, TypeGuard
 
 from topos.errors import ArgumentError
 
-__all__ = [
-    "MOST_SECONDS",
-    "Isolation",
-    "Settings",
-    "demand_number",
-    "demand_time",
-    "is_time",
-    "patience",
-    "shown",
-]
-
 Isolation = Literal["thread", "process"]
 
 ISOLATIONS: Final = ("thread", "process")

@@ -10,8 +10,6 @@ import socket
 import time
 from typing import Final
 
-__all__ = ["CHUNK", "Patience", "received_soon"]
-
 CHUNK: Final = 2**16
 # After this long the wakeup that is saved is no longer worth the processor.
 LONGEST_SECONDS: Final = 5e-4

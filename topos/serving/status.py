@@ -10,8 +10,6 @@ import numpy.typing as npt
 
 from topos.payload import Shape
 
-__all__ = ["ModelPort", "ModelStatus", "Outcome"]
-
 
 @dataclass(frozen=True, slots=True)
 class ModelPort:

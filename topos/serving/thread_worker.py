@@ -15,8 +15,6 @@ from topos.serving.messages import Answer, Call, Failed, Origin
 from topos.serving.settings import Settings
 from topos.serving.worker import Pace, Worker
 
-__all__ = ["ThreadWorker"]
-
 # What a call may hold the loop for; to hand it to the thread and hear of its end takes a tenth.
 QUICK_SECONDS: Final = 1e-3
 

@@ -11,8 +11,6 @@ from typing import Final
 from topos.serving.description import Arena, Description
 from topos.serving.messages import Answer, Failed
 
-__all__ = ["Pace", "Worker", "ignore"]
-
 
 def ignore(answer: Answer | Failed) -> None:
     """Takes an answer that nobody waits for."""

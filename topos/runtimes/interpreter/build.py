@@ -34,8 +34,6 @@ from topos.stablehlo.traits import Trait
 from topos.stablehlo.types import checked, held
 from topos.stablehlo.walks import called_first, depth_of
 
-__all__ = ["ProgramBuilder", "build"]
-
 
 class Frame:
     """The slots defined so far, the constants among them, and the steps in order.

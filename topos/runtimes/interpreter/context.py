@@ -10,18 +10,6 @@ from topos.stablehlo.definition import Definition
 from topos.stablehlo.ir import Symbol, Tensor, Type
 from topos.stablehlo.opview import OpView
 
-__all__ = [
-    "BuildContext",
-    "Builder",
-    "Builders",
-    "Constant",
-    "always",
-    "is_scalar",
-    "moves_nothing",
-    "unchanged",
-    "works_pointwise",
-]
-
 
 class Constant(NamedTuple):
     """What a builder returns in place of a kernel where the result is known already."""

@@ -8,8 +8,6 @@ from dataclasses import replace
 from topos.runtimes.interpreter.program import Program
 from topos.stablehlo.definition import Definition
 
-__all__ = ["alike", "backward_slice", "producer", "sliced"]
-
 
 def producer(program: Program, slot: int) -> tuple[Definition, tuple[int, ...]] | None:
     """Returns the operation whose one result `slot` is, and the slots that it reads.

@@ -22,8 +22,6 @@ from topos.stablehlo.read import told_of
 from topos.stablehlo.types import checked, dtype_of, extents
 from topos.stablehlo.verifier import verify
 
-__all__ = ["InterpreterExecutable", "compiled"]
-
 # What numpy says of a size that no machine has.
 _TOO_BIG: Final = re.compile(
     r"array is too big|maximum (?:allowed dimension|supported)|negative dimensions", re.IGNORECASE

@@ -12,8 +12,6 @@ import msgspec
 
 from topos.serving.http.exchange import Exchange
 
-__all__ = ["AccessLog", "Lines"]
-
 Line = TypeVar("Line")
 
 

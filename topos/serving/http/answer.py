@@ -19,8 +19,6 @@ from topos.serving.http.refusals import (
     UnauthorizedError,
 )
 
-__all__ = ["Answer", "compressed", "json_answer", "refusal", "wanted_coding"]
-
 _JSON: Final = (b"content-type", b"application/json")
 _ENCODER: Final = msgspec.json.Encoder()
 _CODINGS: Final = {b"gzip": 31, b"deflate": 15}

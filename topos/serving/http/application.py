@@ -37,8 +37,6 @@ from topos.serving.http.timeline import Timeline
 from topos.serving.http.token import Token
 from topos.serving.session import Session
 
-__all__ = ["Application", "Observers"]
-
 _LOGGER = logging.getLogger("topos.serving")
 _OPEN = OPEN_PATHS | page.OPEN_PATHS
 # A copy of a larger body would take longer than the kernel's second call.

@@ -17,8 +17,6 @@ from topos.serving.http.refusals import (
     OverloadedError,
 )
 
-__all__ = ["Bodies", "Body"]
-
 _CODINGS: Final = {b"gzip": b"gzip", b"x-gzip": b"gzip", b"deflate": b"deflate"}
 _MAGIC: Final = b"\x1f\x8b"
 # A member may be of 20 bytes, and takes as long as thousands.

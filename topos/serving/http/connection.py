@@ -15,8 +15,6 @@ from uvicorn.server import ServerState
 from topos.serving.http.body import Bodies
 from topos.serving.http.framing import Framing, UnreadableError
 
-__all__ = ["Connection", "Refused"]
-
 
 class _CorkedTransport:
     """A transport that holds back what is written while `corked`, and sends it as one.

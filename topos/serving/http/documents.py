@@ -11,16 +11,6 @@ from topos.serving.counters import Counters
 from topos.serving.http.numbers import datatype
 from topos.serving.status import ModelPort, ModelStatus
 
-__all__ = [
-    "configuration",
-    "index",
-    "metadata",
-    "package_version",
-    "port_metadata",
-    "server_metadata",
-    "statistics",
-]
-
 _EXTENSIONS = ("binary_tensor_data", "model_configuration", "model_repository", "statistics")
 
 

@@ -19,8 +19,6 @@ from topos.serving.errors import RequestError
 from topos.serving.http.numbers import DATATYPES, datatype, written_numbers
 from topos.serving.status import ModelStatus
 
-__all__ = ["MOST_ELEMENTS", "Examples"]
-
 Array = npt.NDArray[Any]
 
 MOST_ELEMENTS: Final = 16384

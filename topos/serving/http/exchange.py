@@ -22,21 +22,6 @@ from topos.serving.errors import RequestError
 from topos.serving.http.answer import Answer
 from topos.serving.http.refusals import MethodError, TransferError, UnknownPathError
 
-__all__ = [
-    "GET",
-    "POST",
-    "Exchange",
-    "Handler",
-    "Receive",
-    "Route",
-    "Scope",
-    "Send",
-    "Table",
-    "demand_message",
-    "identifiers",
-    "joined",
-]
-
 Scope = MutableMapping[str, Any]
 Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
 Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]

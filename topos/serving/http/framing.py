@@ -8,8 +8,6 @@ from typing import Final, NamedTuple
 
 import httptools
 
-__all__ = ["Framing", "UnreadableError"]
-
 _TOKEN: Final = rb"[\w!#$%&'*+.^`|~-]+"
 # RFC 9112, sections 7.1 and 7.1.2, without quoted values of extensions.
 _CHUNK: Final = re.compile(rb"([0-9A-Fa-f]{1,16})(?:;%b(?:=%b)?)*\r\n" % (_TOKEN, _TOKEN))

@@ -21,8 +21,6 @@ from topos.serving.http.request import Inference, read_inference
 from topos.serving.session import Session
 from topos.serving.status import Outcome
 
-__all__ = ["Inferences", "require_version"]
-
 _SECONDS: Final = re.compile(rb"[0-9]{1,20}(\.[0-9]{1,9})?")
 _DIGITS: Final = 20
 _LENGTH: Final = re.compile(rb"[0-9]+")

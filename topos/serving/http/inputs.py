@@ -15,18 +15,6 @@ from topos.serving.errors import RequestError, TooLargeError
 from topos.serving.http.numbers import DATATYPES, datatype, read_numbers
 from topos.serving.status import ModelPort, ModelStatus
 
-__all__ = [
-    "Input",
-    "Parameters",
-    "Served",
-    "given",
-    "read_inputs",
-    "read_raw",
-    "require_served",
-    "shown",
-    "unknown",
-]
-
 Array = npt.NDArray[Any]
 Served = Description | ModelStatus
 Parameters = dict[str, bool | int | float | str | None]

@@ -7,8 +7,6 @@ from dataclasses import dataclass, fields
 from topos.errors import ArgumentError
 from topos.serving.settings import demand_number, demand_time
 
-__all__ = ["Limits"]
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Limits:

@@ -26,8 +26,6 @@ from topos.serving.counters import Counters, Observer
 from topos.serving.http.exchange import Exchange
 from topos.serving.status import ModelStatus
 
-__all__ = ["Metrics"]
-
 # Half a millisecond to half a minute, each about twice the one before.
 _SECONDS: Final = (
     *(0.0005, 0.001, 0.002, 0.004, 0.008, 0.016, 0.032, 0.064, 0.125, 0.25, 0.5),

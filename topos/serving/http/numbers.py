@@ -22,8 +22,6 @@ import orjson
 from topos.serving.errors import RequestError
 from topos.serving.http.refusals import faulty
 
-__all__ = ["DATATYPES", "datatype", "read_numbers", "written_numbers"]
-
 # The protocol's section "Tensor Data Types"; BF16 is Triton's. BYTES has no element here.
 DATATYPES: Final[dict[str, np.dtype[Any]]] = {
     "BOOL": np.dtype(np.bool_),

@@ -23,8 +23,6 @@ from topos.serving.http.timeline import Timeline
 from topos.serving.session import Session
 from topos.serving.status import ModelStatus
 
-__all__ = ["OPEN_PATHS", "Page", "page", "page_routes"]
-
 OPEN_PATHS: Final = frozenset({"/"})
 """What needs no token: the document is the same for everyone and names no model."""
 

@@ -9,20 +9,6 @@ import msgspec
 
 from topos.serving.errors import RequestError, ServingError
 
-__all__ = [
-    "UNREADABLE",
-    "BodyTimeoutError",
-    "ClientGoneError",
-    "EncodingError",
-    "ForbiddenError",
-    "MethodError",
-    "OverloadedError",
-    "TransferError",
-    "UnauthorizedError",
-    "UnknownPathError",
-    "faulty",
-]
-
 
 class UnauthorizedError(ServingError, PermissionError):
     """A request without the token of this server."""

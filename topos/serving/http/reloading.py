@@ -13,8 +13,6 @@ from topos.bundle import Bundle
 from topos.errors import ToposError, UnavailableError
 from topos.serving.session import Session
 
-__all__ = ["Reloading", "watched_folders"]
-
 Announce = Callable[[str], None]
 
 _PAUSE_SECONDS = 2.0

@@ -24,8 +24,6 @@ from topos.serving.http.inputs import (
 )
 from topos.serving.http.refusals import UNREADABLE, faulty
 
-__all__ = ["Inference", "read_inference"]
-
 Array = npt.NDArray[Any]
 
 

@@ -25,8 +25,6 @@ from topos.serving.http.token import Token
 from topos.serving.session import Session
 from topos.serving.status import ModelStatus
 
-__all__ = ["OPEN_PATHS", "Routes"]
-
 OPEN_PATHS = frozenset({"/v2/health/live", "/v2/health/ready"})
 """What needs no token: a probe of the platform has none."""
 

@@ -18,8 +18,6 @@ from topos.serving.http.application import Application
 from topos.serving.http.reloading import Reloading
 from topos.serving.session import Session
 
-__all__ = ["Running"]
-
 _LOGGER = logging.getLogger("topos.serving")
 _POLL_SECONDS = 0.02
 _GARBAGE = 20_000

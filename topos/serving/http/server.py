@@ -26,8 +26,6 @@ from topos.serving.http.token import Token
 from topos.serving.session import Session
 from topos.serving.settings import Settings
 
-__all__ = ["Serving", "Telling", "configuration", "require_servable", "serve"]
-
 _CONNECTIONS_SECONDS = 5
 _FLUSH_SECONDS = 2.0
 _LINES = 1_000

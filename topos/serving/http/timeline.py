@@ -17,8 +17,6 @@ import numpy.typing as npt
 
 from topos.serving.counters import Observer
 
-__all__ = ["BINS", "EDGES", "SLOTS", "SLOT_SECONDS", "Timeline"]
-
 SLOTS: Final = 60
 SLOT_SECONDS: Final = 5.0
 # Neighbouring edges differ by 12 percent, and so does a percentile from the latency it stands for.

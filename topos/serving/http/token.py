@@ -10,8 +10,6 @@ from typing import Final
 from topos.errors import ArgumentError
 from topos.serving.http.refusals import ForbiddenError, UnauthorizedError
 
-__all__ = ["Token"]
-
 # RFC 6750, section 2.1: what a bearer token is made of.
 _BEARER: Final = re.compile(r"[A-Za-z0-9._~+/-]+=*")
 

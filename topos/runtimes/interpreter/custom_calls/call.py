@@ -16,21 +16,6 @@ from topos.errors import ArgumentError, ExecutionError
 from topos.payload.kernels.canonical import Array
 from topos.runtimes._signature import ArrayType
 
-__all__ = [
-    "Called",
-    "Check",
-    "CustomCall",
-    "CustomKernel",
-    "Form",
-    "Target",
-    "check_of",
-    "failure",
-    "is_shipped",
-    "kernel_of",
-    "options_complaint",
-    "register_custom_call",
-]
-
 # A function of the module over scalars, applied to every element of arrays of one shape.
 Called = Callable[..., Sequence[Array]]
 

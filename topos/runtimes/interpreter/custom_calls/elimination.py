@@ -9,8 +9,6 @@ import numpy as np
 from topos.payload.kernels.canonical import Array
 from topos.runtimes.interpreter.special.complex_arithmetic import product, quotient
 
-__all__ = ["adjoint", "eliminated", "factored", "solved", "tridiagonal"]
-
 # From this size on, the products of blocks outweigh the calls.
 _ROWS: Final = 32
 

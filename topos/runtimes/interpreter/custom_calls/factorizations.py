@@ -22,8 +22,6 @@ from topos.runtimes.interpreter.custom_calls.elimination import (
 from topos.runtimes.interpreter.custom_calls.lapack import flag, routines
 from topos.runtimes.interpreter.special.complex_arithmetic import product, quotient, total
 
-__all__ = ["TARGETS"]
-
 _TRANSPOSES: Final = {"N": "NO_TRANSPOSE", "T": "TRANSPOSE", "C": "ADJOINT"}
 
 

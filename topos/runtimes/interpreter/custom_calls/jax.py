@@ -28,8 +28,6 @@ from topos.runtimes.interpreter.custom_calls.call import (
 from topos.runtimes.interpreter.kernels.chlo_functions import CURVES
 from topos.stablehlo.dialect.chlo_functions import Erf
 
-__all__ = ["TARGETS"]
-
 
 def _allocated(call: CustomCall) -> list[Array]:
     """Returns memory whose content is of no meaning, so that every run is the same."""

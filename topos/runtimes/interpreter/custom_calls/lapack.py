@@ -24,9 +24,6 @@ from topos.errors import UnavailableError
 from topos.payload.kernels.canonical import Array
 from topos.runtimes.interpreter.custom_calls.call import CustomCall, Form, Options, Target, failure
 
-__all__ = ["TARGETS", "Routine", "flag", "optional_scipy", "required_scipy", "routines"]
-
-
 Layout = tuple[int, ...] | None
 Routine = Callable[..., Sequence[Any]]
 

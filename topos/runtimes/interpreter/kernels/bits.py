@@ -24,8 +24,6 @@ from topos.stablehlo.dialect import bits as dialect
 from topos.stablehlo.dialect import chlo_functions, elementwise
 from topos.stablehlo.types import ELEMENTS, dtype_of, extents, width
 
-__all__ = ["BUILDERS", "KERNELS"]
-
 
 def _divide(left: Array, right: Array) -> Array:
     """Returns the quotient truncated toward zero; over zero it is -1, all bits set.

@@ -18,19 +18,6 @@ from topos.stablehlo.dialect import bits, comparison, elementwise
 from topos.stablehlo.ir import Tensor
 from topos.stablehlo.types import dtype_of, is_complex
 
-__all__ = [
-    "ORDERLESS",
-    "Arrays",
-    "Combiner",
-    "Extreme",
-    "Fold",
-    "Pointwise",
-    "combiner",
-    "extreme_of",
-    "fold_of",
-    "pointwise",
-]
-
 Arrays = Sequence[Array]
 # Takes arrays of one shape, one an argument, then what the region captures.
 Pointwise = Callable[[Arrays, Arrays], tuple[Array, ...]]

@@ -30,8 +30,6 @@ from topos.stablehlo.dialect import chlo_functions as dialect
 from topos.stablehlo.dialect import find, of_family
 from topos.stablehlo.types import dtype_of, extents, width
 
-__all__ = ["BUILDERS", "CURVES"]
-
 Map = Callable[..., Array]
 
 # So many elements at a time stay in the processor's caches.

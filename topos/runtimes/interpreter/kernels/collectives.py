@@ -19,8 +19,6 @@ from topos.stablehlo.dialect import asynchronous, collectives, of_family, shardi
 from topos.stablehlo.opview import Table
 from topos.stablehlo.types import dtype_of
 
-__all__ = ["BUILDERS"]
-
 
 def _members(context: BuildContext[Any], key: str) -> tuple[int, ...]:
     """Returns the processes that an attribute names, of which there is only number 0.

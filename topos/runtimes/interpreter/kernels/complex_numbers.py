@@ -21,8 +21,6 @@ from topos.stablehlo.definition import Definition
 from topos.stablehlo.dialect import chlo_functions, complex_numbers, elementwise, functions
 from topos.stablehlo.types import dtype_of, is_complex
 
-__all__ = ["BUILDERS", "EXACT", "FAST"]
-
 
 def _modulus(array: Array) -> Array:
     """Returns |z| correctly rounded, infinite where either part is, even beside a NaN."""

@@ -13,8 +13,6 @@ from topos.stablehlo.dialect import constants as dialect
 from topos.stablehlo.ir import Dense
 from topos.stablehlo.types import dtype_of, extents
 
-__all__ = ["BUILDERS"]
-
 
 def _constant(context: BuildContext[Any]) -> Constant:
     value = context.attribute("value")

@@ -21,8 +21,6 @@ from topos.stablehlo.dialect import calling, control, scan, tuples
 from topos.stablehlo.ir import Symbol, Tensor
 from topos.stablehlo.types import dtype_of, extents
 
-__all__ = ["BUILDERS", "call_of"]
-
 
 def call_of(context: BuildContext[Any], name: Symbol) -> Kernel:
     """Returns the kernel that gives the operands of `context` to the function called `name`."""

@@ -21,20 +21,6 @@ from topos.runtimes.interpreter.program import Array, Kernel
 from topos.stablehlo.dialect import conversion as dialect
 from topos.stablehlo.types import ELEMENTS, dtype_of, width
 
-__all__ = [
-    "BUILDERS",
-    "NARROW_INTEGERS",
-    "SMALL_FLOATS",
-    "converted",
-    "converter",
-    "extreme_ranks",
-    "narrow",
-    "of_bits",
-    "through_float",
-    "total_ranks",
-    "unranked",
-]
-
 NARROW_INTEGERS: Final = frozenset({"i4", "i2", "ui4", "ui2"})
 # Each with the format it computes in.
 SMALL_FLOATS: Final[Mapping[str, np.dtype[Any]]] = {

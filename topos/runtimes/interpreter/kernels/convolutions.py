@@ -17,8 +17,6 @@ from topos.runtimes.interpreter.program import Array, Axes, Kernel
 from topos.stablehlo.dialect import convolutions as dialect
 from topos.stablehlo.types import dtype_of, extents
 
-__all__ = ["BUILDERS"]
-
 # The elements of the patches that are held at once.
 _BLOCK: Final = 1 << 20
 # Sums and products of so many elements lie in the second-level cache together.

@@ -28,8 +28,6 @@ from topos.stablehlo.dialect import custom as dialect
 from topos.stablehlo.ir import Dense, Opaque, Symbol, Tensor, TupleType, Type
 from topos.stablehlo.types import TOKEN, dtype_of, extents
 
-__all__ = ["BUILDERS"]
-
 
 def _custom_call(context: BuildContext[Any]) -> Kernel:
     target = context.op.call_target_name

@@ -26,8 +26,6 @@ from topos.stablehlo.dialect import elementwise as dialect
 from topos.stablehlo.dialect import of_family
 from topos.stablehlo.types import is_complex, is_float
 
-__all__ = ["BUILDERS", "asked", "elementwise", "kernel_of"]
-
 # Of truth values addition is `or` and multiplication is `and`.
 _TRUTH: Final[Kernels] = {
     dialect.Add: np.logical_or,

@@ -22,8 +22,6 @@ from topos.runtimes.interpreter.special.curves import TAN
 from topos.stablehlo.definition import Definition
 from topos.stablehlo.dialect import chlo_functions, elementwise, functions
 
-__all__ = ["EXACT", "FAST", "FAST_BF16", "FAST_F16"]
-
 
 def _sign(array: Array) -> Array:
     """Returns 1 with the sign of each number; zeros and NaN are their own sign."""

@@ -17,8 +17,6 @@ from topos.stablehlo.dimension_numbers import GatherNumbers, ScatterNumbers
 from topos.stablehlo.ir import Tensor
 from topos.stablehlo.types import extents
 
-__all__ = ["BUILDERS", "Windows", "sizes_of", "windows_of"]
-
 
 @dataclass(frozen=True, slots=True)
 class Windows:

@@ -30,8 +30,6 @@ from topos.stablehlo.dialect import dynamic, slicing
 from topos.stablehlo.dialect import layout as dialect
 from topos.stablehlo.types import extents
 
-__all__ = ["BUILDERS", "broadcast", "demand", "padded", "padded_shape", "stated"]
-
 
 def broadcast(source: Shape, axes: Shape, target: Shape) -> Kernel:
     """Returns the kernel from `source` to `target`, axis i of the one being `axes[i]` of the other.

@@ -26,8 +26,6 @@ from topos.stablehlo.dialect import linear_algebra as dialect
 from topos.stablehlo.ir import Tensor
 from topos.stablehlo.types import dtype_of, extents, is_complex
 
-__all__ = ["BUILDERS", "transformed"]
-
 _TRANSFORMS: Final[Mapping[str, Callable[..., Array]]] = {
     "FFT": np.fft.fftn,
     "IFFT": np.fft.ifftn,

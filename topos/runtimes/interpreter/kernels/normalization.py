@@ -18,8 +18,6 @@ from topos.stablehlo.definition import Definition
 from topos.stablehlo.dialect import normalization as dialect
 from topos.stablehlo.types import dtype_of, extents
 
-__all__ = ["BUILDERS"]
-
 
 def _built(context: BuildContext[Any]) -> Kernel:
     operand = context.operands[0]

@@ -12,8 +12,6 @@ from topos.runtimes.interpreter.kernels.conversion import total_ranks
 from topos.runtimes.interpreter.program import Array, Program
 from topos.stablehlo.dialect import bits, comparison
 
-__all__ = ["Key", "order_of", "ranked", "stable_order"]
-
 _STRICT: Final = {"LT": False, "GT": True}
 _TOTAL: Final = "TOTALORDER"
 _PACKED_BITS: Final = 32

@@ -14,8 +14,6 @@ from topos.runtimes.interpreter.program import Array, Axes, Kernel
 from topos.stablehlo.dialect import ragged_dot as dialect
 from topos.stablehlo.types import dtype_of, extents
 
-__all__ = ["BUILDERS"]
-
 # What a group has of an operand, along each axis.
 Part = list[slice | int]
 

@@ -25,8 +25,6 @@ from topos.stablehlo.dialect import random as dialect
 from topos.stablehlo.ir import Tensor
 from topos.stablehlo.types import dtype_of, extents, is_float, width
 
-__all__ = ["BUILDERS"]
-
 # Takes the words of a state, a shape and how many bits an element has; returns the next state and
 # the bits.
 Generator = Callable[[Array, Shape, int], tuple[Array, Array]]

@@ -29,8 +29,6 @@ from topos.stablehlo.dialect import elementwise
 from topos.stablehlo.dialect import reduction as dialect_reduction
 from topos.stablehlo.types import dtype_of, extents
 
-__all__ = ["BUILDERS"]
-
 _EXTREMES: Final[Kernels] = {
     elementwise.Maximum: reduction.maximum,
     elementwise.Minimum: reduction.minimum,

@@ -18,8 +18,6 @@ from topos.runtimes.interpreter.program import Array, Axes, Kernel, Program
 from topos.stablehlo.dialect import scattering as dialect
 from topos.stablehlo.types import dtype_of, extents
 
-__all__ = ["BUILDERS", "Writer", "in_turns", "writer"]
-
 Starts = Mapping[int, Array]
 # Windows of this many elements are written one by one: a slice costs less than their indices.
 _LARGE_WINDOW: Final = 4096

@@ -19,8 +19,6 @@ from topos.runtimes.interpreter.context import BuildContext
 from topos.runtimes.interpreter.program import Axes
 from topos.stablehlo.types import MAXIMUM_SIZE
 
-__all__ = ["Sliding", "blocks", "folded", "folded_together"]
-
 
 @dataclass(frozen=True, slots=True)
 class Sliding:

@@ -15,8 +15,6 @@ from topos.runtimes.interpreter.program import Array, Kernel, single
 from topos.stablehlo.dialect import sorting as dialect
 from topos.stablehlo.types import dtype_of, is_complex, width
 
-__all__ = ["BUILDERS"]
-
 
 def _sort(context: BuildContext[dialect.Sort]) -> Kernel:
     count, rank = len(context.operands), len(context.operands[0].shape)

@@ -19,8 +19,6 @@ from topos.stablehlo.dialect import elementwise
 from topos.stablehlo.dialect import windows as dialect_windows
 from topos.stablehlo.types import dtype_of, extents
 
-__all__ = ["BUILDERS"]
-
 # So few windows are gone through one by one, each in a single call.
 _FEW: Final = 64
 

@@ -22,8 +22,6 @@ from topos.runtimes.interpreter.special.curves import (
 )
 from topos.runtimes.interpreter.special.wide import PI, Wide, constant, enclosed, root, where
 
-__all__ = ["CBRT", "atan2", "hypot"]
-
 # Below, the tail of a pair leaves the normal range.
 _NARROWEST: Final = 2.0**-900
 _HUGE: Final = 2.0**1000

@@ -21,30 +21,6 @@ from topos.payload.kernels.double_double import Pair, fast_two_sum, two_product,
 from topos.payload.kernels.mapping import mapped
 from topos.runtimes.interpreter.special.angle import CBRT, atan2, hypot
 
-__all__ = [
-    "Parts",
-    "add",
-    "binary",
-    "cbrt",
-    "circle",
-    "complex_of",
-    "divide",
-    "joined",
-    "multiply",
-    "negate",
-    "product",
-    "quarter",
-    "quotient",
-    "rsqrt",
-    "sign",
-    "split",
-    "sqrt",
-    "square",
-    "subtract",
-    "total",
-    "unary",
-]
-
 Parts = tuple[Array, Array]
 _REACH = 2.0**18
 

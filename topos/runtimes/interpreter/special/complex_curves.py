@@ -30,21 +30,6 @@ from topos.runtimes.interpreter.special.wide import (
     where,
 )
 
-__all__ = [
-    "acos",
-    "acosh",
-    "asin",
-    "asinh",
-    "atan",
-    "atanh",
-    "cosh",
-    "extended",
-    "kernel",
-    "sinh",
-    "tan",
-]
-
-
 # From here on tanh is 1 and e**-2y below 2**-115 of it.
 _LEVEL: Final = 40.0
 

@@ -37,20 +37,6 @@ from topos.runtimes.interpreter.special.complex_arithmetic import (
     sqrt,
 )
 
-__all__ = [
-    "atan2",
-    "cos",
-    "exp",
-    "expm1",
-    "log",
-    "log1p",
-    "logistic",
-    "power",
-    "sin",
-    "tan",
-    "tanh",
-]
-
 # Outside these the squares leave the normal range and the numbers are scaled by _STEP.
 _SMALL: Final = 2.0**-450
 _LARGE: Final = 2.0**450

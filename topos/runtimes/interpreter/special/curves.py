@@ -34,27 +34,6 @@ from topos.runtimes.interpreter.special.wide import (
     where,
 )
 
-__all__ = [
-    "ACOS",
-    "ACOSH",
-    "ASIN",
-    "ASINH",
-    "ATAN",
-    "ATANH",
-    "COSH",
-    "IDENTICAL",
-    "SINH",
-    "TAN",
-    "Arctangent",
-    "arctangent",
-    "cofactor",
-    "quick_arctangent",
-    "refined_arctangent",
-    "scaled_pair",
-    "sinh_cosh",
-]
-
-
 Arctangent = Callable[[Wide, Wide], tuple[Wide, Array]]
 
 # Below, x + x**3/3 and the like round to x.

@@ -15,8 +15,6 @@ from topos.payload.kernels.double_double import Constant
 from topos.runtimes.interpreter.special import wide
 from topos.runtimes.interpreter.special.wide import Wide
 
-__all__ = ["PLAIN", "ROUNDED", "WIDE", "Field", "Piece", "filled", "piecewise"]
-
 # A float64 array in the plain field, a wide number in the other; both have the same operators.
 Number = Any
 Piece = tuple[Array, Callable[..., Array]]

@@ -36,9 +36,6 @@ from topos.runtimes.interpreter.special.wide import (
     root,
 )
 
-__all__ = ["digamma", "erf_inv", "erfc", "lgamma", "stirling"]
-
-
 _FAR: Final = 20.0
 _TERMS: Final = 12
 _NEAR: Final = 2.5

@@ -23,8 +23,6 @@ from topos.runtimes.interpreter.special.fields import Field, filled, piecewise
 from topos.runtimes.interpreter.special.gamma import digamma, stirling
 from topos.runtimes.interpreter.special.wide import LN_TWO, PI, bernoulli, pair_of
 
-__all__ = ["bessel_i1e", "polygamma", "zeta"]
-
 _TERMS: Final = 20
 _WEIGHTS: Final = 12
 # A first term of this size leaves nothing of the rest, which is below 100.

@@ -32,28 +32,6 @@ from topos.payload.kernels.exponential import expm1_pair, exponential_pair
 from topos.payload.kernels.logarithm import logarithm_pair, raised_subnormals
 from topos.payload.kernels.mapping import Ends, ends
 
-__all__ = [
-    "ERROR",
-    "EULER",
-    "HALF_LN_TWO_PI",
-    "LN_PI",
-    "LN_TWO",
-    "PI",
-    "TWO_OVER_ROOT_PI",
-    "Wide",
-    "bernoulli",
-    "constant",
-    "enclosed",
-    "expm1",
-    "exponential",
-    "log1p",
-    "logarithm",
-    "pair_of",
-    "root",
-    "sine_cosine",
-    "where",
-]
-
 _TINY: Final = 2.0**-30
 _SMALL: Final = 2.0**-18
 _QUARTER_TURN: Final = 128
