@@ -7,36 +7,30 @@ extent 1 as long as no noise has reached it. Loops and branches follow each samp
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
-from enum import Enum
+from dataclasses import dataclass, replace
 from typing import Any, Final, NamedTuple
 
 import numpy as np
 
 from topos.errors import ExecutionError
 from topos.judge.batched import batched, batched_operands
-from topos.judge.noise import Scale, disturbed, is_floating, limits_of, scale_of, wide
-from topos.runtimes.interpreter.build import ProgramBuilder
+from topos.judge.following import CONTROL, FollowingBuilder
+from topos.judge.noise import Scale, disturbed, scale_of
+from topos.judge.sampling import Freedom, Sampling, noisy, opened, ranged
 from topos.runtimes.interpreter.context import BuildContext, Builder, Constant
 from topos.runtimes.interpreter.program import Array, Kernel, Program, single
 from topos.stablehlo import Module
 from topos.stablehlo.definition import Definition
 from topos.stablehlo.dialect import (
-    calling,
     comparison,
     control,
     conversion,
-    custom,
     elementwise,
     functions,
 )
 from topos.stablehlo.dialect.sorting import Sort
 from topos.stablehlo.ir import Tensor
 
-# The operations whose regions and callees every sample runs for itself.
-CONTROL: Final = frozenset(
-    {control.Case, control.If, control.While, calling.Call, custom.Composite}
-)
 # Those that make a decision of a number, which noise may turn.
 DECIDING: Final = frozenset(
     {
@@ -50,14 +44,6 @@ VANISHING: Final = frozenset(
 )
 # A sample may loop so many times as often as the first that stops, and this often in any case.
 LONGER, SHORTEST = 10, 1000
-
-
-class Freedom(Enum):
-    """What else than rounding the samples of a run show of what runtimes are free to do."""
-
-    NONE = "rounding alone"
-    RANGE = "samples flush subnormal numbers, and keep what overflows or underflows"
-    OPEN = "samples convert numbers beyond an integer's range in several ways"
 
 
 class Samples(NamedTuple):
@@ -74,26 +60,12 @@ class Samples(NamedTuple):
     unspecified: int
 
 
-@dataclass
-class Sampling:
-    """What the kernels of one run share."""
-
-    count: int = 8
-    amplitude: float = 1.0
-    freedom: Freedom = Freedom.NONE
-    generator: np.random.Generator = field(default_factory=np.random.default_rng)
-    decisions: int = 0
-    extremes: int = 0
-    unspecified: int = 0
-
-
 class Ensemble:
     """A verified module with static types, built for sampling; one thread may run it at a time."""
 
     def __init__(self, module: Module) -> None:
         self._sampling = Sampling()
-        functions = {function.name: function for function in module.functions}
-        self._program = _SampledBuilder(functions, self._sampling).main()
+        self._program = _SampledBuilder(module, self._sampling).main()
 
     def run(
         self,
@@ -115,7 +87,7 @@ class Ensemble:
         sampling.decisions = sampling.extremes = sampling.unspecified = 0
         try:
             with np.errstate(all="ignore"):
-                taken = [_ranged(sampling, np.asarray(each)[None], ()) for each in arguments]
+                taken = [ranged(sampling, np.asarray(each)[None], ()) for each in arguments]
                 results = self._program.run(*taken)
         except MemoryError:
             raise ExecutionError("the samples need more memory than this machine has") from None
@@ -124,29 +96,17 @@ class Ensemble:
         return Samples(tuple(whole), *met)
 
 
-class _SampledBuilder(ProgramBuilder):
-    """Builds programs over samples; bodies that an operation applies to elements stay plain."""
+class _SampledBuilder(FollowingBuilder):
+    """Builds programs over samples."""
 
-    def __init__(self, functions: dict[str, Any], sampling: Sampling) -> None:
-        super().__init__(functions, exact=False)
-        self._plain = ProgramBuilder(functions, exact=False)
+    def __init__(self, module: Module, sampling: Sampling) -> None:
+        super().__init__(module, exact=False)
         self._sampling = sampling
-
-    def main(self) -> Program:
-        """Returns the program of `@main`."""
-        self._plain.build_all()
-        self.build_all()
-        return self.program("main", 0)
 
     def _region(self, *arguments: Any, **options: Any) -> Program:
         program = super()._region(*arguments, **options)
         rest = tuple([None if each is None else each[None] for each in program.rest])
         return replace(program, rest=rest)
-
-    def _regions(self, frame: Any, operation: Any, definition: Any, names: Any) -> list[Program]:
-        if definition in CONTROL:
-            return super()._regions(frame, operation, definition, names)
-        return self._plain._regions(frame, operation, definition, names)
 
     def _kernel(self, builder: Builder, context: BuildContext[Any]) -> Kernel | Constant:
         kind = type(context.op)
@@ -187,16 +147,16 @@ class _Sampled:
         sampling = self._sampling
         if self._operand_scale is not None:
             operands = tuple(
-                [_noisy(sampling, each, self._operand_scale(each)) for each in operands]
+                [noisy(sampling, each, self._operand_scale(each)) for each in operands]
             )
         results = self._results(operands)
         if self._scale is not None and len(results) == 1:
             scale = self._scale(operands, results[0], self._run)
-            results = [_noisy(sampling, results[0], scale)]
+            results = [noisy(sampling, results[0], scale)]
         if self._computes:
-            results = [_ranged(sampling, each, operands, self._underflows) for each in results]
+            results = [ranged(sampling, each, operands, self._underflows) for each in results]
         if self._truncates:
-            results = [_opened(sampling, operands[0], results[0])]
+            results = [opened(sampling, operands[0], results[0])]
         if (self._decides or self._sorts) and len(results[-1]) > 1:
             sampling.decisions += _disagreements(results[-1])
         return single(results)
@@ -241,22 +201,6 @@ class _Sampled:
         return self._results(operands)[0]
 
 
-def _noisy(sampling: Sampling, array: Array, scale: Array | None) -> Array:
-    """Returns samples of an array, moved by up to `scale` where that is finite."""
-    if scale is None:
-        return array
-    scale = np.where(np.isfinite(scale), scale, 0.0) * sampling.amplitude
-    if not scale.any():
-        return array
-    shape = (sampling.count, *array.shape[1:])
-    noise: Array = sampling.generator.uniform(-1, 1, shape)
-    if array.dtype.kind == "c":
-        noise = noise + 1j * sampling.generator.uniform(-1, 1, shape)
-    value = wide(array)
-    moved = np.where(np.isfinite(value), value + noise * scale, value)
-    return np.asarray(moved.astype(array.dtype))
-
-
 def is_floating_type(types: Sequence[Any]) -> bool:
     """Returns whether the first of some types is of floats."""
     return bool(types) and getattr(types[0], "element", "i")[0] in "fbc"
@@ -264,61 +208,6 @@ def is_floating_type(types: Sequence[Any]) -> bool:
 
 def _disagreements(array: Array) -> int:
     return int((array != array[:1]).any(axis=0).sum())
-
-
-def _ranged(
-    sampling: Sampling, array: Array, operands: Sequence[Array], underflows: bool = False
-) -> Array:
-    """Counts what leaves the range of normal numbers, and moves it in about half of the samples.
-
-    Each sample decides by itself at every operation, for a runtime may keep one intermediate result
-    in a wider format and not the next.
-    """
-    if not is_floating(array.dtype) or array.dtype.kind == "c" or not array.size:
-        return array
-    limits = limits_of(array.dtype)
-    size = np.abs(array)
-    small = (size < limits.normal) & (size > 0)
-    sources = [each for each in operands if is_floating(each.dtype)]
-    finite = all(bool(np.isfinite(each).all()) for each in sources)
-    large = np.isinf(array) & bool(sources and finite)
-    vanished = np.zeros_like(small)
-    if underflows:
-        vanished = array == 0
-        for each in sources:
-            vanished = vanished & (each != 0)
-    count = int(small.sum() + large.sum() + vanished.sum())
-    sampling.extremes += count
-    if not count or sampling.freedom is not Freedom.RANGE:
-        return array
-    moved = np.array(np.broadcast_to(array, (sampling.count, *array.shape[1:])))
-    chosen = sampling.generator.integers(0, 2, sampling.count).astype(bool)
-    chosen = chosen.reshape(-1, *(1,) * (array.ndim - 1))
-    for here, number in ((small, 0.0), (large, limits.largest), (vanished, limits.normal)):
-        value = np.copysign(np.asarray(number, array.dtype), moved)
-        moved = np.where(chosen & here, value, moved).astype(array.dtype)
-    return moved
-
-
-def _opened(sampling: Sampling, operand: Array, result: Array) -> Array:
-    """Counts the floats that no integer of the result's type is near, and converts them anyhow."""
-    if result.dtype.kind not in "iu":
-        return result
-    limits = np.iinfo(result.dtype)
-    number = wide(operand).real
-    outside = ~((number > float(limits.min) - 1) & (number < float(limits.max) + 1))
-    count = int(outside.sum())
-    sampling.unspecified += count
-    if not count or sampling.freedom is not Freedom.OPEN:
-        return result
-    moved = np.array(np.broadcast_to(result, (sampling.count, *result.shape[1:])))
-    outside = np.broadcast_to(outside, moved.shape)
-    # What processors do: saturate as the oracle does, or give one number for all.
-    for place, value in enumerate((limits.min, limits.max, 0)):
-        chosen = outside.copy()
-        chosen[np.arange(sampling.count) % 4 != place + 1] = False
-        moved[chosen] = value
-    return moved
 
 
 @dataclass(frozen=True, slots=True)

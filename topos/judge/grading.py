@@ -12,7 +12,8 @@ import numpy.typing as npt
 from topos import runtimes
 from topos.engine import Numerics
 from topos.errors import ArgumentError
-from topos.judge.ensemble import Ensemble, Freedom, Samples
+from topos.judge.ensemble import Ensemble, Samples
+from topos.judge.sampling import Freedom
 from topos.judge.target import RunError, Target
 from topos.judge.verdicts import NEAR, Explanation, Judgement, Verdict, judged
 from topos.runtimes._signature import ArrayType

@@ -8,19 +8,14 @@ from typing import Any, Final, NamedTuple
 
 import numpy as np
 
-from topos.runtimes.interpreter.build import ProgramBuilder
+from topos.judge.following import CONTROL, FollowingBuilder
 from topos.runtimes.interpreter.context import BuildContext, Builder, Constant
 from topos.runtimes.interpreter.program import Array, Kernel
 from topos.stablehlo import Module, parse
-from topos.stablehlo.dialect import calling, control, custom
 from topos.stablehlo.ir import Block, Function, Operation, Parameter, Region, Tensor, Type
 from topos.stablehlo.scope import captured
 from topos.stablehlo.walks import called_first
 
-# Operations whose regions and callees are replayed instead.
-CONTROL: Final = frozenset(
-    {control.Case, control.If, control.While, calling.Call, custom.Composite}
-)
 # So many operations go into one module.
 TOGETHER: Final = 80
 
@@ -53,29 +48,18 @@ def steps_of(module: Module, arguments: Sequence[Array]) -> list[Step]:
     Each stands once, with the values of its first run, whatever function or loop it is in. Left out
     are constants, what calls or chooses, and what takes anything but tensors or captures a value.
     """
-    functions = {function.name: function for function in module.functions}
-    builder = _Recorder(functions)
+    builder = _Recorder(module)
     with np.errstate(all="ignore"):
         builder.main().run(*arguments)
     return list(builder.steps.values())
 
 
-class _Recorder(ProgramBuilder):
+class _Recorder(FollowingBuilder):
     """Builds exact programs whose kernels remember their first operands and results."""
 
-    def __init__(self, functions: dict[str, Function]) -> None:
-        super().__init__(functions, exact=True)
-        self._plain = ProgramBuilder(functions, exact=True)
+    def __init__(self, module: Module) -> None:
+        super().__init__(module, exact=True)
         self.steps: dict[int, Step] = {}
-
-    def main(self) -> Any:
-        self._plain.build_all()
-        self.build_all()
-        return self.program("main", 0)
-
-    def _regions(self, frame: Any, operation: Any, definition: Any, names: Any) -> list[Any]:
-        inside = super() if definition in CONTROL else self._plain
-        return inside._regions(frame, operation, definition, names)  # type: ignore[union-attr]
 
     def _kernel(self, builder: Builder, context: BuildContext[Any]) -> Kernel | Constant:
         kernel = super()._kernel(builder, context)
