@@ -132,7 +132,7 @@ def test_the_bench_of_servers_runs() -> None:
 
 
 def test_a_short_soak_finds_no_fault_and_leaves_no_process() -> None:
-    done = _run("soak.py", "--minutes=0.05", "--runtime=interpreter")
+    done = _run("soak.py", "--minutes=0.1", "--runtime=interpreter")
     assert done.returncode == 0, done.stdout + done.stderr
     assert "SIGTERM ended the server" in done.stdout
     assert "0 faults" in done.stdout
