@@ -1,0 +1,116 @@
+"""The judge on programs of jax, flax and optax: its false alarms, and what its samples cost.
+
+Every program is graded on XLA, as it is and without its algebraic simplifier and fusion, and on
+IREE where --iree asks for it. What XLA gives is taken for right, so each suspect or wrong element
+is a false alarm; on IREE it may be a fault of IREE's. The cost is that of 8 samples by one exact
+run of the oracle, best of rounds in turn.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import time
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from statistics import median
+from typing import Any, Final
+
+import numpy as np
+
+ROOT: Final = Path(__file__).resolve().parents[2]
+sys.path[:0] = [str(ROOT), str(ROOT / "tools")]
+
+try:
+    from judge_cases import cases
+except ImportError as error:
+    raise SystemExit(f"this bench needs jax, flax and optax ({error})") from None
+
+from topos import judge, runtimes  # noqa: E402  # The folders must be on the path first.
+from topos.stablehlo import parse  # noqa: E402  # See above.
+
+PAIRS: Final[Mapping[str, tuple[str, Mapping[str, Any]]]] = {
+    "xla": ("xla", {}),
+    "xla without algsimp and fusion": ("xla", {"xla_disable_hlo_passes": "algsimp,fusion"}),
+}
+PRODUCT: Final = """
+func.func @main(%a: tensor<512x512xf32>, %b: tensor<512x512xf32>) -> tensor<512x512xf32> {
+  %0 = stablehlo.dot_general %a, %b, contracting_dims = [1] x [0]
+      : (tensor<512x512xf32>, tensor<512x512xf32>) -> tensor<512x512xf32>
+  return %0 : tensor<512x512xf32>
+}
+"""
+
+
+def main() -> int:
+    """Prints the figures; returns 1 where a sound pair has an element that is not."""
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("--iree", action="store_true", help="grade on IREE too")
+    parser.add_argument("--rounds", type=int, default=3, help="of the costs (default: %(default)s)")
+    chosen = parser.parse_args()
+    programs = {case.name: case.exported() for case in cases()}
+    pairs = {**PAIRS, **({"iree": ("iree", {})} if chosen.iree else {})}
+    alarms = 0
+    for name, (runtime, options) in pairs.items():
+        alarms += _alarms(name, runtime, options, programs)
+    _costs(programs, chosen.rounds)
+    return int(alarms > 0)
+
+
+def _alarms(
+    name: str,
+    runtime: str,
+    options: Mapping[str, Any],
+    programs: Mapping[str, tuple[str, Sequence[Any]]],
+) -> int:
+    """Prints the verdicts of one pair, and returns how many programs a sound one failed."""
+    verdicts, elements, failed = Counter[str](), Counter[str](), 0
+    for case, (text, arguments) in programs.items():
+        found = judge.grade(text, runtime, arguments, options=options)
+        verdicts["failed" if found.failure else str(found.verdict)] += 1
+        for result in found.results:
+            elements.update({str(key): count for key, count in result.counts.items()})
+        if not found.passed:
+            print(f"  {name}: {case}: {str(found).splitlines()[0][:200]}")
+            failed += runtime != "iree"
+    told = ", ".join(f"{count} {verdict}" for verdict, count in sorted(elements.items()))
+    print(f"{name}: {dict(verdicts)} of {len(programs)} programs; elements: {told}", flush=True)
+    return failed
+
+
+def _costs(programs: Mapping[str, tuple[str, Sequence[Any]]], rounds: int) -> None:
+    ratios = []
+    for text, arguments in programs.values():
+        module = parse(text).verify()
+        count = sum(1 for _ in module.walk())
+        if 50 <= count <= 1000:
+            ratios.append(_cost(module, arguments, rounds))
+    print(
+        f"8 samples by an exact run, {len(ratios)} programs of 50 to 1,000 operations:"
+        f" median {median(ratios):.2f}x, highest {max(ratios):.2f}x (at most 3x)"
+    )
+    generator = np.random.default_rng(0)
+    matrices = [generator.standard_normal((512, 512)).astype(np.float32) for _ in range(2)]
+    ratio = _cost(parse(PRODUCT).verify(), matrices, rounds)
+    print(f"8 samples by an exact run, a product of 512: {ratio:.2f}x (at most 10x)")
+
+
+def _cost(module: Any, arguments: Sequence[Any], rounds: int) -> float:
+    oracle = runtimes.load("interpreter").compile(module, numerics="exact")
+    ensemble = judge.Ensemble(module)
+    calls: list[Callable[[], object]] = [
+        lambda: oracle(*arguments),
+        lambda: ensemble.run(arguments, samples=8),
+    ]
+    best = [float("inf")] * len(calls)
+    for _ in range(rounds):
+        for place, call in enumerate(calls):
+            start = time.perf_counter()
+            call()
+            best[place] = min(best[place], time.perf_counter() - start)
+    return best[1] / best[0]
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())
