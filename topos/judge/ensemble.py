@@ -50,14 +50,12 @@ class Samples(NamedTuple):
     """The results of `@main`, each with the samples along its first axis, and what was met.
 
     `decisions` counts the elements of comparisons, roundings and conversions on which the samples
-    disagree; `extremes` those that are subnormal or overflowed; `unspecified` those that no integer
-    of their type is near.
+    disagree, `freed` those that were moved because the run has a freedom beside rounding.
     """
 
     results: tuple[Array, ...]
     decisions: int
-    extremes: int
-    unspecified: int
+    freed: int
 
 
 class Ensemble:
@@ -84,7 +82,7 @@ class Ensemble:
         sampling = self._sampling
         sampling.count, sampling.amplitude, sampling.freedom = samples, amplitude, freedom
         sampling.generator = np.random.default_rng(seed)
-        sampling.decisions = sampling.extremes = sampling.unspecified = 0
+        sampling.decisions = sampling.freed = 0
         try:
             with np.errstate(all="ignore"):
                 taken = [ranged(sampling, np.asarray(each)[None], ()) for each in arguments]
@@ -92,8 +90,7 @@ class Ensemble:
         except MemoryError:
             raise ExecutionError("the samples need more memory than this machine has") from None
         whole = [np.broadcast_to(each, (samples, *each.shape[1:])) for each in results]
-        met = (sampling.decisions, sampling.extremes, sampling.unspecified)
-        return Samples(tuple(whole), *met)
+        return Samples(tuple(whole), sampling.decisions, sampling.freed)
 
 
 class _SampledBuilder(FollowingBuilder):
@@ -141,6 +138,7 @@ class _Sampled:
         self._sorts = isinstance(context.op, Sort)
         self._underflows = type(context.op) in VANISHING
         self._computes = not context.op.is_layout
+        self._taken = batched_operands(context.op)
         self._batched: dict[int, Kernel | None] = {}
 
     def __call__(self, *operands: Array) -> Any:
@@ -162,22 +160,24 @@ class _Sampled:
         return single(results)
 
     def _results(self, operands: Sequence[Array]) -> list[Array]:
-        count = max([len(each) for each in operands], default=1)
+        count = 1
+        for each in operands:
+            count = max(count, len(each))
         if count == 1:
             return [each[None] for each in self._called([each[0] for each in operands])]
         kernel = self._over(count)
-        taken = batched_operands(self._context.op)
-        if kernel is None or any(len(each) > 1 for each in operands[taken:]):
+        rest = operands[self._taken :]
+        if kernel is None or any(len(each) > 1 for each in rest):
             parts = [
                 self._called([each[place if len(each) > 1 else 0] for each in operands])
                 for place in range(count)
             ]
             return [np.stack(column) for column in zip(*parts, strict=True)]
         whole = [
-            each if len(each) == count else np.broadcast_to(each, (count, *each.shape[1:]))
-            for each in operands[:taken]
+            each if len(each) == count else np.repeat(each, count, axis=0)
+            for each in operands[: self._taken]
         ]
-        results = kernel(*whole, *[each[0] for each in operands[taken:]])
+        results = kernel(*whole, *[each[0] for each in rest])
         return [results] if self._single else [*results]
 
     def _called(self, operands: Sequence[Array]) -> list[Array]:

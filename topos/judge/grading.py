@@ -210,14 +210,15 @@ def _judgements(
         return judgements
 
     judgements = judge()
-    for verdict, freedom, met in (
-        (Verdict.RANGED, Freedom.RANGE, first.extremes),
-        (Verdict.UNSPECIFIED, Freedom.OPEN, first.unspecified),
+    for verdict, freedom in (
+        (Verdict.RANGED, Freedom.RANGE),
+        (Verdict.UNSPECIFIED, Freedom.OPEN),
     ):
-        if met and _is_bad(judgements):
+        if _is_bad(judgements):
             run = ensemble.run(arguments, samples=MORE, seed=seed, freedom=freedom)
-            others.append((verdict, run, NEAR))
-            judgements = judge()
+            if run.freed:
+                others.append((verdict, run, NEAR))
+                judgements = judge()
     if _is_bad(judgements):
         plain.append(ensemble.run(arguments, samples=MORE, seed=seed + 1).results)
         judgements = judge()

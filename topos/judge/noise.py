@@ -210,21 +210,30 @@ def _added(*, products: bool) -> Scale:
     sample to sample, so those of the first serve for all.
     """
 
+    # Of operands that are all floats, only their shapes tell how many terms there are.
+    counts: dict[bool, Array] = {}
+
     def scale(operands: Sequence[Array], result: Array, run: Kernel) -> Array | None:
         first = [each[:1] for each in operands]
         largest = [_largest(each) for each in first]
+        if True in counts:
+            count = counts[True]
+        else:
+            count = wide(run(*[_like(each, np.ones_like) for each in first])).real
+            if all(is_floating(each.dtype) for each in first):
+                counts[True] = count
+        if not products and _is_whole(operands) and _exact(count, largest, result.dtype):
+            return None
         # Of numbers around 1, whose squares are in every format's range.
-        unit_terms = [
-            (wide(each) / size).astype(each.dtype) if size else each
+        squared = [
+            _squared(wide(each) / size).astype(each.dtype) if size else each
             for each, size in zip(first, largest, strict=True)
         ]
-        count = wide(run(*[_like(each, np.ones_like) for each in first])).real
-        if products is False and _is_whole(operands) and _exact(count, largest, result.dtype):
-            return None
-        squares = magnitude(run(*[_like(each, _squared) for each in unit_terms]))
-        squares *= math.prod(size for size in largest if size) ** 2
-        own = squares if products else 0.0
-        errors = np.where(count > 1, count * (magnitude(result) ** 2 / 3 + squares / 6), 0.0) + own
+        squares = magnitude(run(*squared)) * math.prod(size for size in largest if size) ** 2
+        total = magnitude(result[:1])
+        errors = np.where(count > 1, count * (total * total / 3 + squares / 6), 0.0)
+        if products:
+            errors += squares
         return np.asarray(unit(result.dtype) * HALF * np.sqrt(errors))
 
     return scale
@@ -243,7 +252,8 @@ def _like(array: Array, change: Callable[[Array], Array]) -> Array:
 
 
 def _squared(array: Array) -> Array:
-    return (magnitude(array) ** 2).astype(array.dtype)
+    moduli = np.abs(array)
+    return np.asarray(moduli * moduli)
 
 
 def _largest(array: Array) -> float:

@@ -29,35 +29,44 @@ class Sampling:
     freedom: Freedom = Freedom.NONE
     generator: np.random.Generator = field(default_factory=np.random.default_rng)
     decisions: int = 0
-    extremes: int = 0
-    unspecified: int = 0
+    freed: int = 0
 
 
 def noisy(sampling: Sampling, array: Array, scale: Array | None) -> Array:
     """Returns samples of an array, moved by up to `scale` where that is finite."""
     if scale is None:
         return array
-    scale = np.where(np.isfinite(scale), scale, 0.0) * sampling.amplitude
-    if not scale.any():
-        return array
     shape = (sampling.count, *array.shape[1:])
-    noise: Array = sampling.generator.uniform(-1, 1, shape)
+    noise = _drawn(sampling, shape)
     if array.dtype.kind == "c":
-        noise = noise + 1j * sampling.generator.uniform(-1, 1, shape)
+        noise = noise + 1j * _drawn(sampling, shape)
     value = wide(array)
-    moved = np.where(np.isfinite(value), value + noise * scale, value)
+    moved = value + noise * scale
+    finite = np.isfinite(moved)
+    if not finite.all():
+        moved = np.where(finite, moved, value)
     return np.asarray(moved.astype(array.dtype))
+
+
+def _drawn(sampling: Sampling, shape: tuple[int, ...]) -> Array:
+    """Returns numbers from minus to plus the amplitude; float32 is enough, and soon drawn."""
+    noise = sampling.generator.random(shape, np.float32)
+    noise -= np.float32(0.5)
+    noise *= np.float32(2 * sampling.amplitude)
+    return noise
 
 
 def ranged(
     sampling: Sampling, array: Array, operands: Sequence[Array], underflows: bool = False
 ) -> Array:
-    """Counts what leaves the range of normal numbers, and moves it in about half of the samples.
+    """Moves what leaves the range of normal numbers in about half of the samples, and counts it.
 
     Each sample decides by itself at every operation, for a runtime may keep one intermediate result
     in a wider format and not the next.
     """
-    if not is_floating(array.dtype) or array.dtype.kind == "c" or not array.size:
+    if sampling.freedom is not Freedom.RANGE or not is_floating(array.dtype):
+        return array
+    if array.dtype.kind == "c" or not array.size:
         return array
     limits = limits_of(array.dtype)
     size = np.abs(array)
@@ -71,8 +80,8 @@ def ranged(
         for each in sources:
             vanished = vanished & (each != 0)
     count = int(small.sum() + large.sum() + vanished.sum())
-    sampling.extremes += count
-    if not count or sampling.freedom is not Freedom.RANGE:
+    sampling.freed += count
+    if not count:
         return array
     moved = np.array(np.broadcast_to(array, (sampling.count, *array.shape[1:])))
     chosen = sampling.generator.integers(0, 2, sampling.count).astype(bool)
@@ -84,15 +93,15 @@ def ranged(
 
 
 def opened(sampling: Sampling, operand: Array, result: Array) -> Array:
-    """Counts the floats that no integer of the result's type is near, and converts them anyhow."""
-    if result.dtype.kind not in "iu":
+    """Converts floats beyond the range of the result's type in several ways, and counts them."""
+    if sampling.freedom is not Freedom.OPEN or result.dtype.kind not in "iu":
         return result
     limits = np.iinfo(result.dtype)
     number = wide(operand).real
     outside = ~((number > float(limits.min) - 1) & (number < float(limits.max) + 1))
     count = int(outside.sum())
-    sampling.unspecified += count
-    if not count or sampling.freedom is not Freedom.OPEN:
+    sampling.freed += count
+    if not count:
         return result
     moved = np.array(np.broadcast_to(result, (sampling.count, *result.shape[1:])))
     outside = np.broadcast_to(outside, moved.shape)
