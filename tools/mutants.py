@@ -39,6 +39,8 @@ NO_TESTS: Final = 5
 TIMEOUT: Final = "Timeout ("
 # All tests of a folder may take so many times the limit of one.
 LONGEST: Final = 15
+# Whose numbers stand beside MPFR's in a folder of their own.
+CONFORMANCE: Final = ("topos/payload/kernels/", "topos/runtimes/interpreter/special/")
 EQUIVALENT: Final = ROOT / "tools" / "mutants.toml"
 
 
@@ -184,7 +186,8 @@ def _try(mutant: Mutant, copy: Path, limit: float) -> Outcome:
     # Bytecode is found by the second and the size of its source, which a change may both keep.
     os.utime(path, (start, start))
     try:
-        for tests in (first, [folder]):
+        further = ["tests/conformance"] if mutant.file.startswith(CONFORMANCE) else []
+        for tests in (first, [folder], further):
             if tests and (test := _tests(tests, copy, limit)):
                 verdict = "late" if test == "late" else "killed"
                 named = "" if test == "late" else test

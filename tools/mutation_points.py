@@ -34,7 +34,10 @@ class Change(NamedTuple):
 
 
 def changes(source: str) -> list[Change]:
-    """Returns the changes of a source, in its order; annotations and messages have none."""
+    """Returns the changes of a source, in its order.
+
+    Annotations and messages have none, nor has the `strict` of a `zip`, which says what holds.
+    """
     tree = ast.parse(source)
     lines = [line.encode() for line in source.splitlines(keepends=True)]
     found = {change for node in _live(tree) for change in _of(node, lines)}
@@ -62,6 +65,8 @@ def _live(node: ast.AST) -> Iterator[ast.AST]:
             return
         case ast.AnnAssign(annotation=annotation):
             skipped = [annotation]
+        case ast.keyword(arg="strict"):
+            return
         case ast.arg(annotation=annotation):
             skipped = [annotation]
         case ast.FunctionDef(returns=returns) | ast.AsyncFunctionDef(returns=returns):

@@ -17,7 +17,7 @@ def half(x: int = 4, *, even: bool | None = None) -> int | None:
     """Returns 1 < 2."""
     if x < 0 or "é" in str(x):
         raise ValueError(f"{x} < {0}")
-    note(min(x, 7))
+    note(min(x, 7), zip(x, x, strict=True))
     return x // 2 if not even else None
 '''
 
@@ -44,8 +44,8 @@ def test_the_changes_of_a_source() -> None:
         'if x < 0 and "é" in str(x):',
         'if x < 0 or "é" not in str(x):',
         "None",
-        "note(max(x, 7))",
-        "note(min(x, 6))",
+        "note(max(x, 7), zip(x, x, strict=True))",
+        "note(min(x, 6), zip(x, x, strict=True))",
         "return x * 2 if not even else None",
         "return x // 1 if not even else None",
         "return x // 2 if even else None",
