@@ -226,8 +226,15 @@ def test_a_selection_keeps_the_order_of_ties_and_puts_nan_first() -> None:
         " largest = true}} : (tensor<5xf32>) -> (tensor<4xf32>, tensor<4xi32>)\n"
         "return %r : tensor<4xi32>\n}"
     )
-    (places,) = run_text(text, [np.array([1, 7, np.nan, 7, 2], np.float32)])
+    values = np.array([1, 7, np.nan, 7, 2], np.float32)
+    (places,) = run_text(text, [values])
     assert places.tolist() == [2, 1, 3, 4]
+    # jax gives the count of a dynamic one as an operand too.
+    dynamic = text.replace("%a: tensor<5xf32>", "%a: tensor<5xf32>, %k: tensor<i64>")
+    dynamic = dynamic.replace("mhlo.topk(%a)", "stablehlo.dynamic_top_k(%a, %k)")
+    dynamic = dynamic.replace(": (tensor<5xf32>)", ": (tensor<5xf32>, tensor<i64>)")
+    (again,) = run_text(dynamic, [values, np.int64(4)])
+    assert again.tolist() == places.tolist()
 
 
 def test_old_spellings_of_functions_compute_them() -> None:
