@@ -77,9 +77,11 @@ def command_results(
     longer than `seconds`, or writes no such results.
     """
     try:
-        words = shlex.split(command)
-    except ValueError as error:
-        raise ArgumentError(f"a runtime is a name or a command line, got {command!r}") from error
+        words = shlex.split(command) if isinstance(command, str) else []
+    except ValueError:
+        words = []
+    if not words:
+        raise ArgumentError(f"a runtime is a name or a command line, got {command!r}")
     with tempfile.TemporaryDirectory() as folder:
         module, given, written = (
             Path(folder) / name for name in ("module.mlir", "args.npz", "results.npz")
