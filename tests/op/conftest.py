@@ -1,19 +1,5 @@
-"""Plans of these tests leave numba alone, which compiles for seconds in each process.
+"""Plans of these tests leave numba alone."""
 
-What its kernels compute in plans is a subject of tests/backend.
-"""
+from tests.without_numba import without_numba
 
-from __future__ import annotations
-
-from collections.abc import Iterator
-
-import pytest
-
-from topos import Backend
-
-
-@pytest.fixture(scope="module", autouse=True)
-def without_numba() -> Iterator[None]:
-    Backend.use({"numba": False})
-    yield
-    Backend.use(None)
+__all__ = ["without_numba"]

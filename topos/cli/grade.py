@@ -47,16 +47,12 @@ def _rows(found: Grade) -> Iterator[tuple[str, ...]]:
     yield ("result", "type", "elements", "ill", "verdict", "the worst element")
     for result in found.results:
         name, type = result.name, str(result.type)
-        ill = str(int(result.judgement.ill_conditioned.sum()) or "")
+        ill = str(result.ill_conditioned or "")
         for verdict, count in reversed(result.counts.items()):
             yield (name, type, str(count), ill, str(verdict), _worst(result) if name else "")
             name = type = ill = ""
 
 
 def _worst(result: ResultGrade) -> str:
-    place = result.worst
-    if place is None:
-        return ""
-    got, expected = result.result[place], result.oracle[place]
-    spreads = f"{result.judgement.distances[place]:.3g} spreads away"
-    return f"{list(place)}: got {got}, the oracle has {expected}, {spreads}"
+    told = result.worst_told()
+    return f"{told} away" if told else ""

@@ -15,7 +15,7 @@ import numpy as np
 from topos.errors import ExecutionError
 from topos.judge.batched import batched, batched_operands
 from topos.judge.following import CONTROL, FollowingBuilder
-from topos.judge.noise import Scale, disturbed, scale_of
+from topos.judge.noise import Scale, disturbed, has_floats, scale_of
 from topos.judge.sampling import Freedom, Sampling, noisy, opened, ranged
 from topos.runtimes.interpreter.context import BuildContext, Builder, Constant
 from topos.runtimes.interpreter.program import Array, Kernel, Program, single
@@ -133,7 +133,7 @@ class _Sampled:
         self._single = len(context.results) == 1
         self._scale: Scale | None = scale_of(context.op, context.regions)
         self._operand_scale = disturbed(context.op)
-        self._decides = type(context.op) in DECIDING and is_floating_type(context.operands)
+        self._decides = type(context.op) in DECIDING and has_floats(context.operands[0])
         self._truncates = self._decides and isinstance(context.op, conversion.Convert)
         self._sorts = isinstance(context.op, Sort)
         self._underflows = type(context.op) in VANISHING
@@ -199,11 +199,6 @@ class _Sampled:
 
     def _run(self, *operands: Array) -> Array:
         return self._results(operands)[0]
-
-
-def is_floating_type(types: Sequence[Any]) -> bool:
-    """Returns whether the first of some types is of floats."""
-    return bool(types) and getattr(types[0], "element", "i")[0] in "fbc"
 
 
 def _disagreements(array: Array) -> int:

@@ -59,6 +59,20 @@ class ResultGrade(NamedTuple):
         candidates = np.where(verdicts == self.verdict, distances, -1.0)
         return tuple(int(each) for each in np.unravel_index(candidates.argmax(), verdicts.shape))
 
+    @property
+    def ill_conditioned(self) -> int:
+        """How many elements rounding leaves no two digits."""
+        return int(self.judgement.ill_conditioned.sum())
+
+    def worst_told(self) -> str:
+        """Returns the worst element in words, "" where all are equal."""
+        place = self.worst
+        if place is None:
+            return ""
+        distance = float(self.judgement.distances[place])
+        got, expected = self.result[place], self.oracle[place]
+        return f"{list(place)}: got {got}, the oracle has {expected}, {distance:.3g} spreads"
+
 
 class Grade(NamedTuple):
     """The verdict on one module and one runtime for one set of arguments.
@@ -108,7 +122,7 @@ def _entry(result: ResultGrade) -> dict[str, Any]:
         "type": str(result.type),
         "verdict": str(result.verdict),
         "counts": {str(verdict): count for verdict, count in result.counts.items()},
-        "ill_conditioned": int(result.judgement.ill_conditioned.sum()),
+        "ill_conditioned": result.ill_conditioned,
     }
     place = result.worst
     if place is not None:
@@ -124,17 +138,11 @@ def _entry(result: ResultGrade) -> dict[str, Any]:
 
 def _line(result: ResultGrade) -> str:
     counts = ", ".join(f"{count} {verdict}" for verdict, count in result.counts.items())
-    ill = int(result.judgement.ill_conditioned.sum())
     told = f"{result.name}: {result.type}: {counts or 'no elements'}"
-    if ill:
-        told += f", {ill} ill-conditioned"
-    place = result.worst
-    if place is None:
-        return told
-    distance = float(result.judgement.distances[place])
-    index = f"[{', '.join(map(str, place))}]"
-    got, expected = result.result[place], result.oracle[place]
-    return f"{told}; worst {index}: got {got}, the oracle has {expected}, {distance:.3g} spreads"
+    if result.ill_conditioned:
+        told += f", {result.ill_conditioned} ill-conditioned"
+    worst = result.worst_told()
+    return f"{told}; worst {worst}" if worst else told
 
 
 def grade(

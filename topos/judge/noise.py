@@ -135,7 +135,7 @@ def disturbed(op: Definition) -> Callable[[Array], Array | None] | None:
 
 def scale_of(op: Definition, regions: Sequence[Program]) -> Scale | None:
     """Returns the noise of an operation, or `None` for one that every runtime computes exactly."""
-    if not op.results or not any(_has_floats(result) for result in op.results):
+    if not op.results or not any(has_floats(result) for result in op.results):
         return None
     kind = type(op)
     if kind in (elementwise.Add, elementwise.Subtract):
@@ -159,7 +159,8 @@ def scale_of(op: Definition, regions: Sequence[Program]) -> Scale | None:
     return None
 
 
-def _has_floats(type: Any) -> bool:
+def has_floats(type: Any) -> bool:
+    """Returns whether a type is of a tensor of floats or complex numbers."""
     return getattr(type, "element", "i")[0] in "fbc"
 
 
@@ -211,17 +212,16 @@ def _added(*, products: bool) -> Scale:
     """
 
     # Of operands that are all floats, only their shapes tell how many terms there are.
-    counts: dict[bool, Array] = {}
+    counts: list[Array] = []
 
     def scale(operands: Sequence[Array], result: Array, run: Kernel) -> Array | None:
         first = [each[:1] for each in operands]
         largest = [_largest(each) for each in first]
-        if True in counts:
-            count = counts[True]
-        else:
-            count = wide(run(*[_like(each, np.ones_like) for each in first])).real
-            if all(is_floating(each.dtype) for each in first):
-                counts[True] = count
+        count = (
+            counts[0] if counts else wide(run(*[_like(each, np.ones_like) for each in first])).real
+        )
+        if not counts and all(is_floating(each.dtype) for each in first):
+            counts.append(count)
         if not products and _is_whole(operands) and _exact(count, largest, result.dtype):
             return None
         # Of numbers around 1, whose squares are in every format's range.
