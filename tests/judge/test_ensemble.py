@@ -10,9 +10,9 @@ import numpy as np
 import numpy.typing as npt
 
 from topos import runtimes
-from topos.cli._arguments import drawn
 from topos.errors import UnsupportedError
 from topos.judge import Ensemble, Freedom, Verdict, judged
+from topos.runtimes._inputs import random_array
 from topos.stablehlo import parse
 
 Array = npt.NDArray[Any]
@@ -54,7 +54,7 @@ def test_a_run_as_noisy_as_a_runtime_may_be_is_not_wrong_for_any_operation() -> 
         generator = np.random.default_rng(0)
         try:
             oracle = runtimes.load("interpreter").compile(module, numerics="exact")
-            arguments = [drawn(generator, type) for type in oracle.signature.arguments]
+            arguments = [random_array(generator, type) for type in oracle.signature.arguments]
             expected = oracle(*arguments)
         except UnsupportedError:
             continue

@@ -129,7 +129,7 @@ def test_wrong_usage_is_refused() -> None:
     with pytest.raises(ArgumentError, match="samples are a number from 2 on"):
         judge.grade(SINE, "interpreter", [argument], samples=1)
     with pytest.raises(ArgumentError, match="takes 1 argument"):
-        judge.grade(SINE, "interpreter")
+        judge.grade(SINE, "interpreter", [])
 
 
 def test_the_command_prints_verdicts_and_writes_json(

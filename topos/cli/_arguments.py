@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from argparse import ArgumentParser, Namespace
 from collections.abc import Sequence
-from typing import Any, Final
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -12,12 +12,11 @@ import numpy.typing as npt
 from topos.cli._shared import naming, whole
 from topos.errors import ArgumentError, ExecutionError
 from topos.runtimes._archive import load
+from topos.runtimes._inputs import EXTENT, random_array
 from topos.runtimes._runtime import Executable
 from topos.runtimes._signature import ArrayType
 
 Array = npt.NDArray[Any]
-
-EXTENT: Final = 2
 
 
 def add_argument_sources(parser: ArgumentParser, *, seed: int | None, of: str = "") -> None:
@@ -56,7 +55,7 @@ def arguments_of(chosen: Namespace, types: Sequence[ArrayType]) -> list[Array]:
     if drawing:
         generator = np.random.default_rng(chosen.random)
         extent = EXTENT if chosen.extent is None else chosen.extent
-        return [drawn(generator, type, extent) for type in types]
+        return [random_array(generator, type, extent) for type in types]
     if types:
         raise ArgumentError(f"@main takes {stated}; give them with --args or --random")
     return []
@@ -85,17 +84,3 @@ def called(
         raise ExecutionError(
             f"the module refuses the drawn arguments; give some with --args{another}: {error}"
         ) from error
-
-
-def drawn(generator: np.random.Generator, type: ArrayType, extent: int = EXTENT) -> Array:
-    """Returns normal numbers for floats and zeros and ones for integers and truth values.
-
-    What `type` leaves open has the extent `extent`.
-    """
-    shape = tuple([extent if each is None else each for each in type.shape])
-    if type.dtype.kind == "c":
-        parts = generator.standard_normal((2, *shape))
-        return np.asarray(parts[0] + 1j * parts[1]).astype(type.dtype)
-    if type.dtype.kind in "biu" or "int" in type.dtype.name:
-        return np.asarray(generator.integers(0, 2, shape)).astype(type.dtype)
-    return np.asarray(generator.standard_normal(shape)).astype(type.dtype)

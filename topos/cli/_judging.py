@@ -1,17 +1,23 @@
-"""What the commands of the judge share: the module's arguments, the runtime, and JSON."""
+"""What the commands of the judge share: the subject, its inputs, the runtime, and JSON."""
 
 from __future__ import annotations
 
 import json
-from argparse import ArgumentParser, Namespace
-from collections.abc import Mapping
+import os
+from argparse import ArgumentParser, ArgumentTypeError, Namespace
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, Final
 
-from topos import runtimes
-from topos.cli._arguments import add_argument_sources, arguments_of
-from topos.cli._shared import naming, whole
+from topos import bundle, runtimes
+from topos.cli._arguments import archived
+from topos.cli._reporting import status_of
+from topos.cli._shared import naming, of_file, whole
 from topos.engine import Numerics
+from topos.errors import ArgumentError
+from topos.judge.case import GIVEN, INPUTS, RANDOM, argument_types
+from topos.runtimes._inputs import EXTENT
+from topos.stablehlo import parse
 
 TARGETS: Final = """\
 R is the name of a runtime, or a command line, called as R MODULE ARGS.npz RESULTS.npz with the
@@ -24,12 +30,44 @@ interrupted.
 
 
 def add_judge_arguments(parser: ArgumentParser) -> None:
-    """Adds the module of a command, its arguments, and the runtime that is judged."""
-    parser.add_argument("file", metavar="FILE", help="a module with @main, - for stdin")
-    add_argument_sources(parser, seed=0)
+    """Adds the subject of a command, its inputs, the runtime that is judged, and JSON."""
     parser.add_argument(
-        "--seed", metavar="N", type=whole, default=0, help="of the samples (default: %(default)s)"
+        "file", metavar="FILE", help="a module with @main, - for stdin, or the folder of a bundle"
     )
+    add_inputs(parser)
+    add_target(parser)
+    parser.add_argument("--json", metavar="FILE", help="where the verdicts go as JSON")
+
+
+def add_inputs(parser: ArgumentParser) -> None:
+    """Adds where the arguments of a module come from, and the seed of all that is drawn."""
+    parser.add_argument("--args", metavar="A.npz", help="the arguments, arg0, arg1, ...")
+    parser.add_argument(
+        "--inputs",
+        metavar="SETS",
+        type=_sets,
+        default=(),
+        help=f"sets of inputs, some of {GIVEN},{','.join(INPUTS)} (default: {GIVEN} with --args, "
+        f"else {RANDOM})",
+    )
+    parser.add_argument(
+        "--extent",
+        metavar="N",
+        type=whole,
+        default=EXTENT,
+        help="of drawn inputs: what becomes of open extents (default: %(default)s)",
+    )
+    parser.add_argument(
+        "--seed",
+        metavar="N",
+        type=whole,
+        default=0,
+        help="of drawn inputs and of the samples (default: %(default)s)",
+    )
+
+
+def add_target(parser: ArgumentParser) -> None:
+    """Adds the runtime that is judged, and its numerics."""
     parser.add_argument(
         "--runtime",
         metavar="R",
@@ -42,22 +80,57 @@ def add_judge_arguments(parser: ArgumentParser) -> None:
         default=Numerics.FAST.value,
         help="of a runtime that has a name (default: %(default)s)",
     )
-    parser.add_argument("--json", metavar="FILE", help="where the verdicts go as JSON")
 
 
-def judge_arguments(chosen: Namespace, text: str) -> dict[str, Any]:
-    """Returns the arguments of `judge.grade` and `judge.bisect` that a command line gives."""
-    types = runtimes.load("interpreter").compile(text).signature.arguments
+def _sets(text: str) -> tuple[str, ...]:
+    names = tuple(text.split(","))
+    known = (GIVEN, *INPUTS)
+    for name in names:
+        if name not in known:
+            raise ArgumentTypeError(f"sets of inputs are some of {','.join(known)}, got {name!r}")
+    return names
+
+
+def of_subject(chosen: Namespace, action: Callable[[Any], None]) -> int:
+    """Runs `action` on the module or the bundle of a command line and returns the exit status."""
+    if chosen.file == "-" or not os.path.isdir(chosen.file):
+        return of_file(chosen.file, action)
+
+    def loaded() -> int:
+        action(bundle.Bundle.load(chosen.file))
+        return 0
+
+    return status_of(loaded)
+
+
+def inputs_of(chosen: Namespace, subject: Any) -> dict[str, Any]:
+    """Returns the arguments of `cases_of` that a command line gives for a subject."""
+    given = chosen.args is not None
+    if given and not isinstance(subject, str):
+        raise ArgumentError(f"{chosen.file}: a bundle brings its own inputs, got --args")
+    if not given and GIVEN in chosen.inputs:
+        raise ArgumentError(f"--inputs {GIVEN} needs --args")
+    arguments = archived(chosen.args, argument_types(parse(subject).verify())) if given else None
     return {
-        "runtime": chosen.runtime,
-        "arguments": arguments_of(chosen, types),
+        "arguments": arguments,
+        "inputs": chosen.inputs,
         "seed": chosen.seed,
-        "numerics": chosen.numerics,
+        "extent": chosen.extent,
     }
 
 
-def written(chosen: Namespace, document: Mapping[str, Any]) -> None:
-    """Writes a document where the command line says, if it does."""
-    if chosen.json is not None:
-        with naming(chosen.json):
-            Path(chosen.json).write_text(json.dumps(document, indent=2) + "\n")
+def target_of(chosen: Namespace) -> dict[str, Any]:
+    """Returns the arguments of `judge.grade` that say which runtime is judged."""
+    return {"runtime": chosen.runtime, "numerics": chosen.numerics}
+
+
+def written(path: str | None, text: str) -> None:
+    """Writes a text to a file, if the command line names one."""
+    if path is not None:
+        with naming(path):
+            Path(path).write_text(text)
+
+
+def as_json(document: Mapping[str, Any]) -> str:
+    """Returns a document as the text of a JSON file."""
+    return json.dumps(document, indent=2) + "\n"

@@ -3,11 +3,19 @@
 from __future__ import annotations
 
 from argparse import ArgumentParser, Namespace
+from typing import Any
 
 from topos import judge
-from topos.cli._judging import TARGETS, add_judge_arguments, judge_arguments, written
+from topos.cli._judging import (
+    TARGETS,
+    add_judge_arguments,
+    as_json,
+    inputs_of,
+    of_subject,
+    target_of,
+    written,
+)
 from topos.cli._reporting import DONE, FAILED
-from topos.cli._shared import of_file
 from topos.judge import Bisection
 
 HELP = "name the operations of a module that a runtime computes wrongly"
@@ -27,12 +35,12 @@ def add_arguments(parser: ArgumentParser) -> None:
 def run(chosen: Namespace) -> int:
     """Runs the command and returns the exit status."""
     found: list[Bisection] = []
-    status = of_file(chosen.file, lambda text: found.append(_bisected(chosen, text)))
+    status = of_subject(chosen, lambda subject: found.append(_bisected(chosen, subject)))
     return status if not found else DONE if found[0].passed else FAILED
 
 
-def _bisected(chosen: Namespace, text: str) -> Bisection:
-    found = judge.bisect(text, **judge_arguments(chosen, text))
-    written(chosen, found.document())
+def _bisected(chosen: Namespace, subject: Any) -> Bisection:
+    found = judge.bisect(subject, **target_of(chosen), **inputs_of(chosen, subject))
+    written(chosen.json, as_json(found.document()))
     print(found)
     return found

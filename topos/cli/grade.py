@@ -4,12 +4,20 @@ from __future__ import annotations
 
 from argparse import ArgumentParser, Namespace
 from collections.abc import Iterator
-from typing import Final
+from typing import Any, Final
 
 from topos import judge
-from topos.cli._judging import TARGETS, add_judge_arguments, judge_arguments, written
+from topos.cli._judging import (
+    TARGETS,
+    add_judge_arguments,
+    as_json,
+    inputs_of,
+    of_subject,
+    target_of,
+    written,
+)
 from topos.cli._reporting import DONE, FAILED
-from topos.cli._shared import of_file, table
+from topos.cli._shared import table
 from topos.judge import Grade, ResultGrade, Verdict
 
 HELP = "tell whether a runtime's results for a module are right"
@@ -30,27 +38,33 @@ def add_arguments(parser: ArgumentParser) -> None:
 def run(chosen: Namespace) -> int:
     """Runs the command and returns the exit status."""
     found: list[Grade] = []
-    status = of_file(chosen.file, lambda text: found.append(_graded(chosen, text)))
+    status = of_subject(chosen, lambda subject: found.append(_graded(chosen, subject)))
     return status if not found else DONE if found[0].passed else FAILED
 
 
-def _graded(chosen: Namespace, text: str) -> Grade:
-    found = judge.grade(text, **judge_arguments(chosen, text))
-    written(chosen, found.document())
+def _graded(chosen: Namespace, subject: Any) -> Grade:
+    found = judge.grade(subject, **target_of(chosen), **inputs_of(chosen, subject))
+    written(chosen.json, as_json(found.document()))
     print(f"{chosen.runtime}: {found.verdict} (seed {found.seed}, {found.samples} samples)")
-    print(found.failure or table(_rows(found), right=frozenset(range(2, 4))))
+    for inputs, reason in found.failures.items():
+        print(f"failed for {inputs} inputs: {reason}")
+    if found.results:
+        print(table(_rows(found), right=frozenset({3, 4})))
     return found
 
 
 def _rows(found: Grade) -> Iterator[tuple[str, ...]]:
     """Yields the headings, then a row for each verdict of each result."""
-    yield ("result", "type", "elements", "ill", "verdict", "the worst element")
+    yield ("inputs", "result", "type", "elements", "ill", "verdict", "the worst element")
+    before = ""
     for result in found.results:
-        name, type = result.name, str(result.type)
+        inputs = result.inputs if result.inputs != before else ""
+        name, type, before = result.name, str(result.type), result.inputs
         ill = str(result.ill_conditioned or "")
         for verdict, count in reversed(result.counts.items()):
-            yield (name, type, str(count), ill, str(verdict), _worst(result) if name else "")
-            name = type = ill = ""
+            worst = _worst(result) if name else ""
+            yield (inputs, name, type, str(count), ill, str(verdict), worst)
+            inputs = name = type = ill = ""
 
 
 def _worst(result: ResultGrade) -> str:

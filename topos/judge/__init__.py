@@ -1,13 +1,18 @@
 """The judge: whether the results of a runtime are right, beside samples of the oracle."""
 
-from topos.judge.bisection import Bisection, Finding, bisect
+from topos.judge.bisection import bisect
+from topos.judge.case import Case, cases_of
+from topos.judge.cures import Cure
 from topos.judge.ensemble import Ensemble, Samples
+from topos.judge.finding import Bisection, Finding
 from topos.judge.grading import Grade, ResultGrade, grade
 from topos.judge.sampling import Freedom
 from topos.judge.verdicts import Explanation, Judgement, Verdict, judged
 
 __all__ = [
     "Bisection",
+    "Case",
+    "Cure",
     "Ensemble",
     "Explanation",
     "Finding",
@@ -18,6 +23,7 @@ __all__ = [
     "Samples",
     "Verdict",
     "bisect",
+    "cases_of",
     "grade",
     "judged",
 ]

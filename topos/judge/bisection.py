@@ -6,197 +6,117 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final
 
-import numpy as np
 import numpy.typing as npt
 
-from topos import runtimes
-from topos.engine import Numerics
-from topos.judge.grading import BAD, SAMPLES, Grade, ResultGrade, grade, static
+from topos.engine import Numerics, Plan
+from topos.judge.case import SAMPLES, Case, cases_of
+from topos.judge.cures import Cure, cures
+from topos.judge.cutting import Cut, length, operation_at, truncated, watched
+from topos.judge.finding import Bisection, Finding, finding_of
+from topos.judge.grading import Grade, graded
+from topos.judge.locations import Locations
 from topos.judge.replay import Replay, replays, steps_of
-from topos.judge.verdicts import Verdict
-from topos.stablehlo import Module, parse
+from topos.judge.target import RunError, Target, TargetLike
+from topos.judge.verdicts import BAD
+from topos.runtimes._inputs import EXTENT
+from topos.stablehlo import Module
 from topos.stablehlo.forms import ModuleLike
 
-# A wrong number of one operation that is this near is imprecise: its kernel is right, and coarse.
-COARSE: Final = 1e-3
-# What XLA can leave out, in the order in which it is tried.
-XLA: Final[Sequence[Mapping[str, Any]]] = (
-    {"xla_allow_excess_precision": False},
-    {"xla_disable_hlo_passes": "algsimp"},
-    {"xla_disable_hlo_passes": "fusion"},
-    {"xla_disable_hlo_passes": "algsimp,fusion"},
-    {"xla_cpu_enable_fast_math": False},
-    {"xla_cpu_enable_fast_min_max": False},
-)
+if TYPE_CHECKING:
+    from topos.bundle import Bundle
 
-
-class Finding(NamedTuple):
-    """An operation that a runtime computes wrongly of the oracle's operands.
-
-    `operands` are the numbers at the worst element, where the operation works element by element.
-    """
-
-    operation: str
-    line: int
-    location: str
-    verdict: Verdict
-    result: ResultGrade
-    operands: tuple[str, ...]
-
-    def document(self) -> dict[str, Any]:
-        """Returns the finding as JSON has it."""
-        place = self.result.worst or ()
-        return {
-            "operation": self.operation,
-            "line": self.line,
-            "location": self.location or None,
-            "verdict": str(self.verdict),
-            "index": list(place),
-            "operands": list(self.operands),
-            "got": str(self.result.result[place]),
-            "oracle": str(self.result.oracle[place]),
-        }
-
-    def __str__(self) -> str:
-        place = self.result.worst or ()
-        got, expected = self.result.result[place], self.result.oracle[place]
-        of = f" of {', '.join(self.operands)}" if self.operands else ""
-        at = f" {self.location}" if self.location else ""
-        return (
-            f"line {self.line}: {self.operation} is {self.verdict}{at}: got {got}{of},"
-            f" the oracle has {expected} at {list(place)}"
-        )
-
-
-class Bisection(NamedTuple):
-    """What was found: the grade of the whole module, the operations, and what makes it right.
-
-    `attributes` tells that the module is right without the attributes of its arguments and results;
-    `cures` are options under which XLA's results are right; `failures` what the runtime said of
-    operations that it did not run alone. `seconds` has what each stage cost.
-    """
-
-    whole: Grade
-    findings: tuple[Finding, ...]
-    attributes: bool
-    cures: tuple[Mapping[str, Any], ...]
-    failures: tuple[str, ...]
-    replayed: int
-    seconds: Mapping[str, float]
-
-    @property
-    def passed(self) -> bool:
-        """Whether the whole module and every operation of it passed."""
-        return self.whole.passed and not self.findings
-
-    def document(self) -> dict[str, Any]:
-        """Returns what was found as JSON has it."""
-        return {
-            "passed": self.passed,
-            "module": self.whole.document(),
-            "right_without_attributes": self.attributes,
-            "right_with": [dict(each) for each in self.cures],
-            "operations": [each.document() for each in self.findings],
-            "replayed": self.replayed,
-            "not_replayed": list(self.failures),
-            "seconds": dict(self.seconds),
-        }
-
-    def __str__(self) -> str:
-        return "\n".join(self._lines())
-
-    def _lines(self) -> Iterator[str]:
-        yield f"the module is {self.whole.verdict} on {self.whole.runtime}"
-        if self.whole.failure:
-            yield self.whole.failure
-        if self.attributes:
-            yield "without the attributes of arguments, results and the module it is right"
-        for cure in self.cures:
-            yield f"with {', '.join(f'{name}={value}' for name, value in cure.items())} it is right"
-        yield from map(str, self.findings)
-        if not self.findings:
-            yield f"none of its {self.replayed} operations is wrong alone"
-        yield from (f"not replayed: {failure}" for failure in self.failures)
-        yield ", ".join(f"{stage} {seconds:.1f} s" for stage, seconds in self.seconds.items())
+# The stages that name an operation, as findings tell them.
+REPLAY, WATCHED, TRUNCATED = "replay", "intermediates", "truncation"
+NO_LOCATIONS: Final = Locations("")
 
 
 def bisect(
-    module: ModuleLike,
-    runtime: str = "xla",
-    arguments: Sequence[npt.ArrayLike] = (),
+    subject: ModuleLike | Plan | Bundle,
+    runtime: TargetLike = "xla",
+    arguments: Sequence[npt.ArrayLike] | None = None,
     *,
+    inputs: Sequence[str] = (),
+    extent: int = EXTENT,
     seed: int = 0,
     samples: int = SAMPLES,
     numerics: Numerics | str = Numerics.FAST,
     options: Mapping[str, Any] | None = None,
 ) -> Bisection:
-    """Returns which operations of `module` a runtime computes wrongly, each run on its own.
+    """Returns which operations of a module a runtime computes wrongly.
 
-    Every operation is replayed with the oracle's operands, in private functions and loops too, so
-    that a fault is found also where no result shows it. Takes and raises what `judge.grade` does.
+    Every operation is replayed alone with the oracle's operands, in private functions and loops
+    too, so that a fault is found also where no result shows it. Where the module is wrong and no
+    operation of it is, the values between them are looked at: all at once, and then by cutting the
+    module in ever shorter parts. Of several sets of inputs, it is told of the first that shows
+    something. Takes and raises what `judge.grade` does.
     """
-    bisector = _Bisector(runtime, seed, samples, numerics, options)
-    return bisector.bisected(static(parse(module).verify(), arguments), arguments)
+    target, locations = Target(runtime, numerics, options), Locations.of(subject)
+    found = None
+    for case in cases_of(subject, arguments, inputs, seed=seed, samples=samples, extent=extent):
+        found = bisected(case, target, locations)
+        if not found.passed:
+            break
+    assert found is not None  # There is a case of every subject, and a bundle has samples.
+    return found
+
+
+def bisected(case: Case, target: Target, locations: Locations = NO_LOCATIONS) -> Bisection:
+    """Returns what `bisect` does, of one case."""
+    return _Bisector(case, target, locations).bisected()
 
 
 @dataclass
 class _Bisector:
-    """How a module is graded, and what each stage cost so far."""
+    """A case, the runtime, and what each stage cost so far."""
 
-    runtime: str
-    seed: int
-    samples: int
-    numerics: Numerics | str
-    options: Mapping[str, Any] | None
+    case: Case
+    target: Target
+    locations: Locations
     seconds: dict[str, float] = field(default_factory=dict)
     failures: list[str] = field(default_factory=list)
 
-    def bisected(self, module: Module, arguments: Sequence[npt.ArrayLike]) -> Bisection:
+    def bisected(self) -> Bisection:
         """Goes through the stages, those that explain a wrong module only where it is wrong."""
-        attributes, cures = False, list[Mapping[str, Any]]()
+        attributes = False
         with self._stage("whole"):
-            whole = self._grade(module, arguments)
+            whole = graded([self.case], self.target)
         if not whole.passed:
             with self._stage("attributes"):
-                bare = _bare(module)
-                attributes = bare != module and self._grade(bare, arguments).passed
-            with self._stage("passes"):
-                tried = XLA if self.runtime == "xla" else ()
-                cures = [each for each in tried if self._grade(module, arguments, each).passed]
+                attributes = self._is_right_without_attributes()
+        made = list[Cure]()
+        if not whole.failures:
+            with self._stage("options"):
+                made = [*cures(self.case, self.target, whole.verdict)]
         with self._stage("oracle"):
-            types = runtimes.load("interpreter").compile(module).signature.arguments
-            pairs = zip(arguments, types, strict=True)
-            steps = steps_of(module, [np.asarray(each, type.dtype) for each, type in pairs])
-        with self._stage("replay"):
-            findings = [each for part in replays(module, steps) for each in self._replayed(part)]
+            steps = steps_of(self.case.module, self.case.arguments)
+        with self._stage(REPLAY):
+            parts = replays(self.case.module, steps)
+            findings = [each for part in parts for each in self._replayed(part)]
+        if not (whole.passed or findings or attributes or whole.failures):
+            findings = self._between()
         return Bisection(
-            whole, tuple(findings), attributes, tuple(cures), tuple(self.failures), len(steps),
+            whole, tuple(findings), attributes, tuple(made), tuple(self.failures), len(steps),
             self.seconds,
         )  # fmt: skip
 
-    def _grade(
-        self,
-        module: Module,
-        arguments: Sequence[npt.ArrayLike],
-        more: Mapping[str, Any] | None = None,
-    ) -> Grade:
-        return grade(
-            module,
-            self.runtime,
-            arguments,
-            seed=self.seed,
-            samples=self.samples,
-            numerics=self.numerics,
-            options={**(self.options or {}), **(more or {})},
-        )
+    def _is_right_without_attributes(self) -> bool:
+        module = self.case.module
+        bare = without_attributes(module)
+        if bare == module:
+            return False
+        try:
+            results = self.target.run(bare, self.case.arguments, self.case.signature)
+        except RunError:
+            return False
+        return all(not _is_bad(each.verdicts.max(initial=0)) for each in self.case.judged(results))
 
     def _replayed(self, replay: Replay) -> list[Finding]:
         """Returns what is wrong of some operations; halves find the one that ends the others."""
-        found = self._grade(replay.module, replay.arguments)
-        if not found.failure:
-            return list(_findings(replay, found))
+        found = graded([self._case(replay.module, replay.arguments)], self.target)
+        if not found.failures:
+            return list(self._findings(replay, found))
         if len(replay.steps) == 1:
             operation = replay.steps[0].operation
             reason = found.failure.splitlines()[0]
@@ -211,6 +131,83 @@ class _Bisector:
             for each in self._replayed(smaller)
         ]
 
+    def _findings(self, replay: Replay, found: Grade) -> Iterator[Finding]:
+        for step, start in zip(replay.steps, replay.starts, strict=True):
+            results = found.results[start : start + len(step.results)]
+            worst = max(results, key=lambda result: result.verdict)
+            if worst.verdict in BAD:
+                location = self.locations.resolved(step.operation.location)
+                yield finding_of(step.operation, location, REPLAY, worst, step=step)
+
+    def _between(self) -> list[Finding]:
+        """Returns the first operation of @main whose value is wrong where nothing is alone.
+
+        All values together are believed only where what @main returns is still wrong, for asking
+        for them changes what is compiled.
+        """
+        module = self.case.module
+        with self._stage(WATCHED):
+            every = watched(module)
+            wrong = self._first_wrong(every, WATCHED)
+            results = module.function().body.blocks[0].operations[-1].operands  # type: ignore[union-attr]
+            if wrong is not None and wrong[1] & {*results}:
+                return [wrong[0]]
+        with self._stage(TRUNCATED):
+            found = self._shortest(module)
+            return [] if found is None else [found]
+
+    def _shortest(self, module: Module) -> Finding | None:
+        """Returns the operation with which the shortest part of @main that is wrong ends."""
+        right, wrong, found = 0, length(module), None
+        while right < wrong:
+            middle = (right + wrong) // 2
+            cut = truncated(module, middle)
+            shown = None if cut is None else self._first_wrong(cut, TRUNCATED)
+            if shown is None:
+                right = middle + 1
+                continue
+            wrong, found = middle, shown[0]
+        whole = truncated(module, wrong)
+        if found is None and whole is not None:
+            shown = self._first_wrong(whole, TRUNCATED)
+            found = None if shown is None else shown[0]
+        if found is None:
+            return None
+        # What lives at the end may have been computed earlier, and is wrong of the last alone.
+        operation = operation_at(module, wrong - 1)
+        location = self.locations.resolved(operation.location)
+        return finding_of(operation, location, TRUNCATED, found.result, cut=found.cut)
+
+    def _first_wrong(self, cut: Cut, stage: str) -> tuple[Finding, set[str]] | None:
+        """Returns the first wrong value of a cut as a finding, with the names of all wrong ones."""
+        found = graded([self._case(cut.module, self._arguments(cut.module))], self.target)
+        wrong = (
+            [
+                (name, operation, result)
+                for name, operation, result in zip(
+                    cut.values, cut.operations, found.results, strict=True
+                )
+                if result.verdict in BAD
+            ]
+            if not found.failures
+            else []
+        )
+        if not wrong:
+            return None
+        _, operation, result = wrong[0]
+        location = self.locations.resolved(operation.location)
+        finding = finding_of(operation, location, stage, result, cut=cut.module)
+        return finding, {name for name, _, _ in wrong}
+
+    def _arguments(self, cut: Module) -> list[npt.ArrayLike]:
+        """Returns the arguments of the case that a cut takes, which keep their names."""
+        names = [each.name for each in self.case.module.function().arguments]
+        given = dict(zip(names, self.case.arguments, strict=True))
+        return [given[each.name] for each in cut.function().arguments]
+
+    def _case(self, module: Module, arguments: Sequence[npt.ArrayLike]) -> Case:
+        return Case(module, arguments, seed=self.case.seed, samples=self.case.samples)
+
     @contextmanager
     def _stage(self, name: str) -> Iterator[None]:
         start = time.perf_counter()
@@ -218,7 +215,7 @@ class _Bisector:
         self.seconds[name] = time.perf_counter() - start
 
 
-def _bare(module: Module) -> Module:
+def without_attributes(module: Module) -> Module:
     """Returns the module without attributes of its own and of @main's arguments and results."""
     main = module.function()
     plain = main._replace(
@@ -229,27 +226,5 @@ def _bare(module: Module) -> Module:
     return module._replace(attributes={}, functions=functions)
 
 
-def _findings(replay: Replay, found: Grade) -> Iterator[Finding]:
-    for step, start in zip(replay.steps, replay.starts, strict=True):
-        results = found.results[start : start + len(step.results)]
-        worst = max(results, key=lambda result: result.verdict)
-        if worst.verdict not in BAD:
-            continue
-        operation, place = step.operation, worst.worst or ()
-        operands = [each for each in step.operands if each.shape == worst.oracle.shape]
-        shown = (
-            [str(each[place]) for each in operands] if len(operands) == len(step.operands) else []
-        )
-        yield Finding(
-            operation.name, operation.line, operation.location, _precision(worst), worst,
-            tuple(shown),
-        )  # fmt: skip
-
-
-def _precision(result: ResultGrade) -> Verdict:
-    place = result.worst or ()
-    got, expected = result.result[place], result.oracle[place]
-    if result.verdict is not Verdict.WRONG or result.oracle.dtype.kind in "biu":
-        return result.verdict
-    gap = abs(complex(got) - complex(expected))
-    return Verdict.IMPRECISE if gap <= COARSE * abs(complex(expected)) else Verdict.WRONG
+def _is_bad(verdict: int) -> bool:
+    return verdict in BAD

@@ -3,36 +3,29 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
-from typing import Any, Final, NamedTuple
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from topos import runtimes
-from topos.engine import Numerics
-from topos.errors import ArgumentError
-from topos.judge.ensemble import Ensemble, Samples
-from topos.judge.sampling import Freedom
-from topos.judge.target import RunError, Target
-from topos.judge.verdicts import NEAR, Explanation, Judgement, Verdict, judged
+from topos.engine import Numerics, Plan
+from topos.judge.case import SAMPLES, Case, cases_of
+from topos.judge.target import RunError, Target, TargetLike
+from topos.judge.verdicts import BAD, Judgement, Verdict
+from topos.runtimes._inputs import EXTENT
 from topos.runtimes._signature import ArrayType
 from topos.runtimes.interpreter.program import Array
-from topos.stablehlo import Module, parse
 from topos.stablehlo.forms import ModuleLike
 
-SAMPLES: Final = 8
-# How many more are drawn for what is suspect, and how much wider the noise is that tells of rare
-# decisions.
-MORE, WIDER = 16, 8.0
-# How near to samples of wider noise a number must be, in their spreads.
-CLOSE: Final = 3.0
-BAD: Final = frozenset({Verdict.SUSPECT, Verdict.IMPRECISE, Verdict.WRONG})
+if TYPE_CHECKING:
+    from topos.bundle import Bundle
 
 
 class ResultGrade(NamedTuple):
-    """One result: its verdicts, and the element that is farthest from the oracle's."""
+    """One result for one set of inputs: its verdicts, and the element that is farthest off."""
 
+    inputs: str
     name: str
     type: ArrayType
     judgement: Judgement
@@ -75,21 +68,27 @@ class ResultGrade(NamedTuple):
 
 
 class Grade(NamedTuple):
-    """The verdict on one module and one runtime for one set of arguments.
+    """The verdict on one subject and one runtime, for one set of inputs or several.
 
-    `failure` is what a runtime said that refused the module or died; there are no results then.
+    `failures` are what the runtime said where it refused the module or died, by the set of inputs,
+    which has no results then.
     """
 
     runtime: str
     seed: int
     samples: int
     results: tuple[ResultGrade, ...]
-    failure: str = ""
+    failures: Mapping[str, str]
+
+    @property
+    def failure(self) -> str:
+        """What the runtime said first that failed, or ""."""
+        return next(iter(self.failures.values()), "")
 
     @property
     def verdict(self) -> Verdict:
         """The worst verdict of any element; `WRONG` where the runtime failed."""
-        if self.failure:
+        if self.failures:
             return Verdict.WRONG
         return max((result.verdict for result in self.results), default=Verdict.EQUAL)
 
@@ -106,18 +105,21 @@ class Grade(NamedTuple):
             "samples": self.samples,
             "verdict": str(self.verdict),
             "passed": self.passed,
-            "failure": self.failure or None,
+            "failures": dict(self.failures),
             "results": [_entry(result) for result in self.results],
         }
 
     def __str__(self) -> str:
-        if self.failure:
-            return f"{self.runtime} failed: {self.failure}"
-        return "\n".join([_line(result) for result in self.results])
+        failed = [
+            f"{self.runtime} failed for {inputs} inputs: {reason}"
+            for inputs, reason in self.failures.items()
+        ]
+        return "\n".join([*failed, *map(_line, self.results)])
 
 
 def _entry(result: ResultGrade) -> dict[str, Any]:
     entry: dict[str, Any] = {
+        "inputs": result.inputs,
         "name": result.name,
         "type": str(result.type),
         "verdict": str(result.verdict),
@@ -146,98 +148,49 @@ def _line(result: ResultGrade) -> str:
 
 
 def grade(
-    module: ModuleLike,
-    runtime: str = "xla",
-    arguments: Sequence[npt.ArrayLike] = (),
+    subject: ModuleLike | Plan | Bundle,
+    runtime: TargetLike = "xla",
+    arguments: Sequence[npt.ArrayLike] | None = None,
     *,
+    inputs: Sequence[str] = (),
+    extent: int = EXTENT,
     seed: int = 0,
     samples: int = SAMPLES,
     numerics: Numerics | str = Numerics.FAST,
     options: Mapping[str, Any] | None = None,
 ) -> Grade:
-    """Returns the verdicts on the results of `module` from a runtime, which runs in its worker.
+    """Returns the verdicts on the results of a module, a plan or a bundle from a runtime.
 
-    `runtime` is the name of one, or a command line that is called as `COMMAND MODULE ARGS.npz
-    RESULTS.npz`; `numerics` and `options` are for one that has a name. Raises what reading the
-    module raises, `UnavailableError` where the runtime is not ready, and what the oracle's own run
-    raises: nothing is said of a module that the oracle cannot run. What the runtime raises is the
-    grade's `failure`.
+    `runtime` is the name of one, which runs in its worker; a command line that is called as
+    `COMMAND MODULE ARGS.npz RESULTS.npz`; or a function that takes a `Module` and its arguments and
+    returns the results. `numerics` and `options` are for one that has a name. `arguments`, `inputs`
+    and `extent` are those of `cases_of`. Raises what reading the module raises,
+    `UnavailableError` where the runtime is not ready, and what the oracle's own run raises: nothing
+    is said of a module that the oracle cannot run. What the runtime raises is a failure of the
+    grade.
     """
-    if type(samples) is not int or samples < 2:
-        raise ArgumentError(f"samples are a number from 2 on, got {samples!r}")
-    tree = static(parse(module).verify(), arguments)
-    oracle = runtimes.load("interpreter").compile(tree, numerics=Numerics.EXACT)
-    expected = oracle(*arguments)
-    taken = [
-        np.asarray(each, wanted.dtype)
-        for each, wanted in zip(arguments, oracle.signature.arguments, strict=True)
-    ]
-    target = Target(runtime, numerics, options)
-    try:
-        results = target.run(tree, taken, oracle.signature)
-    except RunError as error:
-        return Grade(runtime, seed, samples, (), str(error))
-    judgements = _judgements(Ensemble(tree), taken, expected, results, seed, samples)
-    graded = [
-        ResultGrade(f"result{place}", ArrayType(ours.shape, ours.dtype), judgement, ours, theirs)
-        for place, (ours, theirs, judgement) in enumerate(
-            zip(expected, results, judgements, strict=True)
+    cases = cases_of(subject, arguments, inputs, seed=seed, samples=samples, extent=extent)
+    return graded(cases, Target(runtime, numerics, options), seed, samples)
+
+
+def graded(cases: Iterable[Case], target: Target, seed: int = 0, samples: int = SAMPLES) -> Grade:
+    """Returns the verdicts on what a runtime returns for cases, one after another."""
+    results, failures = list[ResultGrade](), dict[str, str]()
+    for case in cases:
+        try:
+            found = target.run(case.module, case.arguments, case.signature)
+        except RunError as error:
+            failures[case.name] = str(error)
+        else:
+            results += results_of(case, found)
+    return Grade(str(target), seed, samples, tuple(results), failures)
+
+
+def results_of(case: Case, found: Sequence[Array]) -> list[ResultGrade]:
+    """Returns the verdicts on results of a case, which are arrays of its signature's types."""
+    return [
+        ResultGrade(case.name, name, ArrayType(ours.shape, ours.dtype), judgement, ours, theirs)
+        for name, ours, theirs, judgement in zip(
+            case.names, case.results, found, case.judged(found), strict=True
         )
     ]
-    return Grade(runtime, seed, samples, tuple(graded))
-
-
-def static(module: Module, arguments: Sequence[npt.ArrayLike]) -> Module:
-    opened = any(None in getattr(each.type, "shape", ()) for each in module.function().arguments)
-    return module.specialize([np.asarray(each) for each in arguments]) if opened else module
-
-
-def _judgements(
-    ensemble: Ensemble,
-    arguments: Sequence[Array],
-    expected: Sequence[Array],
-    results: Sequence[Array],
-    seed: int,
-    samples: int,
-) -> list[Judgement]:
-    """Returns the judgements, by further samples as long as something is not explained."""
-    first = ensemble.run(arguments, samples=samples, seed=seed)
-    plain, others = [first.results], list[tuple[Verdict, Samples, float]]()
-
-    def judge() -> list[Judgement]:
-        judgements = []
-        for place, (ours, theirs) in enumerate(zip(expected, results, strict=True)):
-            found = np.concatenate([run[place] for run in plain])
-            explanations = [
-                Explanation(verdict, np.concatenate([found, run.results[place]]), near)
-                if verdict is not Verdict.DECISION
-                else Explanation(verdict, run.results[place], near)
-                for verdict, run, near in others
-            ]
-            judgements.append(judged(ours, theirs, found, explanations))
-        return judgements
-
-    judgements = judge()
-    for verdict, freedom in (
-        (Verdict.RANGED, Freedom.RANGE),
-        (Verdict.UNSPECIFIED, Freedom.OPEN),
-    ):
-        if _is_bad(judgements):
-            run = ensemble.run(arguments, samples=MORE, seed=seed, freedom=freedom)
-            if run.freed:
-                others.append((verdict, run, NEAR))
-                judgements = judge()
-    if _is_bad(judgements):
-        plain.append(ensemble.run(arguments, samples=MORE, seed=seed + 1).results)
-        judgements = judge()
-    if _is_bad(judgements):
-        run = ensemble.run(arguments, samples=samples, seed=seed + 2, amplitude=WIDER)
-        # Wider noise explains anything, so it is believed only where it turns more decisions.
-        if run.decisions > first.decisions:
-            others.append((Verdict.DECISION, run, CLOSE))
-            judgements = judge()
-    return judgements
-
-
-def _is_bad(judgements: Sequence[Judgement]) -> bool:
-    return any(bool((each.verdicts >= min(BAD)).any()) for each in judgements)

@@ -1,4 +1,4 @@
-"""The runtime that is judged: one of ours in its worker, or any program that writes results."""
+"""The runtime that is judged: one of ours in its worker, any program, or a Python function."""
 
 from __future__ import annotations
 
@@ -6,10 +6,13 @@ import shlex
 import signal
 import subprocess
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
+
+import numpy as np
+import numpy.typing as npt
 
 from topos import runtimes
 from topos.engine import Numerics
@@ -20,6 +23,9 @@ from topos.runtimes._signature import ModuleSignature, require_results
 from topos.runtimes.interpreter.program import Array
 from topos.stablehlo import Module
 
+# Takes a verified module and its arguments, returns its results.
+RunFunction = Callable[[Module, Sequence[Array]], Sequence[npt.ArrayLike]]
+TargetLike = str | RunFunction
 # How long a program may take, and how much of what it said is told.
 SECONDS: Final = 600.0
 LINES: Final = 8
@@ -31,12 +37,13 @@ class RunError(ToposError):
 
 @dataclass(frozen=True)
 class Target:
-    """A runtime by its name, or a command line called as `COMMAND MODULE ARGS.npz RESULTS.npz`.
+    """A runtime by its name, a command line, or a function of a module and its arguments.
 
-    `numerics` and `options` are for a runtime that has a name, which runs in its worker.
+    A command line is called as `COMMAND MODULE ARGS.npz RESULTS.npz`. `numerics` and `options` are
+    for a runtime that has a name, which runs in its worker.
     """
 
-    runtime: str
+    runtime: TargetLike
     numerics: Numerics | str = Numerics.FAST
     options: Mapping[str, Any] | None = None
 
@@ -49,10 +56,10 @@ class Target:
         are none.
         """
         try:
+            if callable(self.runtime):
+                return function_results(self.runtime, module, arguments, signature)
             if self.runtime not in runtimes.names():
-                results = command_results(self.runtime, str(module), arguments, signature)
-                require_results(results, signature.results)
-                return results
+                return command_results(self.runtime, str(module), arguments, signature)
             adapter = runtimes.load(self.runtime)
             options = isolating(adapter) | requested(self.options)
             compiled = adapter.compile(str(module), numerics=self.numerics, options=options)
@@ -61,6 +68,24 @@ class Target:
             raise
         except ToposError as error:
             raise RunError(str(error)) from error
+
+    def __str__(self) -> str:
+        if callable(self.runtime):
+            return getattr(self.runtime, "__name__", type(self.runtime).__name__)
+        return self.runtime
+
+
+def function_results(
+    function: RunFunction, module: Module, arguments: Sequence[Array], signature: ModuleSignature
+) -> tuple[Array, ...]:
+    """Returns the results of a Python function; raises `ExecutionError` for whatever it raises."""
+    try:
+        results = tuple([np.asarray(each) for each in function(module, arguments)])
+    # The function is anybody's.
+    except Exception as error:
+        raise ExecutionError(f"{type(error).__name__}: {error}") from error
+    require_results(results, signature.results)
+    return results
 
 
 def command_results(
@@ -92,9 +117,11 @@ def command_results(
         if not written.is_file():
             raise ExecutionError(f"{words[0]} ended well and wrote no results")
         try:
-            return tuple(load(written, signature.results, "result"))
+            results = tuple(load(written, signature.results, "result"))
         except ArgumentError as error:
             raise ExecutionError(f"{words[0]}: {error}") from error
+        require_results(results, signature.results)
+        return results
 
 
 def _run(command: Sequence[str], seconds: float) -> None:

@@ -45,6 +45,9 @@ class Verdict(IntEnum):
         return _NAMES[self]
 
 
+BAD: Final = frozenset({Verdict.SUSPECT, Verdict.IMPRECISE, Verdict.WRONG})
+"""The verdicts that a sound runtime does not get."""
+
 _NAMES: Final = {
     Verdict.EQUAL: "equal", Verdict.ROUNDING: "rounding",
     Verdict.DECISION: "decision within rounding", Verdict.RANGED: "range-sensitive",

@@ -16,7 +16,7 @@ from topos.runtimes._runtime import Executable
 from topos.runtimes._signature import ArrayType, ModuleSignature
 from topos.runtimes.interpreter.build import build
 from topos.runtimes.interpreter.program import Array, Program, StepsError, limited
-from topos.stablehlo.ir import Type
+from topos.stablehlo.ir import Module, Type
 from topos.stablehlo.parser.parse import parse
 from topos.stablehlo.read import told_of
 from topos.stablehlo.types import checked, dtype_of, extents
@@ -34,11 +34,23 @@ def compiled(text: str, exact: bool = True, max_steps: int | None = None) -> Int
     `exact` chooses the oracle's kernels, or else numpy's own and BLAS; a run of more than
     `max_steps` turns of loops and calls stops. Raises as `read` does.
     """
-    demand_subnormals()
     with told_of(text):
         module = parse(text)
         verify(module)
-        return InterpreterExecutable(build(module, exact), text, exact, max_steps)
+        return built(module, exact, max_steps, text)
+
+
+def built(
+    module: Module, exact: bool = True, max_steps: int | None = None, text: str | None = None
+) -> InterpreterExecutable:
+    """Returns a verified module whose types are all static, built as `compiled` does it.
+
+    `text` is what errors show and `serialize` keeps, by default the module printed.
+    """
+    demand_subnormals()
+    return InterpreterExecutable(
+        build(module, exact), str(module) if text is None else text, exact, max_steps
+    )
 
 
 class InterpreterExecutable(Executable):

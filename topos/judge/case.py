@@ -1,0 +1,231 @@
+"""Cases: a module with its arguments, what the oracle returns for them, and samples of that."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from functools import cached_property
+from typing import TYPE_CHECKING, Final, NamedTuple, cast
+
+import numpy as np
+import numpy.typing as npt
+
+from topos.engine import Plan
+from topos.errors import ArgumentError
+from topos.judge.ensemble import Ensemble, Samples
+from topos.judge.sampling import Freedom
+from topos.judge.verdicts import BAD, NEAR, Explanation, Judgement, Verdict, judged
+from topos.runtimes._inputs import EXTENT, random_array, special_array
+from topos.runtimes._signature import ArrayType, ModuleSignature, fitting, require_count
+from topos.runtimes.interpreter.program import Array
+from topos.runtimes.interpreter.run import built
+from topos.stablehlo import Module, parse
+from topos.stablehlo.forms import ModuleLike
+from topos.stablehlo.ir import Tensor
+from topos.stablehlo.types import checked, dtype_of
+
+if TYPE_CHECKING:
+    from topos.bundle import Bundle
+
+SAMPLES: Final = 8
+# How many more are drawn for what is suspect, and how much wider the noise is that tells of rare
+# decisions.
+MORE, WIDER = 16, 8.0
+# How near to samples of wider noise a number must be, in their spreads.
+CLOSE: Final = 3.0
+GIVEN, RANDOM, SPECIAL = "given", "random", "special"
+INPUTS: Final = {RANDOM: random_array, SPECIAL: special_array}
+
+
+class _Wanted(NamedTuple):
+    """One run of samples: how it is drawn, and what an element that it explains is called."""
+
+    samples: int
+    seed: int
+    amplitude: float = 1.0
+    freedom: Freedom = Freedom.NONE
+
+
+class Case:
+    """A module with its arguments; the oracle runs once, and samples are drawn when needed.
+
+    `name` says which arguments they are. `results` are the oracle's, in the order of @main. Raises
+    what reading the module raises, `ArgumentError` for arguments that do not fit, and what the
+    oracle's own run raises: nothing is said of a module that the oracle cannot run.
+    """
+
+    def __init__(
+        self,
+        module: ModuleLike,
+        arguments: Sequence[npt.ArrayLike] = (),
+        *,
+        seed: int = 0,
+        samples: int = SAMPLES,
+        name: str = GIVEN,
+        names: Sequence[str] = (),
+    ) -> None:
+        if type(samples) is not int or samples < 2:
+            raise ArgumentError(f"samples are a number from 2 on, got {samples!r}")
+        self.module = static(parse(module).verify(), arguments)
+        self.seed, self.samples, self.name = seed, samples, name
+        oracle = built(self.module)
+        self.signature: ModuleSignature = oracle.signature
+        self.results: tuple[Array, ...] = oracle(*arguments)
+        types = self.signature.arguments
+        self.arguments: tuple[Array, ...] = tuple(
+            [fitting(place, each, types[place]) for place, each in enumerate(arguments)]
+        )
+        self.names: tuple[str, ...] = tuple(names) or tuple(
+            [f"result{place}" for place in range(len(self.results))]
+        )
+        self._drawn: dict[_Wanted, Samples] = {}
+
+    @cached_property
+    def ensemble(self) -> Ensemble:
+        """The module built for sampling."""
+        return Ensemble(self.module)
+
+    def drawn(
+        self,
+        samples: int,
+        seed: int,
+        amplitude: float = 1.0,
+        freedom: Freedom = Freedom.NONE,
+    ) -> Samples:
+        """Returns samples of the results, the same arrays for the same wishes."""
+        wanted = _Wanted(samples, seed, amplitude, freedom)
+        if wanted not in self._drawn:
+            self._drawn[wanted] = self.ensemble.run(
+                self.arguments, samples=samples, seed=seed, amplitude=amplitude, freedom=freedom
+            )
+        return self._drawn[wanted]
+
+    def judged(self, results: Sequence[Array]) -> list[Judgement]:
+        """Returns a judgement of each result, which are arrays of the signature's types.
+
+        Further samples are drawn as long as something is not explained.
+        """
+        first = self.drawn(self.samples, self.seed)
+        plain, others = [first], list[tuple[Verdict, Samples, float]]()
+        judgements = self._against(results, plain, others)
+        for verdict, freedom in (
+            (Verdict.RANGED, Freedom.RANGE),
+            (Verdict.UNSPECIFIED, Freedom.OPEN),
+        ):
+            if _is_bad(judgements):
+                run = self.drawn(MORE, self.seed, freedom=freedom)
+                if run.freed:
+                    others.append((verdict, run, NEAR))
+                    judgements = self._against(results, plain, others)
+        if _is_bad(judgements):
+            plain.append(self.drawn(MORE, self.seed + 1))
+            judgements = self._against(results, plain, others)
+        if _is_bad(judgements):
+            run = self.drawn(self.samples, self.seed + 2, WIDER)
+            # Wider noise explains anything, so it is believed only where it turns more decisions.
+            if run.decisions > first.decisions:
+                others.append((Verdict.DECISION, run, CLOSE))
+                judgements = self._against(results, plain, others)
+        return judgements
+
+    def _against(
+        self,
+        results: Sequence[Array],
+        plain: Sequence[Samples],
+        others: Sequence[tuple[Verdict, Samples, float]],
+    ) -> list[Judgement]:
+        judgements = []
+        for place, (ours, theirs) in enumerate(zip(self.results, results, strict=True)):
+            found = np.concatenate([run.results[place] for run in plain])
+            explanations = [
+                Explanation(verdict, np.concatenate([found, run.results[place]]), near)
+                if verdict is not Verdict.DECISION
+                else Explanation(verdict, run.results[place], near)
+                for verdict, run, near in others
+            ]
+            judgements.append(judged(ours, theirs, found, explanations))
+        return judgements
+
+
+def cases_of(
+    subject: ModuleLike | Plan | Bundle,
+    arguments: Sequence[npt.ArrayLike] | None = None,
+    inputs: Sequence[str] = (),
+    *,
+    seed: int = 0,
+    samples: int = SAMPLES,
+    extent: int = EXTENT,
+) -> Iterator[Case]:
+    """Yields the cases of a module, a plan or a bundle, one for each set of inputs.
+
+    `inputs` are some of "given", "random" and "special", by default the arguments that are given,
+    or else random ones; those of a plan are its initial state, and those of a bundle its samples.
+    "random" draws floats that are normal and integers of 0 and 1, "special" puts zeros, ties, the
+    ends of the range, infinities and NaN among them; both are the same for the same seed, and an
+    open extent is `extent`. Raises what `Case` does.
+    """
+    if not isinstance(subject, Plan) and hasattr(subject, "programs"):
+        yield from _of_bundle(cast("Bundle", subject), arguments, inputs, seed, samples)
+        return
+    names: list[str] = []
+    if isinstance(subject, Plan):
+        names = [port.name or str(port.symbol) for port in subject.signature().results]
+        if arguments is None:
+            arguments = subject.arguments()
+        subject = subject.emit_stablehlo()
+    module = parse(subject).verify()
+    types = argument_types(module)
+    for name in inputs or (GIVEN if arguments is not None or not types else RANDOM,):
+        if name != GIVEN and name not in INPUTS:
+            known = ", ".join((GIVEN, *INPUTS))
+            raise ArgumentError(f"inputs are some of {known}, got {name!r}")
+        taken = (arguments or ()) if name == GIVEN else _made(name, types, seed, extent)
+        require_count(len(taken), len(types))
+        yield Case(module, taken, seed=seed, samples=samples, name=name, names=names)
+
+
+def _made(name: str, types: Sequence[ArrayType], seed: int, extent: int) -> list[Array]:
+    generator = np.random.default_rng(seed)
+    return [INPUTS[name](generator, type, extent) for type in types]
+
+
+def _of_bundle(
+    bundle: Bundle, arguments: object, inputs: Sequence[str], seed: int, samples: int
+) -> Iterator[Case]:
+    if arguments is not None or [*inputs] not in ([], [GIVEN]):
+        raise ArgumentError("a bundle brings its own inputs: give no arguments and no sets of them")
+    weights = bundle.weights()
+    for program in bundle.programs:
+        module = parse(program.text).verify()
+        held = program.resident(weights)
+        for number, call in enumerate(program.sample()):
+            brought = iter(program.given(call))
+            given = [
+                held[place] if place in held else next(brought)
+                for place in range(len(program.arguments))
+            ]
+            yield Case(
+                module, given, seed=seed, samples=samples, name=f"{program.name}, sample {number}",
+                names=[each.name for each in program.results],
+            )  # fmt: skip
+
+
+def argument_types(module: Module) -> list[ArrayType]:
+    """Returns the types of what @main takes, open extents as `None`."""
+    types = []
+    for argument in module.function().arguments:
+        type = argument.type
+        shape = getattr(type, "shape", ())
+        if isinstance(type, Tensor):
+            type = type._replace(shape=tuple([1 if each is None else each for each in shape]))
+        types.append(ArrayType(shape, dtype_of(checked(type, 0))))
+    return types
+
+
+def static(module: Module, arguments: Sequence[npt.ArrayLike]) -> Module:
+    """Returns the module with its open extents as the arguments have them."""
+    opened = any(None in getattr(each.type, "shape", ()) for each in module.function().arguments)
+    return module.specialize([np.asarray(each) for each in arguments]) if opened else module
+
+
+def _is_bad(judgements: Sequence[Judgement]) -> bool:
+    return any(bool((each.verdicts >= min(BAD)).any()) for each in judgements)

@@ -1,0 +1,71 @@
+"""Cures: the passes and options of XLA without which a result is right."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from typing import Any, Final, NamedTuple
+
+from topos.judge.case import Case
+from topos.judge.grading import graded
+from topos.judge.target import Target
+from topos.judge.verdicts import Verdict
+
+PASSES: Final = "xla_disable_hlo_passes"
+# Passes that rewrite numbers, by the names that XLA calls them by.
+NAMES: Final = (
+    "algsimp", "fusion", "cpu-instruction-fusion", "constant_folding", "reshape-mover",
+    "simplify-fp-conversions", "cse", "dot_decomposer", "transpose-folding",
+    "reduce-window-rewriter", "while-loop-simplifier", "conditional-canonicalizer",
+    "gather_expander", "sort-simplifier", "slice-sinker",
+)  # fmt: skip
+SETTINGS: Final[Mapping[str, Any]] = {
+    "xla_allow_excess_precision": False,
+    "xla_cpu_enable_fast_math": False,
+    "xla_cpu_enable_fast_min_max": False,
+    "xla_cpu_multi_thread_eigen": False,
+    "xla_cpu_parallel_codegen_split_count": 1,
+}
+
+
+class Cure(NamedTuple):
+    """An option under which the results are better, and the verdict on them then."""
+
+    name: str
+    value: Any
+    verdict: Verdict
+
+    def __str__(self) -> str:
+        return f"with {self.name}={self.value} it is {self.verdict}"
+
+
+def cures(case: Case, target: Target, before: Verdict) -> Iterator[Cure]:
+    """Yields what makes the results of XLA better, first settings and then passes.
+
+    All passes are left out at once first: one that does not matter is then never tried alone.
+    """
+    if target.runtime != "xla" or before is Verdict.EQUAL:
+        return
+    for name, value in SETTINGS.items():
+        yield from _tried(case, target, before, name, value)
+    every = ",".join(NAMES)
+    without_all = [*_tried(case, target, before, PASSES, every)]
+    alone = [
+        cure
+        for each in (NAMES if without_all else ())
+        for cure in _tried(case, target, before, PASSES, each)
+    ]
+    # Where it takes several passes, all of them are told.
+    yield from alone or without_all
+
+
+def _tried(case: Case, target: Target, before: Verdict, name: str, value: Any) -> Iterator[Cure]:
+    stated = dict(target.options or {})
+    kept = stated.get(name)
+    if name == PASSES and kept:
+        value = f"{kept},{value}"
+    elif kept is not None:
+        return
+    found = graded([case], replace(target, options={**stated, name: value}))
+    if not found.failures and found.verdict < before:
+        yield Cure(name, value, found.verdict)
