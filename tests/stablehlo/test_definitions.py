@@ -11,9 +11,13 @@ import numpy as np
 
 from topos import stablehlo
 from topos.runtimes import interpreter
+from topos.runtimes.interpreter.kernels import builder_of
 from topos.stablehlo import Builder, dialect
+from topos.stablehlo.definition import Definition
+from topos.stablehlo.dialect import functions, layout
 from topos.stablehlo.parser.parse import parse
 from topos.stablehlo.printer import printed
+from topos.stablehlo.rounding import EXACT, Units
 
 QUOTED = re.compile(r"""["'](\w+\.[\w-]+)["']""")
 
@@ -41,6 +45,19 @@ def _names_in(source: Path) -> Iterator[tuple[int, str]]:
     """Yields each text of a file that is the name of a defined operation, and its line."""
     for number, line in enumerate(source.read_text(encoding="utf-8").splitlines(), 1):
         yield from ((number, name) for name in QUOTED.findall(line) if dialect.family_of(name))
+
+
+def test_every_operation_that_runs_says_how_it_rounds() -> None:
+    # None has a rule by default but what moves elements, so that an exact one is called so.
+    silent = [
+        name
+        for name, definition in dialect.definitions().items()
+        if builder_of(definition) is not None and definition.rounding is None
+    ]
+    assert not silent
+    assert Definition.rounding is None
+    assert layout.Reshape.rounding == EXACT
+    assert functions.Exponential.rounding == Units(4)
 
 
 def test_an_accuracy_and_a_literal_are_made_of_plain_python() -> None:

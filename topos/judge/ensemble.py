@@ -8,40 +8,23 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Final, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from topos.errors import ExecutionError
 from topos.judge.batched import batched, batched_operands
 from topos.judge.following import CONTROL, FollowingBuilder
-from topos.judge.noise import Scale, disturbed, has_floats, scale_of
+from topos.judge.noise import Scale, disturbed, has_floats, is_floating, scale_of
 from topos.judge.sampling import Freedom, Sampling, noisy, opened, ranged
 from topos.runtimes.interpreter.context import BuildContext, Builder, Constant
 from topos.runtimes.interpreter.program import Array, Kernel, Program, single
 from topos.stablehlo import Module
 from topos.stablehlo.definition import Definition
-from topos.stablehlo.dialect import (
-    comparison,
-    control,
-    conversion,
-    elementwise,
-    functions,
-)
-from topos.stablehlo.dialect.sorting import Sort
+from topos.stablehlo.dialect import control, conversion
 from topos.stablehlo.ir import Tensor
+from topos.stablehlo.traits import Trait
 
-# Those that make a decision of a number, which noise may turn.
-DECIDING: Final = frozenset(
-    {
-        comparison.Compare, elementwise.Floor, elementwise.Ceil, elementwise.Sign,
-        elementwise.RoundNearestEven, elementwise.RoundNearestAfz, conversion.Convert,
-    }
-)  # fmt: skip
-# Those that give zero of other numbers where only the format's range ends.
-VANISHING: Final = frozenset(
-    {elementwise.Multiply, elementwise.Divide, elementwise.Power, functions.Exponential}
-)
 # A sample may loop so many times as often as the first that stops, and this often in any case.
 LONGER, SHORTEST = 10, 1000
 
@@ -133,12 +116,12 @@ class _Sampled:
         self._single = len(context.results) == 1
         self._scale: Scale | None = scale_of(context.op, context.regions)
         self._operand_scale = disturbed(context.op)
-        self._decides = type(context.op) in DECIDING and has_floats(context.operands[0])
-        self._truncates = self._decides and isinstance(context.op, conversion.Convert)
-        self._sorts = isinstance(context.op, Sort)
-        self._underflows = type(context.op) in VANISHING
-        self._computes = not context.op.is_layout
-        self._taken = batched_operands(context.op)
+        op = context.op
+        self._decides = Trait.DECIDES in op.traits and any(map(has_floats, op.operands))
+        self._truncates = self._decides and isinstance(op, conversion.Convert)
+        self._underflows = Trait.UNDERFLOWS in op.traits
+        self._computes = not op.is_layout
+        self._taken = batched_operands(op)
         self._batched: dict[int, Kernel | None] = {}
 
     def __call__(self, *operands: Array) -> Any:
@@ -148,14 +131,18 @@ class _Sampled:
                 [noisy(sampling, each, self._operand_scale(each)) for each in operands]
             )
         results = self._results(operands)
-        if self._scale is not None and len(results) == 1:
-            scale = self._scale(operands, results[0], self._run)
-            results = [noisy(sampling, results[0], scale)]
+        if self._scale is not None:
+            results = [
+                noisy(sampling, each, self._scale(operands, each, self._run))
+                if is_floating(each.dtype)
+                else each
+                for each in results
+            ]
         if self._computes:
             results = [ranged(sampling, each, operands, self._underflows) for each in results]
         if self._truncates:
             results = [opened(sampling, operands[0], results[0])]
-        if (self._decides or self._sorts) and len(results[-1]) > 1:
+        if self._decides and len(results[-1]) > 1:
             sampling.decisions += _disagreements(results[-1])
         return single(results)
 

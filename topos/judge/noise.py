@@ -2,14 +2,16 @@
 
 A scale is absolute, one for each element of the result; a sample adds a number drawn from -1 to 1
 times the scale. The scales follow from what runtimes are free to do: approximate a map to a few
-units in the last place, sum in any order, contract a product with a sum.
+units in the last place, sum in any order, contract a product with a sum. An operation's definition
+says by its `rounding` which of them holds of it.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from functools import cache
+from types import MappingProxyType
 from typing import Any, Final, NamedTuple
 
 import ml_dtypes
@@ -17,19 +19,14 @@ import numpy as np
 
 from topos.runtimes.interpreter.program import Array, Kernel, Program
 from topos.stablehlo.definition import Definition
-from topos.stablehlo.dialect import (
-    chlo_functions,
-    contraction,
-    conversion,
-    convolutions,
-    custom,
-    elementwise,
-    functions,
-    linear_algebra,
-    normalization,
-    reduction,
-    scattering,
-    windows,
+from topos.stablehlo.rounding import (
+    Exact,
+    OfBody,
+    OfOperands,
+    Once,
+    Sums,
+    Transform,
+    Units,
 )
 
 # Takes the operands and the result, all with the axis of samples in front; returns the scale, which
@@ -37,41 +34,15 @@ from topos.stablehlo.dialect import (
 # `run` is the operation's own kernel, for operands that have the axis too.
 Scale = Callable[[Sequence[Array], Array, Kernel], Array | None]
 
-# Units in the last place that a map may be off.
-MAPS: Final[Mapping[type[Definition], float]] = {
-    elementwise.Atan2: 4,
-    elementwise.Divide: 2,
-    elementwise.Power: 4,
-    functions.Cbrt: 4,
-    functions.Exponential: 4,
-    functions.ExponentialMinusOne: 6,
-    functions.Log: 2,
-    functions.LogPlusOne: 4,
-    functions.Logistic: 4,
-    functions.Rsqrt: 2,
-    functions.Sqrt: 1,
-    functions.Tan: 4,
-    functions.Tanh: 4,
-    chlo_functions.Erf: 8,
-}
-# What CHLO expands to a formula of several operations.
-FORMULA: Final = 12.0
-EXACT_MAPS: Final = frozenset({chlo_functions.Conj, chlo_functions.NextAfter})
-ACCUMULATING: Final = frozenset(
-    {reduction.Reduce, scattering.Scatter, windows.ReduceWindow, windows.SelectAndScatter}
-)
-# What no formula of its own bounds: a sound runtime returns the exact result of operands that are
-# a rounding away.
-DISTURBED: Final = frozenset(
-    {
-        linear_algebra.Cholesky, linear_algebra.TriangularSolve, custom.CustomCall,
-        normalization.BatchNormGrad, normalization.BatchNormInference,
-        normalization.BatchNormTraining,
-    }
-)  # fmt: skip
-EXACT_BODIES: Final = frozenset({elementwise.Maximum, elementwise.Minimum})
+# What a body other than a sum makes of an element, in units.
+BODY: Final = 4.0
 # A sum of many terms in another order, and the terms' own magnitude, differ by half a unit a step.
 HALF: Final = 0.5 * math.sqrt(3)
+# What holds an exact result: of two numbers of f32 or less, and of two of f64 as nearly as matters,
+# where the machine has a longer format.
+DOUBLE: Final = MappingProxyType({"f": np.float64, "c": np.complex128})
+LONGEST: Final = MappingProxyType({"f": np.longdouble, "c": np.clongdouble})
+HAS_LONGER: Final = np.finfo(np.longdouble).eps < np.finfo(np.float64).eps
 
 
 class Limits(NamedTuple):
@@ -118,9 +89,9 @@ def wide(array: Array) -> Array:
 
 def disturbed(op: Definition) -> Callable[[Array], Array | None] | None:
     """Returns the noise of an operand for an operation whose own noise is told by its operands'."""
-    if type(op) not in DISTURBED:
+    if not isinstance(op.rounding, OfOperands):
         return None
-    spread = 0.0 if isinstance(op, normalization.BatchNormInference) else 0.5
+    units, of_largest = op.rounding.units, op.rounding.of_largest
 
     def scale(operand: Array) -> Array | None:
         if not is_floating(operand.dtype):
@@ -128,34 +99,27 @@ def disturbed(op: Definition) -> Callable[[Array], Array | None] | None:
         moduli = magnitude(operand)
         inside = tuple(range(max(1, moduli.ndim - 2), moduli.ndim))
         largest = moduli.max(axis=inside, keepdims=True, initial=0.0) if inside else moduli
-        return unit(operand.dtype) * (2 * moduli + spread * largest)
+        return unit(operand.dtype) * (units * moduli + of_largest * largest)
 
     return scale
 
 
 def scale_of(op: Definition, regions: Sequence[Program]) -> Scale | None:
-    """Returns the noise of an operation, or `None` for one that every runtime computes exactly."""
-    if not op.results or not any(has_floats(result) for result in op.results):
+    """Returns the noise of an operation's results, or `None` for those that nothing rounds."""
+    if not any(has_floats(result) for result in op.results):
         return None
-    kind = type(op)
-    if kind in (elementwise.Add, elementwise.Subtract):
-        return _sum_of_two(np.add if kind is elementwise.Add else np.subtract)
-    if kind in (elementwise.Multiply, chlo_functions.Square):
-        return _product_of_two
-    if kind in (functions.Sine, functions.Cosine):
-        return lambda operands, result, run: unit(result.dtype) * (2 * magnitude(result) + 0.5)
-    if kind in MAPS:
-        return _units(MAPS[kind])
-    if kind is conversion.Convert:
-        return _narrowed
-    if kind in (contraction.DotGeneral, contraction.Dot, convolutions.Convolution):
-        return _added(products=True)
-    if kind in ACCUMULATING:
-        return _accumulated(op, regions[-1])
-    if kind is linear_algebra.Fft:
-        return _transformed(op)
-    if op.operation_name.startswith("chlo.") and kind not in EXACT_MAPS and not op.has_regions:
-        return _units(FORMULA)
+    match op.rounding:
+        case Once(exact):
+            return _once(exact)
+        case Units(count, of_one, complex_alone):
+            is_exact = complex_alone and not is_complex(op.operands[0])
+            return None if is_exact else _units(count, of_one)
+        case Sums(products):
+            return _added(products=products)
+        case OfBody():
+            return _of_body(regions[-1])
+        case Transform(lengths):
+            return _transformed(getattr(op, lengths))
     return None
 
 
@@ -164,43 +128,26 @@ def has_floats(type: Any) -> bool:
     return getattr(type, "element", "i")[0] in "fbc"
 
 
-def _units(count: float) -> Scale:
-    return lambda operands, result, run: count * unit(result.dtype) * magnitude(result)
+def is_complex(type: Any) -> bool:
+    """Returns whether a type is of a tensor of complex numbers."""
+    return getattr(type, "element", "i")[0] == "c"
 
 
-def _sum_of_two(ufunc: np.ufunc) -> Scale:
-    def scale(operands: Sequence[Array], result: Array, run: Kernel) -> Array:
-        first, second = map(wide, operands)
-        total = ufunc(first, second)
-        if unit(result.dtype) > unit(np.dtype("f8")):
-            inexact = total != wide(result)
-        else:
-            # What the sum in double precision lost.
-            other = second if ufunc is np.add else -second
-            part = total - first
-            inexact = ((first - (total - part)) + (other - part)) != 0
+def _units(count: float, of_one: float = 0.0) -> Scale:
+    return lambda operands, result, run: unit(result.dtype) * (count * magnitude(result) + of_one)
+
+
+def _once(exact: Callable[..., Array]) -> Scale:
+    def scale(operands: Sequence[Array], result: Array, run: Kernel) -> Array | None:
+        kind = "c" if result.dtype.kind == "c" else "f"
+        double = unit(result.dtype) <= unit(np.dtype(np.float64))
+        if double and not HAS_LONGER:
+            return unit(result.dtype) * magnitude(result)
+        wider = LONGEST[kind] if double else DOUBLE[kind]
+        inexact = exact(*[each.astype(wider) for each in operands]) != result.astype(wider)
         return np.where(inexact, unit(result.dtype) * magnitude(result), 0.0)
 
     return scale
-
-
-def _product_of_two(operands: Sequence[Array], result: Array, run: Kernel) -> Array:
-    first, second = wide(operands[0]), wide(operands[-1])
-    if result.dtype.kind == "c":
-        return unit(result.dtype) * magnitude(result)
-    if unit(result.dtype) > unit(np.dtype("f8")):
-        inexact = first * second != wide(result)
-    else:
-        inexact = np.longdouble(first) * np.longdouble(second) != np.longdouble(wide(result))
-    return np.where(inexact, unit(result.dtype) * magnitude(result), 0.0)
-
-
-def _narrowed(operands: Sequence[Array], result: Array, run: Kernel) -> Array | None:
-    (operand,) = operands
-    if not is_floating(operand.dtype) or unit(operand.dtype) >= unit(result.dtype):
-        return None
-    inexact = wide(operand) != wide(result)
-    return np.where(inexact, unit(result.dtype) * magnitude(result), 0.0)
 
 
 def _added(*, products: bool) -> Scale:
@@ -239,12 +186,15 @@ def _added(*, products: bool) -> Scale:
     return scale
 
 
-def _accumulated(op: Definition, body: Program) -> Scale | None:
-    """Returns the noise of what combines elements by a body."""
-    if body.only is elementwise.Add:
+def _of_body(body: Program) -> Scale | None:
+    """Returns the noise of what applies a body to many elements."""
+    if body.only is not None and body.only.rounding == Once(np.add):
         return _added(products=False)
-    # The extremes and what moves elements are exact; any other body is taken for a few roundings.
-    return None if body.only in EXACT_BODIES or not body.steps else _units(4)
+    exact = all(
+        isinstance(op.rounding, Exact) or not any(map(has_floats, op.results))
+        for op in body.operations
+    )
+    return None if exact else _units(BODY)
 
 
 def _like(array: Array, change: Callable[[Array], Array]) -> Array:
@@ -277,9 +227,7 @@ def _exact(count: Array, largest: Sequence[float], dtype: np.dtype[Any]) -> bool
     return float(np.max(count, initial=0.0)) * max(largest, default=0.0) < 1 / unit(dtype)
 
 
-def _transformed(op: Definition) -> Scale:
-    transform: Any = op
-    lengths = transform.fft_length
+def _transformed(lengths: Sequence[int]) -> Scale:
     axes = tuple(range(-len(lengths), 0))
     steps = max(1.0, math.log2(max(2, math.prod(lengths))))
 

@@ -14,6 +14,7 @@ from topos.stablehlo.assembly import Assembly, Head, heading, reading
 from topos.stablehlo.attribute_text import function_type, produced
 from topos.stablehlo.ir import FunctionType, Operation, Tensor, Type
 from topos.stablehlo.opview import Declared, OpView
+from topos.stablehlo.rounding import EXACT, Rounding
 from topos.stablehlo.shapes import TensorType, demand_results, ranked, scalar, tensor
 from topos.stablehlo.traits import Trait
 from topos.stablehlo.typed_attributes import Attribute
@@ -99,6 +100,9 @@ class Definition(OpView):
     operation_name: ClassVar[str] = ""
     assembly: ClassVar[str] = ""
     traits: ClassVar[Trait] = Trait.NONE
+    # How a sound runtime may round its floating-point results. What moves elements rounds none; any
+    # other operation that can be run says it.
+    rounding: ClassVar[Rounding | None] = None
     # What the operands are in order, where more may follow those that are declared.
     operand_order: ClassVar[str] = ""
     # Whether the results are of the inferred types exactly, and not only such that agree.
@@ -162,12 +166,17 @@ class Definition(OpView):
         return ""
 
     @classmethod
-    def named(cls, name: str, meaning: str) -> type[Self]:
+    def named(
+        cls, name: str, meaning: str, rounding: Rounding | None = None, traits: Trait = Trait.NONE
+    ) -> type[Self]:
         """Returns the definition of `name`, which is as this one in all but what it computes.
 
-        `meaning` says that, as the docstring of a class would.
+        `meaning` says that, as the docstring of a class would; it rounds as this one does unless
+        `rounding` is another rule, and has `traits` beside those of this one.
         """
-        defined: type[Self] = define(name)(type(name, (cls,), {"__doc__": meaning}))
+        facts = {"__doc__": meaning, "traits": cls.traits | traits}
+        facts["rounding"] = rounding or cls.rounding
+        defined: type[Self] = define(name)(type(name, (cls,), facts))
         return defined
 
     @classmethod
@@ -238,6 +247,8 @@ def define(name: str) -> Callable[[D], D]:
             for index, value in enumerate(values):
                 value.index = index
         definition.operation_name = name
+        if definition.rounding is None and Trait.MOVES in definition.traits:
+            definition.rounding = EXACT
         definition.is_refused = bool(definition.traits & (Trait.TERMINATOR | Trait.UNSUPPORTED))
         definition.is_constant = Trait.CONSTANT in definition.traits
         definition.is_elementwise = Trait.ELEMENTWISE in definition.traits

@@ -21,6 +21,10 @@ class Trait(Flag):
     COMMUTATIVE = auto()
     # A run executes one of the regions alone.
     CHOOSES = auto()
+    # Makes a decision of a number, which a rounding may turn.
+    DECIDES = auto()
+    # Gives zero of numbers that are not where the range of the element ends.
+    UNDERFLOWS = auto()
     # The value is written in the text.
     CONSTANT = auto()
     # Ends a block.

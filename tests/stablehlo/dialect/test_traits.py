@@ -50,6 +50,11 @@ HAVE = {
     Trait.PAIRWISE: ["optimization_barrier"],
     Trait.WITHOUT_RESULT: ["return"],
     Trait.MOVES: MOVED,
+    Trait.DECIDES: [
+        *("ceil", "compare", "convert", "floor", "round_nearest_afz", "round_nearest_even", "sign"),
+        "sort",
+    ],
+    Trait.UNDERFLOWS: ["divide", "exponential", "multiply", "power"],
     Trait.ASYNCHRONOUS: [
         *("all_gather", "all_reduce", "all_to_all", "collective_broadcast", "collective_permute"),
         *("collective_reduce", "dynamic_slice", "dynamic_update_slice", "reduce_scatter", "slice"),

@@ -8,6 +8,7 @@ from topos.stablehlo.definition import Definition
 from topos.stablehlo.dialect._demands import holding
 from topos.stablehlo.ir import FunctionType, Tensor, Type
 from topos.stablehlo.opview import OpView
+from topos.stablehlo.rounding import OfBody
 from topos.stablehlo.shapes import Shape, extents_agree, shapes_agree
 from topos.stablehlo.types import ANY, COMPLEX, FLOATS, width
 
@@ -35,6 +36,7 @@ def reduced(view: OpView) -> tuple[tuple[Tensor, ...], tuple[Tensor, ...]]:
 class Reduction(Definition):
     """Inputs that a body combines, from an initial value for each."""
 
+    rounding = OfBody()
     operand_order = "inputs, then an initial value for each"
     region_order = ("body: takes accumulators, then elements of the inputs; returns accumulators",)
 

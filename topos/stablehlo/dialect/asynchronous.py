@@ -7,6 +7,7 @@ import re
 from topos.stablehlo.definition import Definition, define
 from topos.stablehlo.dialect import find
 from topos.stablehlo.ir import OtherType, Type
+from topos.stablehlo.rounding import EXACT, Within
 from topos.stablehlo.shapes import shown
 from topos.stablehlo.traits import Trait
 
@@ -15,6 +16,7 @@ from topos.stablehlo.traits import Trait
 class AsyncStart(Definition):
     """What the one operation of the region will have computed of the operands."""
 
+    rounding = Within()
     operand_order = "those of the operation that is started"
     region_order = ("started operation: takes the operands; returns its results",)
 
@@ -43,6 +45,7 @@ class AsyncStart(Definition):
 class AsyncDone(Definition):
     """What was started, once it is there."""
 
+    rounding = EXACT
     operand_order = "a future of async_start"
 
     def infer(self) -> tuple[Type, ...]:

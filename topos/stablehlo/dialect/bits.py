@@ -10,6 +10,7 @@ from topos.stablehlo.definition import Definition, Operand, Result, define
 from topos.stablehlo.dialect._alike import Binary, Commutative, Unary
 from topos.stablehlo.ir import Operation, OtherType, Tensor, Type, Typed
 from topos.stablehlo.parsed import ParsedOperation
+from topos.stablehlo.rounding import EXACT
 from topos.stablehlo.shapes import bounds_of, of_bounds, shapes_agree
 from topos.stablehlo.traits import Trait
 from topos.stablehlo.typed_attributes import Integer
@@ -21,6 +22,7 @@ _FORMAT: Final = re.compile(r"e(\d{1,9})m(\d{1,9})")
 
 class _Logic(Commutative):
     elements = _BITWISE
+    rounding = EXACT
 
 
 And = _Logic.named("stablehlo.and", "The bits that both `left` and `right` have.")
@@ -33,10 +35,12 @@ class Not(Unary):
     """The bits that each element has not."""
 
     elements = _BITWISE
+    rounding = EXACT
 
 
 class _Count(Unary):
     elements = INTEGERS
+    rounding = EXACT
 
 
 CountLeadingZeros = _Count.named(
@@ -47,6 +51,7 @@ Popcnt = _Count.named("stablehlo.popcnt", "How many bits of each element are one
 
 class _Shift(Binary):
     elements = INTEGERS
+    rounding = EXACT
 
 
 ShiftLeft = _Shift.named(
@@ -101,6 +106,7 @@ class ReducePrecision(Unary):
     """Each element rounded to a format of `exponent_bits` and `mantissa_bits`."""
 
     elements = FLOATS
+    rounding = EXACT
     exponent_bits = Integer(width="i32", least=1)
     mantissa_bits = Integer(width="i32", least=0)
     clauses = frozenset({"format"})

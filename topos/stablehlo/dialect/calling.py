@@ -8,6 +8,7 @@ from topos.stablehlo.definition import Definition, define
 from topos.stablehlo.dialect.control import End
 from topos.stablehlo.ir import Function, FunctionType, Operation, Type
 from topos.stablehlo.opview import OpView
+from topos.stablehlo.rounding import Within
 from topos.stablehlo.traits import Trait
 from topos.stablehlo.typed_attributes import Name
 
@@ -40,6 +41,7 @@ class Call(Definition):
     callee = Name()
     operand_order = "the arguments of the function"
     calls = "callee"
+    rounding = Within()
     assembly = "$callee($operands) : functional-type"
 
     def verify(self) -> None:

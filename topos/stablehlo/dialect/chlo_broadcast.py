@@ -9,8 +9,10 @@ from typing import Final
 from topos.stablehlo.definition import Definition, Operand, OperandOfAnyRank, define
 from topos.stablehlo.dialect._alike import Elementwise
 from topos.stablehlo.dialect._demands import axes_below, demand_one_element, distinct
+from topos.stablehlo.dialect.chlo_functions import FORMULA
 from topos.stablehlo.ir import Tensor, Type, Unranked
 from topos.stablehlo.opview import OpView
+from topos.stablehlo.rounding import EXACT, Units
 from topos.stablehlo.shapes import TensorType, bounds_of, of_bounds
 from topos.stablehlo.traits import Trait
 from topos.stablehlo.typed_attributes import Axes, Choice
@@ -45,41 +47,55 @@ class _Broadcast(Elementwise):
         return _broadcast_along(self, left, right, self.broadcast_dimensions)
 
 
-BroadcastAdd = _Broadcast.named("chlo.broadcast_add", "`left` plus `right`.")
+BroadcastAdd = _Broadcast.named("chlo.broadcast_add", "`left` plus `right`.", Units(1))
 BroadcastAtan2 = _Broadcast.named(
     "chlo.broadcast_atan2",
     "The angle of the point with `left` as its height and `right` as its width.",
+    Units(4),
 )
-BroadcastDivide = _Broadcast.named("chlo.broadcast_divide", "`left` divided by `right`.")
-BroadcastMaximum = _Broadcast.named("chlo.broadcast_maximum", "The greater of `left` and `right`.")
-BroadcastMinimum = _Broadcast.named("chlo.broadcast_minimum", "The lesser of `left` and `right`.")
-BroadcastMultiply = _Broadcast.named("chlo.broadcast_multiply", "`left` times `right`.")
+BroadcastDivide = _Broadcast.named(
+    "chlo.broadcast_divide", "`left` divided by `right`.", Units(2), Trait.UNDERFLOWS
+)
+BroadcastMaximum = _Broadcast.named(
+    "chlo.broadcast_maximum", "The greater of `left` and `right`.", EXACT
+)
+BroadcastMinimum = _Broadcast.named(
+    "chlo.broadcast_minimum", "The lesser of `left` and `right`.", EXACT
+)
+BroadcastMultiply = _Broadcast.named(
+    "chlo.broadcast_multiply", "`left` times `right`.", Units(1), Trait.UNDERFLOWS
+)
 BroadcastNextAfter = _Broadcast.named(
-    "chlo.broadcast_next_after", "The number next to `left` on the way to `right`."
+    "chlo.broadcast_next_after", "The number next to `left` on the way to `right`.", EXACT
 )
 BroadcastPolygamma = _Broadcast.named(
-    "chlo.broadcast_polygamma", "The polygamma function of the order `left` at `right`."
+    "chlo.broadcast_polygamma", "The polygamma function of the order `left` at `right`.", FORMULA
 )
-BroadcastPower = _Broadcast.named("chlo.broadcast_power", "`left` to the power of `right`.")
+BroadcastPower = _Broadcast.named(
+    "chlo.broadcast_power", "`left` to the power of `right`.", Units(4), Trait.UNDERFLOWS
+)
 BroadcastRemainder = _Broadcast.named(
-    "chlo.broadcast_remainder", "What the division of `left` by `right` leaves over."
+    "chlo.broadcast_remainder", "What the division of `left` by `right` leaves over.", EXACT
 )
 BroadcastShiftLeft = _Broadcast.named(
-    "chlo.broadcast_shift_left", "The bits of `left` moved up by `right` places."
+    "chlo.broadcast_shift_left", "The bits of `left` moved up by `right` places.", EXACT
 )
 BroadcastShiftRightArithmetic = _Broadcast.named(
     "chlo.broadcast_shift_right_arithmetic",
     "The bits of `left` moved down by `right` places, filled with the sign.",
+    EXACT,
 )
 BroadcastShiftRightLogical = _Broadcast.named(
     "chlo.broadcast_shift_right_logical",
     "The bits of `left` moved down by `right` places, filled with zeros.",
+    EXACT,
 )
-BroadcastSubtract = _Broadcast.named("chlo.broadcast_subtract", "`left` less `right`.")
+BroadcastSubtract = _Broadcast.named("chlo.broadcast_subtract", "`left` less `right`.", Units(1))
 
 
 class _Bitwise(_Broadcast):
     elements = _BITWISE
+    rounding = EXACT
 
 
 BroadcastAnd = _Bitwise.named("chlo.broadcast_and", "The bits that both `left` and `right` have.")
@@ -92,6 +108,7 @@ class BroadcastZeta(_Broadcast):
     """The Hurwitz zeta function of the exponent `left` and the offset `right`."""
 
     elements = FLOATS
+    rounding = FORMULA
     # It has no custom form, nor have those below.
     assembly = ""
 
@@ -102,6 +119,7 @@ class BroadcastComplex(_Broadcast):
 
     elements = frozenset({"f32", "f64"})
     assembly = ""
+    rounding = EXACT
     made = "complex<{}>".format
 
 
@@ -112,6 +130,8 @@ class BroadcastCompare(_Broadcast):
     comparison_direction = Choice("#chlo<comparison_direction", _DIRECTIONS)
     compare_type = Choice("#chlo<comparison_type", _COMPARISONS, default="NOTYPE")
     assembly = ""
+    traits = Trait.DECIDES
+    rounding = EXACT
 
     def infer(self) -> tuple[Type, ...]:
         joined, _, _ = self.joined(), self.comparison_direction, self.compare_type

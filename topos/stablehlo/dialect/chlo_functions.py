@@ -2,16 +2,25 @@
 
 from __future__ import annotations
 
+from typing import Final
+
+import numpy as np
+
 from topos.stablehlo.definition import OperandOfAnyRank, define
 from topos.stablehlo.dialect._alike import Alike, Binary, Elementwise, truth
+from topos.stablehlo.rounding import EXACT, Once, Units
 from topos.stablehlo.traits import Trait
 from topos.stablehlo.types import COMPLEX, FLOATS, INTEGERS
+
+# What runtimes expand to a formula of several operations.
+FORMULA: Final = Units(12)
 
 
 class _OfAnyRank(Alike):
     elements = FLOATS
     assembly = "$operands : operand-types -> result-types"
     traits = Trait.ELEMENTWISE
+    rounding = FORMULA
 
 
 class _Unary(_OfAnyRank):
@@ -43,9 +52,11 @@ Atan = _Continuous.named("chlo.atan", "The angle whose tangent each element is."
 Atanh = _Shared.named("chlo.atanh", "The number whose hyperbolic tangent each element is.")
 Cosh = _Shared.named("chlo.cosh", "The hyperbolic cosine of each element.")
 Sinh = _Shared.named("chlo.sinh", "The hyperbolic sine of each element.")
-Tan = _Continuous.named("chlo.tan", "The tangent of each element.")
-Square = _Continuous.named("chlo.square", "Each element times itself.")
-Conj = _Continuous.named("chlo.conj", "The conjugate of each element; a real number is its own.")
+Tan = _Continuous.named("chlo.tan", "The tangent of each element.", Units(4))
+Square = _Continuous.named("chlo.square", "Each element times itself.", Once(np.square))
+Conj = _Continuous.named(
+    "chlo.conj", "The conjugate of each element; a real number is its own.", EXACT
+)
 BesselI1e = _Continuous.named(
     "chlo.bessel_i1e",
     "The modified Bessel function of order one, times exp(-|x|), of each element.",
@@ -74,6 +85,7 @@ class Erf(_Unary):
     """The error function of each element."""
 
     traits = _Unary.traits | Trait.MHLO
+    rounding = Units(8)
 
 
 Erfc = _Unary.named(
@@ -81,7 +93,9 @@ Erfc = _Unary.named(
 )
 ErfInv = _Unary.named("chlo.erf_inv", "The number whose error function each element is.")
 NextAfter = _Binary.named(
-    "chlo.next_after", "The number next to the element of `left` on the way to that of `right`."
+    "chlo.next_after",
+    "The number next to the element of `left` on the way to that of `right`.",
+    EXACT,
 )
 Polygamma = _Binary.named(
     "chlo.polygamma", "The polygamma function of the order `left` at `right`."
@@ -98,6 +112,7 @@ class Mulhi(Binary):
     elements = INTEGERS
     assembly = "$left, $right : operand-types -> result-types"
     traits = Binary.traits | Trait.MHLO
+    rounding = EXACT
 
 
 class _Asked(Elementwise):
@@ -107,6 +122,7 @@ class _Asked(Elementwise):
     elements = FLOATS
     assembly = "$operand : operand-types -> result-types"
     traits = Trait.ELEMENTWISE
+    rounding = EXACT
     made = truth
 
 

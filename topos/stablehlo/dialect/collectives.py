@@ -10,6 +10,7 @@ from topos.stablehlo.dialect._reducers import bodies, demand_reducer
 from topos.stablehlo.dialect._replicas import Groups, Mark, demand_channel, demand_groups
 from topos.stablehlo.ir import FunctionType, Tensor, Type
 from topos.stablehlo.opview import OpView
+from topos.stablehlo.rounding import EXACT, OfBody, Sums
 from topos.stablehlo.shapes import Shape, bounds_of, of_bounds, shapes_agree
 from topos.stablehlo.traits import Trait
 from topos.stablehlo.typed_attributes import Fields, Integer
@@ -23,6 +24,7 @@ class _Collective(Definition):
     replica_groups = Groups()
     channel_handle = Fields("#stablehlo.channel_handle<", optional=True)
     traits = Trait.ASYNCHRONOUS
+    rounding = EXACT
     operand_order = "values of each device, one or more"
 
     def tensors(self) -> list[Tensor]:
@@ -33,6 +35,7 @@ class _Collective(Definition):
 class _Reduction(_Collective):
     """A collective whose body reduces each operand by itself."""
 
+    rounding = OfBody()
     region_order = ("body: takes an accumulator and an element; returns an accumulator",)
 
     def reduced(self, operands: list[Tensor]) -> tuple[Type, ...]:
@@ -184,6 +187,7 @@ class CollectivePermute(Definition):
     source_target_pairs = Groups()
     channel_handle = Fields("#stablehlo.channel_handle<", optional=True)
     traits = Trait.ASYNCHRONOUS
+    rounding = EXACT
 
     def infer(self) -> tuple[Type, ...]:
         operand = self.operand
@@ -205,6 +209,7 @@ class CrossReplicaSum(Definition):
 
     operand = Operand()
     replica_groups = Groups()
+    rounding = Sums()
 
     def infer(self) -> tuple[Type, ...]:
         self.table("replica_groups")

@@ -8,6 +8,7 @@ from typing import Final
 from topos.stablehlo.attribute_text import function_type
 from topos.stablehlo.definition import Definition, Operand, define
 from topos.stablehlo.ir import FunctionType, Type
+from topos.stablehlo.rounding import EXACT
 from topos.stablehlo.shapes import merged, shapes_agree
 from topos.stablehlo.traits import Trait
 from topos.stablehlo.typed_attributes import Choice
@@ -34,7 +35,8 @@ class Compare(Definition):
         "#stablehlo<comparison_type", _COMPARED, default="NOTYPE", may_be_bare=True
     )
     assembly = "$comparison_direction, $left, $right, $compare_type? : functional-type"
-    traits = Trait.ELEMENTWISE
+    traits = Trait.ELEMENTWISE | Trait.DECIDES
+    rounding = EXACT
 
     def infer(self) -> tuple[Type, ...]:
         left, right = self.left, self.right
@@ -84,6 +86,7 @@ class Clamp(Definition):
     maximum = Operand()
     assembly = "$minimum, $operand, $maximum : same-type"
     traits = Trait.ELEMENTWISE
+    rounding = EXACT
 
     def infer(self) -> tuple[Type, ...]:
         operand = self.operand

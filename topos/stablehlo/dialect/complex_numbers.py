@@ -6,6 +6,7 @@ from topos.stablehlo.attribute_text import function_type
 from topos.stablehlo.definition import Operand, define
 from topos.stablehlo.dialect._alike import Elementwise
 from topos.stablehlo.ir import FunctionType, Tensor
+from topos.stablehlo.rounding import EXACT
 from topos.stablehlo.types import COMPLEX, FLOATS, component, is_complex
 
 
@@ -18,6 +19,7 @@ class Complex(Elementwise):
     elements = frozenset({"f32", "f64"})
     # What follows the colon is the result's type alone where it tells those of its parts.
     assembly = "$left, $right"
+    rounding = EXACT
     made = "complex<{}>".format
 
     @staticmethod
@@ -34,6 +36,7 @@ class _Part(Elementwise):
 
     operand = Operand()
     elements = COMPLEX | FLOATS
+    rounding = EXACT
     made = component
 
 

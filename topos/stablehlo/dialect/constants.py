@@ -17,6 +17,7 @@ from topos.stablehlo.ir import UNIT, Dense, Operation, OtherType, Tensor, Type, 
 from topos.stablehlo.opview import OpView
 from topos.stablehlo.parsed import ParsedOperation
 from topos.stablehlo.resources import absent
+from topos.stablehlo.rounding import EXACT
 from topos.stablehlo.traits import Trait
 from topos.stablehlo.typed_attributes import Attribute, Integer
 from topos.stablehlo.types import ANY, COMPLEX, FLOATS, INTEGERS, element_of
@@ -183,6 +184,7 @@ class _Number(Definition):
     """A number that a device has among the others."""
 
     assembly = " : result-types"
+    rounding = EXACT
 
     def infer(self) -> tuple[Type, ...]:
         return (Tensor((), "ui32"),)

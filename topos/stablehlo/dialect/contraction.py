@@ -12,6 +12,7 @@ from topos.stablehlo.dialect._demands import Precisions
 from topos.stablehlo.dimension_numbers import DOT, DotNumbers, Numbers
 from topos.stablehlo.ir import Crossed, Operation, Record, Tensor, Type
 from topos.stablehlo.parsed import ParsedOperation
+from topos.stablehlo.rounding import Sums
 from topos.stablehlo.shapes import Shape, extents_agree
 from topos.stablehlo.typed_attributes import Fields, String
 from topos.stablehlo.types import ANY
@@ -44,6 +45,7 @@ class _Product(Definition):
     left = Operand("operand")
     right = Operand("operand")
     result = Result(is_inferred=True)
+    rounding = Sums(products=True)
 
     def terms(self) -> int:
         """Returns how many products an element of the result sums."""
@@ -238,6 +240,7 @@ class Einsum(_Einsum):
 
     left = Operand("operand")
     right = Operand("operand")
+    rounding = Sums(products=True)
 
     def flops(self) -> int:
         """Returns a multiplication and an addition for each product that is summed."""
@@ -252,3 +255,4 @@ class UnaryEinsum(_Einsum):
     """`operand` summed along the axes that the result does not name."""
 
     operand = Operand()
+    rounding = Sums()

@@ -9,6 +9,7 @@ from topos.stablehlo.attribute_text import dictionary, results_of
 from topos.stablehlo.definition import Definition, define
 from topos.stablehlo.dialect._demands import holding
 from topos.stablehlo.ir import Block, Operation, Region, Tensor, TupleType, Type, Unranked
+from topos.stablehlo.rounding import Within
 from topos.stablehlo.shapes import agree, common, scalar, shown
 from topos.stablehlo.traits import Trait
 from topos.stablehlo.types import TOKEN
@@ -43,6 +44,7 @@ class _Branches(Definition):
     """What one of several regions returns; the operand chooses it."""
 
     traits = Trait.CARRIES | Trait.CHOOSES
+    rounding = Within()
     # The element of the operand, and how many branches there are where it is not the text's choice.
     choice: ClassVar[str] = ""
     branches: ClassVar[int] = 0
@@ -102,6 +104,7 @@ class While(Definition):
     """What the second region makes of the operands, again while the first one returns true."""
 
     traits = Trait.CARRIES
+    rounding = Within()
     operand_order = "the first values of what the loop carries"
     region_order = (
         "condition: takes the carried values; returns whether to run the body",

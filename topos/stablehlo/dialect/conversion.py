@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from topos.stablehlo.definition import Definition, Operand, Result, define
 from topos.stablehlo.ir import Type
+from topos.stablehlo.rounding import Once
 from topos.stablehlo.traits import Trait
 
 
@@ -14,7 +17,8 @@ class Convert(Definition):
     operand = Operand()
     result = Result()
     assembly = "$operand : same-type"
-    traits = Trait.MOVES | Trait.ELEMENTWISE
+    traits = Trait.MOVES | Trait.ELEMENTWISE | Trait.DECIDES
+    rounding = Once(np.positive)
 
     def infer(self) -> tuple[Type, ...]:
         operand, result = self.operand, self.result

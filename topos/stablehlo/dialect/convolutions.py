@@ -15,6 +15,7 @@ from topos.stablehlo.dialect._windows import Padding, Pairs, demand_count, slid,
 from topos.stablehlo.dimension_numbers import Layout, layout
 from topos.stablehlo.ir import Crossed, Dense, Operation, Packed, Tensor, Type
 from topos.stablehlo.parsed import ParsedOperation, place_of
+from topos.stablehlo.rounding import Sums
 from topos.stablehlo.shapes import Shape
 from topos.stablehlo.typed_attributes import Axes, Integer, Truths
 from topos.stablehlo.types import INTEGERS
@@ -45,6 +46,7 @@ class _Convolution(Definition):
     batch_group_count = Integer(least=1)
     precision_config = Precisions()
     clauses = frozenset({"dim_numbers", "window"})
+    rounding = Sums(products=True)
 
     def flops(self) -> int:
         """Returns a multiplication and an addition for each product that is summed."""

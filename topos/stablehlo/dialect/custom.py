@@ -11,6 +11,7 @@ from topos.stablehlo.definition import Definition, define
 from topos.stablehlo.dialect.calling import demand_signature, function_of
 from topos.stablehlo.ir import Operation, Symbol, Tensor, TupleType, Type, Unranked
 from topos.stablehlo.parsed import ParsedOperation
+from topos.stablehlo.rounding import OfOperands, Within
 from topos.stablehlo.shapes import agree
 from topos.stablehlo.traits import Trait
 from topos.stablehlo.typed_attributes import Integer, Name, String, Truth
@@ -32,6 +33,8 @@ class CustomCall(Definition):
     api_version = Integer(width="i32", default=1)
     assembly = "$call_target_name($operands) : functional-type"
     traits = Trait.MOVES
+    # What the interpreter has is linear algebra.
+    rounding = OfOperands(units=2, of_largest=0.5)
 
     def verify(self) -> None:
         self.word("call_target_name")
@@ -138,6 +141,7 @@ class Composite(Definition):
     version = Integer(width="i32", default=0)
     assembly = "$called $operands : functional-type"
     has_regions = True
+    rounding = Within()
     calls = "decomposition"
 
     def verify(self) -> None:

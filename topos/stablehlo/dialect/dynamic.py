@@ -8,6 +8,7 @@ from typing import Final
 from topos.stablehlo.definition import Definition, Operand, Result, define
 from topos.stablehlo.dialect._demands import below, completed, counted, known, sized, static_sizes
 from topos.stablehlo.ir import Tensor, Type
+from topos.stablehlo.rounding import EXACT
 from topos.stablehlo.shapes import Shape, bounds_of, extents_agree, of_bounds, ranked, size_of
 from topos.stablehlo.traits import Trait
 from topos.stablehlo.typed_attributes import Axes, Integer
@@ -143,6 +144,7 @@ class GetDimensionSize(Definition):
     operand = Operand()
     dimension = Integer(least=0)
     assembly = "$operand, dim = $dimension : functional-type"
+    rounding = EXACT
 
     def infer(self) -> tuple[Type, ...]:
         below(self, "dimension", self.dimension, len(self.operand.shape))
@@ -157,6 +159,7 @@ class SetDimensionSize(Definition):
     size = Operand(is_scalar=True)
     dimension = Integer(least=0)
     assembly = "$operands, dim = $dimension : functional-type"
+    rounding = EXACT
 
     def infer(self) -> tuple[Type, ...]:
         """Returns the operand's type, dynamic along the axis and bounded by its extent."""

@@ -9,6 +9,8 @@ from typing import Any, Final
 from topos.stablehlo.dialect._alike import Unary
 from topos.stablehlo.ir import Record, Word
 from topos.stablehlo.opview import OpView
+from topos.stablehlo.rounding import Units
+from topos.stablehlo.traits import Trait
 from topos.stablehlo.typed_attributes import Attribute
 from topos.stablehlo.types import COMPLEX, FLOATS
 
@@ -67,20 +69,30 @@ class Function(Unary):
     result_accuracy = Accuracy()
 
 
-Sqrt = Function.named("stablehlo.sqrt", "The square root of each element.")
-Rsqrt = Function.named("stablehlo.rsqrt", "One divided by the square root of each element.")
-Cbrt = Function.named("stablehlo.cbrt", "The cube root of each element.")
-Exponential = Function.named("stablehlo.exponential", "e to the power of each element.")
-ExponentialMinusOne = Function.named(
-    "stablehlo.exponential_minus_one", "e to the power of each element, less one; exact near zero."
+# Near their zeros, an approximation is as good as its reduction of the argument.
+_CIRCULAR: Final = Units(2, of_one=0.5)
+
+Sqrt = Function.named("stablehlo.sqrt", "The square root of each element.", Units(1))
+Rsqrt = Function.named(
+    "stablehlo.rsqrt", "One divided by the square root of each element.", Units(2)
 )
-Log = Function.named("stablehlo.log", "The natural logarithm of each element.")
+Cbrt = Function.named("stablehlo.cbrt", "The cube root of each element.", Units(4))
+Exponential = Function.named(
+    "stablehlo.exponential", "e to the power of each element.", Units(4), Trait.UNDERFLOWS
+)
+ExponentialMinusOne = Function.named(
+    "stablehlo.exponential_minus_one",
+    "e to the power of each element, less one; exact near zero.",
+    Units(6),
+)
+Log = Function.named("stablehlo.log", "The natural logarithm of each element.", Units(2))
 LogPlusOne = Function.named(
     "stablehlo.log_plus_one",
     "The natural logarithm of one more than each element; exact near zero.",
+    Units(4),
 )
-Logistic = Function.named("stablehlo.logistic", "1 / (1 + exp(-x)) of each element.")
-Sine = Function.named("stablehlo.sine", "The sine of each element.")
-Cosine = Function.named("stablehlo.cosine", "The cosine of each element.")
-Tan = Function.named("stablehlo.tan", "The tangent of each element.")
-Tanh = Function.named("stablehlo.tanh", "The hyperbolic tangent of each element.")
+Logistic = Function.named("stablehlo.logistic", "1 / (1 + exp(-x)) of each element.", Units(4))
+Sine = Function.named("stablehlo.sine", "The sine of each element.", _CIRCULAR)
+Cosine = Function.named("stablehlo.cosine", "The cosine of each element.", _CIRCULAR)
+Tan = Function.named("stablehlo.tan", "The tangent of each element.", Units(4))
+Tanh = Function.named("stablehlo.tanh", "The hyperbolic tangent of each element.", Units(4))

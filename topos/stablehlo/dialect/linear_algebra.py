@@ -8,12 +8,15 @@ from topos.stablehlo.definition import Definition, Operand, define
 from topos.stablehlo.dialect._demands import holding
 from topos.stablehlo.ir import Tensor, Type
 from topos.stablehlo.opview import OpView
+from topos.stablehlo.rounding import OfOperands, Transform
 from topos.stablehlo.shapes import bounds_of, extents_agree, of_bounds, shapes_agree
 from topos.stablehlo.typed_attributes import Axes, Choice, Truth
 from topos.stablehlo.types import COMPLEX, FLOATS, component
 
 _REAL: Final = frozenset({"f32", "f64"})
 _CONTINUOUS: Final = FLOATS | COMPLEX
+# Backward stable: as good as exact for matrices a rounding of their largest element away.
+_BACKWARD: Final = OfOperands(units=2, of_largest=0.5)
 
 
 @define("stablehlo.fft")
@@ -24,6 +27,7 @@ class Fft(Definition):
     fft_type = Choice("#stablehlo<fft_type", ("FFT", "IFFT", "RFFT", "IRFFT"))
     fft_length = Axes(strict=True)
     assembly = "$operand, type = $fft_type, length = $fft_length : functional-type"
+    rounding = Transform("fft_length")
 
     def infer(self) -> tuple[Type, ...]:
         """Returns the operand's type; real numbers have a spectrum of half the last length."""
@@ -64,6 +68,7 @@ class Cholesky(Definition):
     operand = Operand(elements=_CONTINUOUS)
     lower = Truth()
     assembly = "$operand, lower = $lower? : same-type"
+    rounding = _BACKWARD
 
     def infer(self) -> tuple[Type, ...]:
         _demand_square(self, self.operand)
@@ -80,6 +85,7 @@ class TriangularSolve(Definition):
     lower = Truth(default=None)
     unit_diagonal = Truth(default=None)
     transpose_a = Choice("#stablehlo<transpose", ("NO_TRANSPOSE", "TRANSPOSE", "ADJOINT"))
+    rounding = _BACKWARD
 
     def infer(self) -> tuple[Type, ...]:
         matrix, sides = self.a, self.b

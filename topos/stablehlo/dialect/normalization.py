@@ -8,6 +8,7 @@ from topos.stablehlo.definition import Definition, define
 from topos.stablehlo.dialect._demands import below, holding
 from topos.stablehlo.ir import OtherType, Tensor, Type, Typed
 from topos.stablehlo.opview import OpView
+from topos.stablehlo.rounding import OfOperands
 from topos.stablehlo.shapes import bounds_of, extents_agree, merged, of_bounds
 from topos.stablehlo.typed_attributes import Attribute, Integer
 from topos.stablehlo.types import FLOATS
@@ -44,6 +45,7 @@ class _Normalization(Definition):
     feature_index = Integer(least=0)
     whole: ClassVar[tuple[int, ...]] = (0,)
     single: ClassVar[tuple[int, ...]] = ()
+    rounding = OfOperands(units=2, of_largest=0.5)
 
     def infer(self) -> tuple[Type, ...]:
         operand = self.normalized()
@@ -84,6 +86,8 @@ class BatchNormInference(_Normalization):
 
     single = (1, 2, 3, 4)
     operand_order = "operand, scale, offset, mean, variance"
+    # Unlike the others it sums nothing.
+    rounding = OfOperands(units=2, of_largest=0)
 
     def infer(self) -> tuple[Type, ...]:
         return (self.normalized(),)

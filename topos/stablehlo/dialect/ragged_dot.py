@@ -8,6 +8,7 @@ from topos.stablehlo.definition import Definition, Operand, Result, define, exte
 from topos.stablehlo.dialect._demands import Precisions, axes_below, distinct
 from topos.stablehlo.dimension_numbers import RAGGED_DOT, Numbers, RaggedDotNumbers
 from topos.stablehlo.ir import Tensor, Type
+from topos.stablehlo.rounding import Sums
 from topos.stablehlo.shapes import Shape, extents_agree, shapes_agree
 from topos.stablehlo.types import INTEGERS
 
@@ -22,6 +23,7 @@ class RaggedDot(Definition):
     result = Result(is_inferred=True)
     ragged_dot_dimension_numbers = Numbers(RAGGED_DOT, RaggedDotNumbers)
     precision_config = Precisions()
+    rounding = Sums(products=True)
 
     def infer(self) -> tuple[Type, ...]:
         """Returns the groups of a contraction, batches, then what is left of both operands.

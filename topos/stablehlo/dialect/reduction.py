@@ -21,6 +21,7 @@ from topos.stablehlo.dialect._reducers import (
 from topos.stablehlo.dialect.control import Return
 from topos.stablehlo.ir import Block, Operation, Packed, Parameter, Region, Tensor, Type, Unranked
 from topos.stablehlo.parsed import ParsedOperation, TokenError, place_of
+from topos.stablehlo.rounding import OfBody
 from topos.stablehlo.shapes import bounds_of, merged, of_bounds
 from topos.stablehlo.traits import Trait
 from topos.stablehlo.typed_attributes import Axes
@@ -145,6 +146,7 @@ class Map(Definition):
 
     first = Operand("an operand")
     dimensions = Axes(strict=True)
+    rounding = OfBody()
     operand_order = "values of one shape, one or more"
     region_order = ("body: takes an element of each operand; returns an element",)
 

@@ -10,6 +10,7 @@ from topos.stablehlo.dialect._demands import holding
 from topos.stablehlo.dialect._reducers import bodies, differing
 from topos.stablehlo.dialect.control import Return
 from topos.stablehlo.ir import Operation, Tensor, Type
+from topos.stablehlo.rounding import OfBody
 from topos.stablehlo.shapes import agree, extents_agree
 from topos.stablehlo.typed_attributes import Axes, Integer, Truth
 
@@ -33,6 +34,7 @@ class Scan(Definition):
     is_associative = Truth()
     # Only `dimension` is read from here; `write` says the rest.
     assembly = "$operands, dimension = $dimension : functional-type"
+    rounding = OfBody()
     operand_order = "inputs, then initial values of the carries"
     region_order = ("body: takes a slice of each input, then carries; returns outputs and carries",)
     terminator = Return.operation_name

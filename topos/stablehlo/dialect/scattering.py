@@ -19,6 +19,7 @@ from topos.stablehlo.dialect._reducers import (
 )
 from topos.stablehlo.dimension_numbers import SCATTER, Numbers, ScatterNumbers
 from topos.stablehlo.ir import Tensor, Type
+from topos.stablehlo.rounding import OfBody
 from topos.stablehlo.shapes import Shape, extents_agree, merged
 from topos.stablehlo.typed_attributes import Truth
 from topos.stablehlo.types import PREDICATE, SIZES
@@ -31,6 +32,7 @@ class Scatter(Definition):
     scatter_dimension_numbers = Numbers(SCATTER, ScatterNumbers)
     indices_are_sorted = Truth()
     unique_indices = Truth()
+    rounding = OfBody()
     operand_order = "inputs, then indices, then updates for each input"
     region_order = ("body: takes an element of each input, then of its updates; returns elements",)
 

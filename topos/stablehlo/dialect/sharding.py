@@ -17,6 +17,7 @@ from topos.stablehlo.dialect._shardings import Direction, Each, One, Spelling, S
 from topos.stablehlo.dialect.control import End
 from topos.stablehlo.ir import FunctionType, Opaque, Operation, Symbol, Type
 from topos.stablehlo.parsed import ParsedOperation, Said
+from topos.stablehlo.rounding import Within
 from topos.stablehlo.shapes import shown
 from topos.stablehlo.traits import Trait
 from topos.stablehlo.typed_attributes import Integer, String
@@ -197,6 +198,7 @@ class _Computation(Stated):
     operand_order = "any number of values"
     region_order = ("body: takes the operands, or a device's parts of them; returns the results",)
     traits = Trait.NONE
+    rounding = Within()
 
     def body(self) -> FunctionType:
         """Returns what the one region takes and returns, its attributes being as declared."""

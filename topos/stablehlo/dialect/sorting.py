@@ -13,6 +13,7 @@ from topos.stablehlo.definition import (
 from topos.stablehlo.dialect._demands import holding
 from topos.stablehlo.dialect._reducers import bodies, returned_scalar
 from topos.stablehlo.ir import Tensor, Type, Unranked
+from topos.stablehlo.rounding import EXACT
 from topos.stablehlo.shapes import bounds_of, merged, of_bounds
 from topos.stablehlo.traits import Trait
 from topos.stablehlo.typed_attributes import Integer, Truth
@@ -26,7 +27,7 @@ class Sort(Definition):
     first = Operand("an input")
     dimension = Integer(default=-1)
     is_stable = Truth()
-    traits = Trait.MOVES
+    traits = Trait.MOVES | Trait.DECIDES
     operand_order = "inputs of one shape, one or more"
     region_order = (
         "comparator: takes two elements of each input in turn; returns whether the first is less",
@@ -68,6 +69,8 @@ class TopK(Definition):
     k = Integer(least=0)
     is_stable = Truth(default=True)
     assembly = "($operand, k = $k) : operand-types -> result-types"
+    traits = Trait.DECIDES
+    rounding = EXACT
 
     def infer(self) -> tuple[Type, ...]:
         operand, count = self.operand, self.k

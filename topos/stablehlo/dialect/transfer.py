@@ -8,6 +8,7 @@ from topos.stablehlo.definition import Definition, define
 from topos.stablehlo.dialect._demands import holding
 from topos.stablehlo.ir import Type
 from topos.stablehlo.opview import OpView
+from topos.stablehlo.rounding import EXACT
 from topos.stablehlo.shapes import ranked
 from topos.stablehlo.typed_attributes import Fields, String, Truth
 from topos.stablehlo.types import TOKEN
@@ -21,6 +22,7 @@ class _Transfer(Definition):
 
     # Which way a channel leads that is no one between devices; "" where there is none.
     host: ClassVar[str] = ""
+    rounding = EXACT
 
     def demand_ordered(self, types: tuple[Type, ...], what: str) -> None:
         """Refuses unless `types` are tensors, then one token, and the channel is one for them."""

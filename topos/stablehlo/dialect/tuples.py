@@ -9,6 +9,7 @@ from topos.stablehlo.dialect._demands import holding
 from topos.stablehlo.ir import FunctionType, Operation, OtherType, TupleType, Type, Typed
 from topos.stablehlo.opview import OpView
 from topos.stablehlo.parsed import ParsedOperation
+from topos.stablehlo.rounding import EXACT
 from topos.stablehlo.shapes import shown
 from topos.stablehlo.traits import Trait
 from topos.stablehlo.typed_attributes import Integer
@@ -84,6 +85,7 @@ def _demand_part(view: OpView, type: Type) -> None:
 class CreateToken(Definition):
     """A token that waits for nothing."""
 
+    rounding = EXACT
     assembly = " : result-types"
 
     def infer(self) -> tuple[Type, ...]:
@@ -94,6 +96,7 @@ class CreateToken(Definition):
 class AfterAll(Definition):
     """A token that waits for all the operands."""
 
+    rounding = EXACT
     assembly = "$operands : same-type"
     operand_order = "any number of tokens"
 

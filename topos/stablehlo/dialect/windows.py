@@ -17,6 +17,7 @@ from topos.stablehlo.dialect._reducers import (
 )
 from topos.stablehlo.dialect._windows import Padding, Window, slid, steps, windows_of
 from topos.stablehlo.ir import FunctionType, Tensor, Type
+from topos.stablehlo.rounding import OfBody
 from topos.stablehlo.shapes import bounds_of, merged, of_bounds, shapes_agree
 from topos.stablehlo.typed_attributes import Axes
 from topos.stablehlo.types import PREDICATE
@@ -70,6 +71,7 @@ class SelectAndScatter(Definition):
     window_dimensions = Axes(strict=True, default=())
     window_strides = Axes(strict=True, default=())
     padding = Padding()
+    rounding = OfBody()
     region_order = (
         "selection: takes two elements of the operand; returns whether the first one is kept",
         "body: takes what a place holds and an element of the source; returns what it holds then",
