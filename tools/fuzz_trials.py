@@ -13,9 +13,9 @@ import numpy as np
 import numpy.typing as npt
 from fuzz_cases import Case
 
-from topos.cli._arguments import drawn
 from topos.errors import CrashError, ToposError
 from topos.runtimes import ArrayType, Runtime, verify
+from topos.runtimes._inputs import random_array
 from topos.runtimes.grade import same_bits
 from topos.runtimes.grade.distance import relative_difference
 from topos.runtimes.interpreter import RUNTIME
@@ -160,6 +160,6 @@ def _arguments(case: Case, types: Iterable[ArrayType]) -> list[Array] | None:
         return given
     generator = np.random.default_rng(0)
     try:
-        return [drawn(generator, type) for type in wanted]
+        return [random_array(generator, type) for type in wanted]
     except MemoryError:
         return None
