@@ -5,15 +5,20 @@ from __future__ import annotations
 import json
 import shlex
 import sys
+from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
 from tests.runtimes.require import require
-from topos import judge
+from topos import judge, runtimes
 from topos.cli import main
 from topos.judge import Verdict
+from topos.stablehlo import Module
+from topos.stablehlo.ir import Operation
 
 F32 = np.float32
 # A loop that calls a private function, whose logistic no other line has.
@@ -116,6 +121,58 @@ def test_an_operation_that_ends_the_runtime_is_told_and_the_others_are_replayed(
     assert found.findings == ()
     assert len(found.failures) == 1
     assert found.failures[0].startswith("line 3: stablehlo.cosine: ")
+
+
+def contracting(module: Module, arguments: Sequence[Any], *, kept: bool) -> Sequence[Any]:
+    """Runs a module with a fault of two operations: what adds a product of its function subtracts.
+
+    One that is not `kept` stays right where something else than the sum uses the product too.
+    """
+    names = [
+        name
+        for operation in module.function().body.blocks[0].operations  # type: ignore[union-attr]
+        for name in operation.operands
+    ]
+    products = {
+        operation.results[0]
+        for operation in module.function().body.blocks[0].operations  # type: ignore[union-attr]
+        if operation.name == "stablehlo.multiply"
+    }
+
+    def rewrite(operation: Operation) -> Operation | None:
+        product = operation.operands[:1]
+        if operation.name != "stablehlo.add" or not products.issuperset(product):
+            return None
+        if names.count(product[0]) > 1 and not kept:
+            return None
+        return operation._replace(name="stablehlo.subtract")
+
+    return runtimes.load("interpreter").compile(module.replace(rewrite))(*arguments)
+
+
+FUSED = """
+func.func @main(%x: tensor<3xf32>, %y: tensor<3xf32>) -> tensor<3xf32> {
+  %0 = stablehlo.tanh %x : tensor<3xf32>
+  %1 = stablehlo.multiply %0, %y : tensor<3xf32>
+  %2 = stablehlo.add %1, %x : tensor<3xf32> loc(#loc2)
+  %3 = stablehlo.exponential %2 : tensor<3xf32>
+  return %3 : tensor<3xf32>
+}
+#loc1 = loc("model.py":7:3)
+#loc2 = loc("residual"(#loc1))
+"""
+
+
+@pytest.mark.parametrize(("kept", "stage"), [(True, "intermediates"), (False, "truncation")])
+def test_a_fault_of_two_operations_is_found_between_them(kept: bool, stage: str) -> None:
+    arguments = [np.array([-1, 0.5, 2], F32), np.array([3, 1, -2], F32)]
+    found = judge.bisect(FUSED, partial(contracting, kept=kept), arguments)
+    (finding,) = found.findings
+    assert (finding.operation, finding.line, finding.stage) == ("stablehlo.add", 5, stage)
+    assert finding.location == '"residual"("model.py":7:3)'
+    assert finding.cut is not None
+    assert len(finding.cut.function().results) == (4 if kept else 1)
+    assert not found.failures
 
 
 def test_the_command_names_the_operation(
