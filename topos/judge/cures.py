@@ -9,7 +9,7 @@ from typing import Any, Final, NamedTuple
 from topos.judge.case import Case
 from topos.judge.grading import graded
 from topos.judge.target import Target
-from topos.judge.verdicts import Verdict
+from topos.judge.verdicts import BAD, Verdict
 
 PASSES: Final = "xla_disable_hlo_passes"
 # Passes that rewrite numbers, by the names that XLA calls them by.
@@ -19,8 +19,9 @@ NAMES: Final = (
     "reduce-window-rewriter", "while-loop-simplifier", "conditional-canonicalizer",
     "gather_expander", "sort-simplifier", "slice-sinker",
 )  # fmt: skip
+EXCESS: Final = "xla_allow_excess_precision"
 SETTINGS: Final[Mapping[str, Any]] = {
-    "xla_allow_excess_precision": False,
+    EXCESS: False,
     "xla_cpu_enable_fast_math": False,
     "xla_cpu_enable_fast_min_max": False,
     "xla_cpu_multi_thread_eigen": False,
@@ -42,9 +43,14 @@ class Cure(NamedTuple):
 def cures(case: Case, target: Target, before: Verdict) -> Iterator[Cure]:
     """Yields what makes the results of XLA better, first settings and then passes.
 
-    All passes are left out at once first: one that does not matter is then never tried alone.
+    Of results that passed, the excess precision of 16-bit elements alone is looked at. All passes
+    are left out at once first: one that does not matter is then never tried alone.
     """
     if target.runtime != "xla" or before is Verdict.EQUAL:
+        return
+    if before not in BAD:
+        if "f16" in str(case.module):
+            yield from _tried(case, target, before, EXCESS, SETTINGS[EXCESS])
         return
     for name, value in SETTINGS.items():
         yield from _tried(case, target, before, name, value)
