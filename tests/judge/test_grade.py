@@ -5,17 +5,22 @@ from __future__ import annotations
 import json
 import shlex
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
+from tests.bundle.bundled_models import mlp
 from tests.runtimes.require import require
 from topos import judge
 from topos.cli import main
-from topos.errors import ArgumentError, UnavailableError
+from topos.errors import ArgumentError, ExecutionError, FeedError, UnavailableError
 from topos.judge import Verdict
+from topos.runtimes._inputs import special_array
+from topos.runtimes._signature import ArrayType
+from topos.stablehlo import Module
 
 F32 = np.float32
 # Three operations over scalars, of which the last takes what the first two give.
@@ -151,3 +156,67 @@ def test_the_command_prints_verdicts_and_writes_json(
     assert main(["grade", str(module), "--runtime", "interpreter"]) == 0
     assert main(["grade", str(module), "--runtime", "nowhere"]) == 2
     assert "nowhere: No such file" in capsys.readouterr().err
+
+
+ENDLESS = """
+func.func @main(%x: tensor<f32>) -> tensor<f32> {
+  %r = stablehlo.while(%v = %x) : tensor<f32>
+    cond {
+      %go = stablehlo.compare NE, %v, %x : (tensor<f32>, tensor<f32>) -> tensor<i1>
+      stablehlo.return %go : tensor<i1>
+    } do {
+      stablehlo.return %v : tensor<f32>
+    }
+  return %r : tensor<f32>
+}
+"""
+
+
+def test_an_oracle_that_does_not_end_for_drawn_inputs_is_stopped() -> None:
+    # NaN is unequal to itself, and the special value of this seed.
+    seed = next(
+        seed
+        for seed in range(100)
+        if np.isnan(special_array(np.random.default_rng(seed), ArrayType((), np.dtype(F32))))
+    )
+    with pytest.raises(ExecutionError, match=r"steps[^$]*The inputs are special"):
+        judge.grade(ENDLESS, "interpreter", inputs=["special"], seed=seed)
+
+
+def test_each_set_of_inputs_is_graded_for_itself() -> None:
+    def nothing(module: Module, arguments: Sequence[Any]) -> Sequence[Any]:
+        return [np.zeros_like(arguments[0])]
+
+    given = [np.zeros(64, F32)]
+    found = judge.grade(SINE, nothing, given, inputs=["given", "random", "special"])
+    assert [(each.inputs, each.verdict) for each in found.results] == [
+        ("given", Verdict.EQUAL), ("random", Verdict.WRONG), ("special", Verdict.WRONG),
+    ]  # fmt: skip
+    assert not found.passed
+    with pytest.raises(ArgumentError, match="inputs are some of given, random, special, got 'odd'"):
+        judge.grade(SINE, nothing, inputs=["odd"])
+    with pytest.raises(ArgumentError, match="takes 1 arguments, got 0"):
+        judge.grade(SINE, nothing, inputs=["given"])
+
+
+def test_a_plan_and_its_bundle_are_graded(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    plan = mlp()
+    feeds = {"features": np.ones((2, 5), F32)}
+    found = judge.grade(plan, "interpreter", plan.arguments(None, feeds), numerics="exact")
+    assert [(each.inputs, each.name) for each in found.results] == [("given", "scores")]
+    assert found.verdict is Verdict.EQUAL
+    with pytest.raises(FeedError, match="features"):
+        judge.grade(plan, "interpreter")
+    bundle = plan.export(tmp_path / "digits")
+    graded = judge.grade(bundle, "interpreter", numerics="exact")
+    sets = [f"{bundle.programs[0].name}, sample {number}" for number in range(2)]
+    assert [each.inputs for each in graded.results] == sets
+    assert graded.verdict is Verdict.EQUAL
+    with pytest.raises(ArgumentError, match="a bundle brings its own inputs"):
+        judge.grade(bundle, "interpreter", inputs=["random"])
+    assert main(["grade", str(tmp_path / "digits"), "--runtime", "interpreter"]) == 0
+    assert "sample 1" in capsys.readouterr().out
+    assert main(["grade", str(tmp_path / "digits"), "--args", "a.npz"]) == 2
+    assert "a bundle brings its own inputs" in capsys.readouterr().err

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from topos.engine import Plan
-from topos.errors import ArgumentError
+from topos.errors import ArgumentError, ExecutionError
 from topos.judge.ensemble import Ensemble, Samples
 from topos.judge.sampling import Freedom
 from topos.judge.verdicts import BAD, NEAR, Explanation, Judgement, Verdict, judged
@@ -32,6 +32,8 @@ SAMPLES: Final = 8
 MORE, WIDER = 16, 8.0
 # How near to samples of wider noise a number must be, in their spreads.
 CLOSE: Final = 3.0
+# A loop may never end for inputs that nobody chose, such as NaN.
+STEPS: Final = 20_000
 GIVEN, RANDOM, SPECIAL = "given", "random", "special"
 INPUTS: Final = {RANDOM: random_array, SPECIAL: special_array}
 
@@ -48,9 +50,10 @@ class _Wanted(NamedTuple):
 class Case:
     """A module with its arguments; the oracle runs once, and samples are drawn when needed.
 
-    `name` says which arguments they are. `results` are the oracle's, in the order of @main. Raises
-    what reading the module raises, `ArgumentError` for arguments that do not fit, and what the
-    oracle's own run raises: nothing is said of a module that the oracle cannot run.
+    `name` says which arguments they are. `results` are the oracle's, in the order of @main; its run
+    stops after `max_steps` turns of loops and calls of functions. Raises what reading the module
+    raises, `ArgumentError` for arguments that do not fit, and what the oracle's own run raises:
+    nothing is said of a module that the oracle cannot run.
     """
 
     def __init__(
@@ -62,12 +65,13 @@ class Case:
         samples: int = SAMPLES,
         name: str = GIVEN,
         names: Sequence[str] = (),
+        max_steps: int | None = None,
     ) -> None:
         if type(samples) is not int or samples < 2:
             raise ArgumentError(f"samples are a number from 2 on, got {samples!r}")
         self.module = static(parse(module).verify(), arguments)
         self.seed, self.samples, self.name = seed, samples, name
-        oracle = built(self.module)
+        oracle = built(self.module, max_steps=max_steps)
         self.signature: ModuleSignature = oracle.signature
         self.results: tuple[Array, ...] = oracle(*arguments)
         types = self.signature.arguments
@@ -180,7 +184,18 @@ def cases_of(
             raise ArgumentError(f"inputs are some of {known}, got {name!r}")
         taken = (arguments or ()) if name == GIVEN else _made(name, types, seed, extent)
         require_count(len(taken), len(types))
-        yield Case(module, taken, seed=seed, samples=samples, name=name, names=names)
+        if name == GIVEN:
+            yield Case(module, taken, seed=seed, samples=samples, names=names)
+            continue
+        try:
+            case = Case(
+                module, taken, seed=seed, samples=samples, name=name, names=names, max_steps=STEPS
+            )
+        except ExecutionError as error:
+            raise ExecutionError(
+                f"{error}\nThe inputs are {name}; give others as arguments"
+            ) from None
+        yield case
 
 
 def _made(name: str, types: Sequence[ArrayType], seed: int, extent: int) -> list[Array]:
