@@ -25,6 +25,7 @@ _COMMANDS: Final = {
     "check": "check",
     "grade": "grade",
     "bisect": "bisect",
+    "triage": "triage",
     "serve": "serve",
     "bench": "bench",
 }

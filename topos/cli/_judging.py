@@ -19,10 +19,12 @@ from topos.judge.case import GIVEN, INPUTS, RANDOM, argument_types
 from topos.runtimes._inputs import EXTENT
 from topos.stablehlo import parse
 
-TARGETS: Final = """\
+RUNTIMES: Final = """\
 R is the name of a runtime, or a command line, called as R MODULE ARGS.npz RESULTS.npz with the
 names of `topos run`. A runtime runs in a process of its own.
-
+"""
+TARGETS: Final = f"""\
+{RUNTIMES}
 exit status: 0 nothing is wrong or suspect; 1 something is, the runtime failed, or the module is
 refused; 2 wrong usage, an unreadable file, or something that this installation lacks; 130
 interrupted.
@@ -37,17 +39,26 @@ def add_judge_arguments(parser: ArgumentParser) -> None:
     add_inputs(parser)
     add_target(parser)
     parser.add_argument("--json", metavar="FILE", help="where the verdicts go as JSON")
+    parser.add_argument(
+        "--html", metavar="FILE", help="where they go as a page, with the distances of each result"
+    )
 
 
-def add_inputs(parser: ArgumentParser) -> None:
-    """Adds where the arguments of a module come from, and the seed of all that is drawn."""
-    parser.add_argument("--args", metavar="A.npz", help="the arguments, arg0, arg1, ...")
+def add_inputs(parser: ArgumentParser, *, archive: bool = True) -> None:
+    """Adds where the arguments of a module come from, and the seed of all that is drawn.
+
+    Without `archive` the command itself knows where given arguments lie.
+    """
+    source = "an archive"
+    if archive:
+        parser.add_argument("--args", metavar="A.npz", help="the arguments, arg0, arg1, ...")
+        source = "--args"
     parser.add_argument(
         "--inputs",
         metavar="SETS",
         type=_sets,
         default=(),
-        help=f"sets of inputs, some of {GIVEN},{','.join(INPUTS)} (default: {GIVEN} with --args, "
+        help=f"sets of inputs, some of {GIVEN},{','.join(INPUTS)} (default: {GIVEN} with {source}, "
         f"else {RANDOM})",
     )
     parser.add_argument(

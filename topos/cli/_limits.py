@@ -63,7 +63,7 @@ def add_limits(parser: ArgumentParser) -> None:
     for limit in (*SETTINGS, *LIMITS):
         kind: Callable[[str], float] = _count
         if isinstance(limit.default, float):
-            kind = _seconds_or_none if limit.flag in ZERO else _seconds
+            kind = _seconds_or_none if limit.flag in ZERO else seconds_above_zero
         group.add_argument(
             limit.flag,
             metavar=limit.unit,
@@ -122,7 +122,8 @@ def _values(chosen: Namespace, limits: tuple[Limit, ...]) -> dict[str, Any]:
     return {field: getattr(chosen, name) for field, name in names.items()}
 
 
-def _seconds(text: str) -> float:
+def seconds_above_zero(text: str) -> float:
+    """Returns seconds; argparse tells of any other text as a wrong usage."""
     number = _seconds_or_none(text)
     if not number:
         raise ArgumentTypeError(f"needs seconds above zero, got {text!r}")

@@ -17,6 +17,7 @@ from topos.cli._judging import (
 )
 from topos.cli._reporting import DONE, FAILED
 from topos.judge import Bisection
+from topos.judge.graded_page import bisected_page
 
 HELP = "name the operations of a module that a runtime computes wrongly"
 EPILOG = f"""\
@@ -42,5 +43,6 @@ def run(chosen: Namespace) -> int:
 def _bisected(chosen: Namespace, subject: Any) -> Bisection:
     found = judge.bisect(subject, **target_of(chosen), **inputs_of(chosen, subject))
     written(chosen.json, as_json(found.document()))
+    written(chosen.html, bisected_page(f"Bisection of {chosen.file}", found))
     print(found)
     return found

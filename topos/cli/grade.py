@@ -19,6 +19,7 @@ from topos.cli._judging import (
 from topos.cli._reporting import DONE, FAILED
 from topos.cli._shared import table
 from topos.judge import Grade, ResultGrade, Verdict
+from topos.judge.graded_page import graded_page
 
 HELP = "tell whether a runtime's results for a module are right"
 VERDICTS: Final = ", ".join(str(verdict) for verdict in Verdict)
@@ -45,6 +46,7 @@ def run(chosen: Namespace) -> int:
 def _graded(chosen: Namespace, subject: Any) -> Grade:
     found = judge.grade(subject, **target_of(chosen), **inputs_of(chosen, subject))
     written(chosen.json, as_json(found.document()))
+    written(chosen.html, graded_page(f"Grade of {chosen.file}", [found]))
     print(f"{chosen.runtime}: {found.verdict} (seed {found.seed}, {found.samples} samples)")
     for inputs, reason in found.failures.items():
         print(f"failed for {inputs} inputs: {reason}")

@@ -6,7 +6,9 @@ from topos.judge.cures import Cure
 from topos.judge.ensemble import Ensemble, Samples
 from topos.judge.finding import Bisection, Finding
 from topos.judge.grading import Grade, ResultGrade, grade
+from topos.judge.progress import Stage
 from topos.judge.sampling import Freedom
+from topos.judge.triage import Triage, triage
 from topos.judge.verdicts import Explanation, Judgement, Verdict, judged
 
 __all__ = [
@@ -21,9 +23,12 @@ __all__ = [
     "Judgement",
     "ResultGrade",
     "Samples",
+    "Stage",
+    "Triage",
     "Verdict",
     "bisect",
     "cases_of",
     "grade",
     "judged",
+    "triage",
 ]
