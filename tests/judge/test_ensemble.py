@@ -86,6 +86,20 @@ def test_a_map_has_noise_of_its_units_and_exact_sums_have_none() -> None:
     assert (found == found[0]).all()
 
 
+def test_terms_that_cancel_leave_the_noise_of_their_size() -> None:
+    text = """
+func.func @main(%a: tensor<2xf32>, %start: tensor<f32>) -> tensor<f32> {
+  %0 = stablehlo.reduce(%a init: %start) applies stablehlo.add across dimensions = [0]
+      : (tensor<2xf32>, tensor<f32>) -> tensor<f32>
+  return %0 : tensor<f32>
+}
+"""
+    for size in (1.5, 1.5e10):
+        terms = np.array([size, -size], np.float32)
+        (found,) = samples(text, terms, np.float32(1.1e-10), samples=64)
+        assert 0.2 < found.std() / (size * 2**-23) < 1
+
+
 def test_each_sample_loops_as_often_as_its_own_numbers_say() -> None:
     value = np.float32(0.0999999 / 0.3 / 0.3)
     found, turns = samples(LOOP, value, samples=32)

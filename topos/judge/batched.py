@@ -5,6 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, Final
 
+import numpy as np
+import numpy.typing as npt
+
 from topos.stablehlo.definition import Definition
 from topos.stablehlo.dialect import (
     contraction,
@@ -42,20 +45,28 @@ def batched(op: Definition, count: int) -> Definition | None:
     }
     operation = op.operation._replace(attributes={**op.operation.attributes, **changed})
     taken = batched_operands(op)
-    operands = tuple(
-        [_longer(type, count) if place < taken else type for place, type in enumerate(op.operands)]
-    )
+    longer = [_longer(type, count) for type in op.operands[:taken]]
+    leading = (Tensor((), "i32"),) * len(leading_indices(op))
+    operands = (*longer, *leading, *op.operands[taken:])
     results = tuple([_longer(type, count) for type in op.results])
     return type(op)(operation, operands, results, (None,) * len(operands))
 
 
 def batched_operands(op: Definition) -> int:
     """Returns how many of the operands have the axis of samples; the others are alike for all."""
-    if isinstance(op, layout.Pad):
+    if isinstance(op, layout.Pad | slicing.DynamicSlice):
         return 1
+    if isinstance(op, slicing.DynamicUpdateSlice):
+        return 2
     if isinstance(op, reduction.Reduce | windows.ReduceWindow):
         return len(op.operands) // 2
     return len(op.operands)
+
+
+def leading_indices(op: Definition) -> tuple[npt.NDArray[Any], ...]:
+    """Returns operands that stand behind those with the axis of samples: where its slice starts."""
+    sliced = isinstance(op, slicing.DynamicSlice | slicing.DynamicUpdateSlice)
+    return (np.zeros((), np.int32),) if sliced else ()
 
 
 def _longer(type: Type, count: int) -> Type:
@@ -150,6 +161,8 @@ RULES: Final[Mapping[type[Definition], Rule]] = {
     linear_algebra.TriangularSolve: _nothing,
     reduction.Reduce: lambda op, count: {"dimensions": _moved(op.dimensions)},
     scattering.Scatter: _scatter,
+    slicing.DynamicSlice: lambda op, count: {"slice_sizes": (count, *op.slice_sizes)},
+    slicing.DynamicUpdateSlice: _nothing,
     slicing.Slice: _slice,
     sorting.Sort: lambda op, count: {
         "dimension": op.dimension + 1 if op.dimension >= 0 else op.dimension

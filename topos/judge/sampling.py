@@ -1,15 +1,18 @@
-"""One run of samples: what it draws, what it counts, and how it moves the numbers that it meets."""
+"""One run of samples: what it draws, what it counts, and how it moves what leaves its range."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 from enum import Enum
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from topos.judge.noise import is_floating, limits_of, wide
+from topos.judge.formats import is_floating, limits_of, wide
 from topos.runtimes.interpreter.program import Array
+
+# A stream draws blocks of so many numbers, each twice as large as the last.
+LEAST, MOST = 1 << 10, 1 << 16
 
 
 class Freedom(Enum):
@@ -20,40 +23,100 @@ class Freedom(Enum):
     OPEN = "samples convert numbers beyond an integer's range in several ways"
 
 
-@dataclass
 class Sampling:
     """What the kernels of one run share."""
 
-    count: int = 8
-    amplitude: float = 1.0
-    freedom: Freedom = Freedom.NONE
-    generator: np.random.Generator = field(default_factory=np.random.default_rng)
-    decisions: int = 0
-    freed: int = 0
+    def __init__(self) -> None:
+        self.freedom = Freedom.NONE
+        self.decisions = self.freed = 0
+        self._streams: dict[tuple[float, float, np.dtype[Any]], Stream] = {}
+        self.start(8, 0, 1.0, Freedom.NONE)
+
+    def start(self, samples: int, seed: int, amplitude: float, freedom: Freedom) -> None:
+        """Begins a run, which draws the same numbers whenever the seed is the same."""
+        self.count, self.amplitude, self.freedom = samples, amplitude, freedom
+        self.generator = np.random.default_rng(seed)
+        self.decisions = self.freed = 0
+        for stream in self._streams.values():
+            stream.clear()
+
+    def stream(self, middle: float, reach: float, dtype: np.dtype[Any]) -> Stream:
+        """Returns the stream of numbers up to `reach` times the amplitude from `middle`."""
+        key = (middle, reach, dtype)
+        if key not in self._streams:
+            self._streams[key] = Stream(self, *key)
+        return self._streams[key]
+
+    def spread(self, dtype: np.dtype[Any]) -> Spread:
+        """Returns what adds noise to numbers of a dtype."""
+        part = np.dtype(np.float64 if dtype.kind == "c" or dtype.itemsize > 4 else np.float32)
+        return Spread(self.stream(0.0, 1.0, part), part)
 
 
-def noisy(sampling: Sampling, array: Array, scale: Array | None) -> Array:
-    """Returns samples of an array, moved by up to `scale` where that is finite."""
-    if scale is None:
-        return array
-    shape = (sampling.count, *array.shape[1:])
-    noise = _drawn(sampling, shape)
-    if array.dtype.kind == "c":
-        noise = noise + 1j * _drawn(sampling, shape)
-    value = wide(array)
-    moved = value + noise * scale
-    finite = np.isfinite(moved)
-    if not finite.all():
-        moved = np.where(finite, moved, value)
-    return np.asarray(moved.astype(array.dtype))
+class Stream:
+    """Random numbers, uniform around a middle, that are drawn in blocks and used once each.
+
+    A call of the generator costs more than the numbers of a small array.
+    """
+
+    __slots__ = ("_at", "_block", "_dtype", "_middle", "_numbers", "_reach", "_sampling")
+
+    def __init__(
+        self, sampling: Sampling, middle: float, reach: float, dtype: np.dtype[Any]
+    ) -> None:
+        self._sampling, self._middle, self._reach, self._dtype = sampling, middle, reach, dtype
+        self.clear()
+
+    def clear(self) -> None:
+        """Forgets what was drawn."""
+        self._numbers = np.empty(0, self._dtype)
+        self._at, self._block = 0, LEAST
+
+    def over(self, array: Array) -> Array:
+        """Returns numbers for every sample of an array, which may stand for all of them."""
+        shape, size, count = array.shape, array.size, self._sampling.count
+        if shape[0] != count:
+            shape, size = (count, *shape[1:]), size * count
+        end = self._at + size
+        if end > self._numbers.size:
+            self._draw(size)
+            end = size
+        drawn = self._numbers[self._at : end]
+        self._at = end
+        return drawn.reshape(shape)
+
+    def _draw(self, size: int) -> None:
+        count = max(size, self._block)
+        self._at, self._block = 0, min(2 * self._block, MOST)
+        # Sixteen bits tell a fraction of a unit well enough.
+        bits = self._sampling.generator.bit_generator.random_raw(-(-count // 4))
+        numbers = np.asarray(bits).view(np.int16)[:count].astype(np.float64)
+        numbers += 0.5
+        numbers *= self._reach * self._sampling.amplitude / 2**15
+        numbers += self._middle
+        self._numbers = numbers.astype(self._dtype, copy=False)
 
 
-def _drawn(sampling: Sampling, shape: tuple[int, ...]) -> Array:
-    """Returns numbers from minus to plus the amplitude; float32 is enough, and soon drawn."""
-    noise = sampling.generator.random(shape, np.float32)
-    noise -= np.float32(0.5)
-    noise *= np.float32(2 * sampling.amplitude)
-    return noise
+class Spread(NamedTuple):
+    """Noise that is added: numbers of a stream, each times a scale of its own."""
+
+    stream: Stream
+    part: np.dtype[Any]
+
+    def __call__(self, array: Array, scale: Array) -> Array:
+        """Returns samples of an array, moved by up to `scale` where that is finite."""
+        scale = scale.astype(self.part, copy=False)
+        finite = np.isfinite(scale)
+        if np.count_nonzero(finite) < finite.size:
+            scale = np.where(finite, scale, 0)
+        noise = self.stream.over(array) * scale
+        if array.dtype.kind == "c":
+            turned = self.stream.over(array) * scale
+            return np.asarray((array + (noise + 1j * turned)).astype(array.dtype))
+        if array.dtype == self.part:
+            moved: Array = np.add(noise, array, out=noise)
+            return moved
+        return np.asarray((noise + array.astype(self.part)).astype(array.dtype))
 
 
 def ranged(
