@@ -33,11 +33,21 @@ interrupted.
 
 def add_judge_arguments(parser: ArgumentParser) -> None:
     """Adds the subject of a command, its inputs, the runtime that is judged, and JSON."""
+    add_subject(parser)
+    add_inputs(parser)
+    add_target(parser)
+    add_outputs(parser)
+
+
+def add_subject(parser: ArgumentParser) -> None:
+    """Adds the module or the bundle that a command is about."""
     parser.add_argument(
         "file", metavar="FILE", help="a module with @main, - for stdin, or the folder of a bundle"
     )
-    add_inputs(parser)
-    add_target(parser)
+
+
+def add_outputs(parser: ArgumentParser) -> None:
+    """Adds where the verdicts go beside standard output."""
     parser.add_argument("--json", metavar="FILE", help="where the verdicts go as JSON")
     parser.add_argument(
         "--html", metavar="FILE", help="where they go as a page, with the distances of each result"

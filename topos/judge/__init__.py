@@ -7,6 +7,8 @@ from topos.judge.ensemble import Ensemble, Samples
 from topos.judge.finding import Bisection, Finding
 from topos.judge.grading import Grade, ResultGrade, grade
 from topos.judge.progress import Stage
+from topos.judge.recording import grade_results, record, recorded
+from topos.judge.reproducer import Reproducer, reduce
 from topos.judge.sampling import Freedom
 from topos.judge.triage import Triage, triage
 from topos.judge.verdicts import Explanation, Judgement, Verdict, judged
@@ -21,6 +23,7 @@ __all__ = [
     "Freedom",
     "Grade",
     "Judgement",
+    "Reproducer",
     "ResultGrade",
     "Samples",
     "Stage",
@@ -29,6 +32,10 @@ __all__ = [
     "bisect",
     "cases_of",
     "grade",
+    "grade_results",
     "judged",
+    "record",
+    "recorded",
+    "reduce",
     "triage",
 ]

@@ -20,7 +20,7 @@ from topos.runtimes.interpreter.program import Array
 from topos.runtimes.interpreter.run import built
 from topos.stablehlo import Module, parse
 from topos.stablehlo.forms import ModuleLike
-from topos.stablehlo.ir import Tensor
+from topos.stablehlo.ir import Parameter, Tensor
 from topos.stablehlo.types import checked, dtype_of
 
 if TYPE_CHECKING:
@@ -51,9 +51,10 @@ class Case:
     """A module with its arguments; the oracle runs once, and samples are drawn when needed.
 
     `name` says which arguments they are. `results` are the oracle's, in the order of @main; its run
-    stops after `max_steps` turns of loops and calls of functions. Raises what reading the module
-    raises, `ArgumentError` for arguments that do not fit, and what the oracle's own run raises:
-    nothing is said of a module that the oracle cannot run.
+    stops after `max_steps` turns of loops and calls of functions. Where `known` has the results and
+    the first samples, the oracle does not run. Raises what reading the module raises,
+    `ArgumentError` for arguments that do not fit, and what the oracle's own run raises: nothing is
+    said of a module that the oracle cannot run.
     """
 
     def __init__(
@@ -66,6 +67,7 @@ class Case:
         name: str = GIVEN,
         names: Sequence[str] = (),
         max_steps: int | None = None,
+        known: tuple[tuple[Array, ...], Samples] | None = None,
     ) -> None:
         if type(samples) is not int or samples < 2:
             raise ArgumentError(f"samples are a number from 2 on, got {samples!r}")
@@ -73,7 +75,7 @@ class Case:
         self.seed, self.samples, self.name = seed, samples, name
         oracle = built(self.module, max_steps=max_steps)
         self.signature: ModuleSignature = oracle.signature
-        self.results: tuple[Array, ...] = oracle(*arguments)
+        self.results: tuple[Array, ...] = oracle(*arguments) if known is None else known[0]
         types = self.signature.arguments
         self.arguments: tuple[Array, ...] = tuple(
             [fitting(place, each, types[place]) for place, each in enumerate(arguments)]
@@ -82,6 +84,8 @@ class Case:
             [f"result{place}" for place in range(len(self.results))]
         )
         self._drawn: dict[_Wanted, Samples] = {}
+        if known is not None:
+            self._drawn[_Wanted(samples, seed)] = known[1]
 
     @cached_property
     def ensemble(self) -> Ensemble:
@@ -226,9 +230,14 @@ def _of_bundle(
 
 def argument_types(module: Module) -> list[ArrayType]:
     """Returns the types of what @main takes, open extents as `None`."""
+    return array_types(module.function().arguments)
+
+
+def array_types(parameters: Sequence[Parameter]) -> list[ArrayType]:
+    """Returns the types of a function's arguments or results, open extents as `None`."""
     types = []
-    for argument in module.function().arguments:
-        type = argument.type
+    for parameter in parameters:
+        type = parameter.type
         shape = getattr(type, "shape", ())
         if isinstance(type, Tensor):
             type = type._replace(shape=tuple([1 if each is None else each for each in shape]))

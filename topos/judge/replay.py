@@ -104,7 +104,7 @@ def _replay(module: Module, steps: Sequence[Step]) -> Replay:
             name += "_"
         operation, results = step.operation, step.operation.result_types
         given = [f"%a{place}_{each}" for each in range(len(step.operands))]
-        functions.append(_alone(name, step))
+        functions.append(alone(name, step))
         parameters += [
             f"{each}: {type}" for each, type in zip(given, step.operand_types, strict=True)
         ]
@@ -137,7 +137,7 @@ def _replay(module: Module, steps: Sequence[Step]) -> Replay:
     return Replay(whole, tuple(arguments), tuple(steps), tuple(starts))
 
 
-def _alone(name: str, step: Step) -> Function:
+def alone(name: str, step: Step) -> Function:
     """Returns the private function of one operation, under names of its own."""
     operation = step.operation
     names = {each: f"%operand_{place}" for place, each in enumerate(operation.operands)}
