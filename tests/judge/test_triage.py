@@ -176,5 +176,5 @@ def test_messages_of_one_failure_are_alike() -> None:
     second = "xla died of SIGSEGV while it ran a module without a name\nat 0x1 in /c/d.cc:7: i4"
     assert normalised(first) == normalised(second)
     assert normalised(first) != normalised(first.replace("SIGSEGV", "SIGABRT"))
-    refused = "'stablehlo.dynamic_conv' op is not legal\nnote: see current operation: %0"
-    assert normalised(refused) == "'stablehlo.dynamic_conv' op is not legal"
+    refused = "'stablehlo.dynamic_conv' op can't run on 'x'\nnote: see current operation: %0"
+    assert normalised(refused) == "'stablehlo.dynamic_conv' op can't run on NAME"

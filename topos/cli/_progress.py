@@ -5,7 +5,8 @@ from __future__ import annotations
 import sys
 import time
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextlib import AbstractContextManager, contextmanager, suppress
+from threading import Timer
 from typing import TYPE_CHECKING, Final, Protocol
 
 from topos.cli._reporting import complain
@@ -18,14 +19,14 @@ SECONDS_APART: Final = 2.0
 
 
 class Position(Protocol):
-    """Where long work is: `done` steps of `total` are behind."""
+    """Where long work is: `done` steps of `total` are behind, if anybody knows how many."""
 
     @property
     def done(self) -> int:
         """How many steps are behind."""
 
     @property
-    def total(self) -> int:
+    def total(self) -> int | None:
         """How many there are."""
 
     @property
@@ -47,8 +48,17 @@ def follow(stages: Iterable[Position]) -> None:
 def progress() -> Iterator[Show]:
     """Gives what shows how far some work is; standard output stays untouched."""
     is_terminal = sys.stderr is not None and sys.stderr.isatty()
-    with (is_terminal and _bar()) or nullcontext(_lines()) as show:
+    with (is_terminal and _bar()) or _lines() as show:
         yield show
+
+
+@contextmanager
+def _lines() -> Iterator[Show]:
+    lines = _Lines()
+    try:
+        yield lines
+    finally:
+        lines.end()
 
 
 def _bar() -> AbstractContextManager[Show] | None:
@@ -73,13 +83,31 @@ def _drawn(bar: Progress) -> Iterator[Show]:
         yield show
 
 
-def _lines() -> Show:
-    told = time.monotonic()
+class _Lines:
+    """Tells the latest position at most once in a while, also where a step takes long."""
 
-    def show(stage: Position) -> None:
-        nonlocal told
-        if time.monotonic() - told >= SECONDS_APART:
-            complain(f"{stage.done} of {stage.total}: {stage.what}")
-            told = time.monotonic()
+    def __init__(self) -> None:
+        self._told = time.monotonic()
+        self._timer: Timer | None = None
 
-    return show
+    def __call__(self, stage: Position) -> None:
+        self.end()
+        left = SECONDS_APART - (time.monotonic() - self._told)
+        if left <= 0:
+            self._tell(stage)
+            return
+        self._timer = Timer(left, self._tell, (stage,))
+        self._timer.daemon = True
+        self._timer.start()
+
+    def end(self) -> None:
+        """Tells nothing more."""
+        if self._timer is not None:
+            self._timer.cancel()
+
+    def _tell(self, stage: Position) -> None:
+        self._told = time.monotonic()
+        # Nobody needs to hear of progress where standard error is closed.
+        with suppress(OSError, ValueError):
+            where = "" if stage.total is None else f"{stage.done} of {stage.total}: "
+            complain(f"{where}{stage.what}")

@@ -15,6 +15,7 @@ from topos.cli._judging import (
     target_of,
     written,
 )
+from topos.cli._progress import progress
 from topos.cli._reporting import DONE, FAILED
 from topos.judge import Bisection
 from topos.judge.graded_page import bisected_page
@@ -41,7 +42,10 @@ def run(chosen: Namespace) -> int:
 
 
 def _bisected(chosen: Namespace, subject: Any) -> Bisection:
-    found = judge.bisect(subject, **target_of(chosen), **inputs_of(chosen, subject))
+    with progress() as watch:
+        found = judge.bisect(
+            subject, **target_of(chosen), **inputs_of(chosen, subject), watch=watch
+        )
     written(chosen.json, as_json(found.document()))
     written(chosen.html, bisected_page(f"Bisection of {chosen.file}", found))
     print(found)

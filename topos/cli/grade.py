@@ -16,6 +16,7 @@ from topos.cli._judging import (
     target_of,
     written,
 )
+from topos.cli._progress import progress
 from topos.cli._reporting import DONE, FAILED
 from topos.judge import Grade, Verdict
 from topos.judge.graded_page import graded_page
@@ -43,7 +44,8 @@ def run(chosen: Namespace) -> int:
 
 
 def _graded(chosen: Namespace, subject: Any) -> Grade:
-    found = judge.grade(subject, **target_of(chosen), **inputs_of(chosen, subject))
+    with progress() as watch:
+        found = judge.grade(subject, **target_of(chosen), **inputs_of(chosen, subject), watch=watch)
     written(chosen.json, as_json(found.document()))
     written(chosen.html, graded_page(f"Grade of {chosen.file}", [found]))
     tell(found)

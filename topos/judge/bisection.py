@@ -17,7 +17,8 @@ from topos.judge.cutting import Cut, length, operation_at, truncated, watched
 from topos.judge.finding import Bisection, Finding, finding_of
 from topos.judge.grading import Grade, graded
 from topos.judge.locations import Locations
-from topos.judge.replay import Replay, replays, steps_of
+from topos.judge.progress import Stage, Watch, unwatched
+from topos.judge.replay import Replay, Step, replays, steps_of
 from topos.judge.target import RunError, Target, TargetLike
 from topos.judge.verdicts import BAD
 from topos.runtimes._inputs import EXTENT
@@ -43,6 +44,7 @@ def bisect(
     samples: int = SAMPLES,
     numerics: Numerics | str = Numerics.FAST,
     options: Mapping[str, Any] | None = None,
+    watch: Watch = unwatched,
 ) -> Bisection:
     """Returns which operations of a module a runtime computes wrongly.
 
@@ -50,21 +52,27 @@ def bisect(
     too, so that a fault is found also where no result shows it. Where the module is wrong and no
     operation of it is, the values between them are looked at: all at once, and then by cutting the
     module in ever shorter parts. Of several sets of inputs, it is told of the first that shows
-    something. Takes and raises what `judge.grade` does.
+    something. `watch` is called as each stage and each part of the replay begins. Takes and raises
+    what `judge.grade` does.
     """
     target, locations = Target(runtime, numerics, options), Locations.of(subject)
     found = None
     for case in cases_of(subject, arguments, inputs, seed=seed, samples=samples, extent=extent):
-        found = bisected(case, target, locations)
+        found = bisected(case, target, locations, watch)
         if not found.passed:
             break
     assert found is not None  # There is a case of every subject, and a bundle has samples.
     return found
 
 
-def bisected(case: Case, target: Target, locations: Locations = NO_LOCATIONS) -> Bisection:
+def bisected(
+    case: Case,
+    target: Target,
+    locations: Locations = NO_LOCATIONS,
+    watch: Watch = unwatched,
+) -> Bisection:
     """Returns what `bisect` does, of one case."""
-    return _Bisector(case, target, locations).bisected()
+    return _Bisector(case, target, locations, watch).bisected()
 
 
 @dataclass
@@ -74,6 +82,7 @@ class _Bisector:
     case: Case
     target: Target
     locations: Locations
+    watch: Watch
     seconds: dict[str, float] = field(default_factory=dict)
     failures: list[str] = field(default_factory=list)
 
@@ -92,7 +101,7 @@ class _Bisector:
         with self._stage("oracle"):
             steps = steps_of(self.case.module, self.case.arguments)
         with self._stage(REPLAY):
-            parts = replays(self.case.module, steps)
+            parts = self._parts(steps)
             findings = [each for part in parts for each in self._replayed(part)]
         if not (whole.passed or findings or attributes or whole.failures):
             findings = self._between()
@@ -100,6 +109,14 @@ class _Bisector:
             whole, tuple(findings), attributes, tuple(made), tuple(self.failures), len(steps),
             self.seconds,
         )  # fmt: skip
+
+    def _parts(self, steps: Sequence[Step]) -> Iterator[Replay]:
+        done = 0
+        for part in replays(self.case.module, steps):
+            told = f"{self.case.name} inputs: {REPLAY} from line {part.steps[0].operation.line}"
+            self.watch(Stage(done, len(steps), told))
+            done += len(part.steps)
+            yield part
 
     def _is_right_without_attributes(self) -> bool:
         module = self.case.module
@@ -211,6 +228,7 @@ class _Bisector:
     @contextmanager
     def _stage(self, name: str) -> Iterator[None]:
         start = time.perf_counter()
+        self.watch(Stage(0, None, f"{self.case.name} inputs: {name}"))
         yield
         self.seconds[name] = time.perf_counter() - start
 

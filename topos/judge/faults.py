@@ -16,7 +16,7 @@ VARYING: Final = (
     (re.compile(r"(?:/[\w.+-]+){2,}"), "PATH"),
     (re.compile(r"\b(tensor|memref|vector)<(?:[\d?]+x)*([a-z]\w*)[^<>]*>"), r"\1<\2>"),
     (re.compile(r"[@%#](?!main\b)[\w.$-]+"), "NAME"),
-    (re.compile(r"\"[^\"]*\"|'(?![a-z_]+\.[a-z_]+')[^']*'"), "NAME"),
+    (re.compile(r"\"[^\"]*\"|(?<!\w)'(?![a-z_]+\.[a-z_]+')[^']*'(?!\w)"), "NAME"),
     (re.compile(r"(?<!status )[-+]?\b\d[\d.]*(?:[eE][-+]?\d+)?"), "N"),
 )
 # What a program printed before it ended, and what MLIR adds to an error.

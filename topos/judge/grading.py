@@ -11,6 +11,7 @@ import numpy.typing as npt
 
 from topos.engine import Numerics, Plan
 from topos.judge.case import SAMPLES, Case, cases_of
+from topos.judge.progress import Stage, Watch, unwatched
 from topos.judge.target import RunError, Target, TargetLike
 from topos.judge.verdicts import BAD, Judgement, Verdict
 from topos.runtimes._inputs import EXTENT
@@ -158,6 +159,7 @@ def grade(
     samples: int = SAMPLES,
     numerics: Numerics | str = Numerics.FAST,
     options: Mapping[str, Any] | None = None,
+    watch: Watch = unwatched,
 ) -> Grade:
     """Returns the verdicts on the results of a module, a plan or a bundle from a runtime.
 
@@ -167,21 +169,30 @@ def grade(
     and `extent` are those of `cases_of`. Raises what reading the module raises,
     `UnavailableError` where the runtime is not ready, and what the oracle's own run raises: nothing
     is said of a module that the oracle cannot run. What the runtime raises is a failure of the
-    grade.
+    grade. `watch` is called before every run and before the results are judged.
     """
     cases = cases_of(subject, arguments, inputs, seed=seed, samples=samples, extent=extent)
-    return graded(cases, Target(runtime, numerics, options), seed, samples)
+    return graded(cases, Target(runtime, numerics, options), seed, samples, watch)
 
 
-def graded(cases: Iterable[Case], target: Target, seed: int = 0, samples: int = SAMPLES) -> Grade:
+def graded(
+    cases: Iterable[Case],
+    target: Target,
+    seed: int = 0,
+    samples: int = SAMPLES,
+    watch: Watch = unwatched,
+) -> Grade:
     """Returns the verdicts on what a runtime returns for cases, one after another."""
     results, failures = list[ResultGrade](), dict[str, str]()
-    for case in cases:
+    watch(Stage(0, None, "the oracle runs"))
+    for done, case in enumerate(cases):
+        watch(Stage(done, None, f"{case.name} inputs: the runtime runs"))
         try:
             found = target.run(case.module, case.arguments, case.signature)
         except RunError as error:
             failures[case.name] = str(error)
         else:
+            watch(Stage(done, None, f"{case.name} inputs: samples of the oracle"))
             results += results_of(case, found)
     return Grade(str(target), seed, samples, tuple(results), failures)
 

@@ -7,10 +7,13 @@ from typing import NamedTuple
 
 
 class Stage(NamedTuple):
-    """Where long work is: `done` steps of `total` are behind, and `what` comes or came last."""
+    """Where long work is: `done` steps are behind, and `what` comes or came last.
+
+    `total` is `None` where nobody knows how many steps there are.
+    """
 
     done: int
-    total: int
+    total: int | None
     what: str
 
 

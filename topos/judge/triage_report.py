@@ -10,14 +10,16 @@ from topos.judge.faults import Fault
 from topos.judge.triage import Triage
 
 HEAD: Final = ("modules", "forms", "fault", "verdict", "first module", "got", "oracle", "cured by")
-RIGHT: Final = frozenset({0, 1})
+RIGHT: Final = frozenset({0})
 # So much of a text goes into a cell, and so many cures.
 LONGEST, CURES = 160, 3
 
 
 def rows_of(triage: Triage) -> list[tuple[str, ...]]:
-    """Returns the table of faults, its head first."""
-    return [HEAD, *map(_row, triage.faults)]
+    """Returns the table of faults, its head first, without columns that nothing stands in."""
+    rows = [*map(_row, triage.faults)]
+    shown = [place for place, column in enumerate(zip(*rows, strict=True)) if any(column)]
+    return [tuple([row[place] for place in shown]) for row in (HEAD, *rows)]
 
 
 def summary(triage: Triage) -> str:
