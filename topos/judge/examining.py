@@ -21,6 +21,7 @@ from topos.runtimes._archive import load
 from topos.stablehlo import Module, parse
 from topos.stablehlo.forms import text_of
 from topos.stablehlo.ir import Operation
+from topos.stablehlo.types import element_of
 
 PASSED, WRONG, FAILED, REFUSED = "passed", "wrong", "failed", "refused"
 # So many wrong operations of one module are told.
@@ -88,7 +89,7 @@ def _of_grade(grade: Grade) -> Found:
     if grade.passed:
         return found | {"outcome": PASSED}
     worst = max(grade.results, key=lambda result: result.verdict)
-    element = str(worst.type.dtype)
+    element = element_of(worst.type.dtype)
     return found | {
         "outcome": WRONG,
         "reason": f"{worst.name} {worst.worst_told()}",
@@ -114,7 +115,7 @@ def _bisected(case: Case, target: Target, locations: Locations) -> Found:
 def _operation(finding: Finding, module: Module) -> Found:
     """Returns a wrong operation with its form: what other modules have it alike with."""
     step = finding.step
-    elements, body, form = [str(finding.result.type.dtype)], list[str](), ""
+    elements, body, form = [element_of(finding.result.type.dtype)], list[str](), ""
     if step is not None:
         types = (*step.operand_types, *step.operation.result_types)
         elements = [*dict.fromkeys(str(getattr(type, "element", type)) for type in types)]
