@@ -36,6 +36,9 @@ class Kind(NamedTuple):
     about: tuple[str, ...]
 
     def __str__(self) -> str:
+        if self.what == "failure":
+            *operation, message = self.about
+            return " at ".join(["the runtime failed", *operation]) + f": {message}"
         return WORDS[self.what].format(" ".join(each for each in self.about if each))
 
 
@@ -44,7 +47,6 @@ WORDS: Final = {
     "together": "wrong together: {}",
     "attributes": "wrong with attributes of arguments, results or the module: {}",
     "unexplained": "wrong, and no operation is: {}",
-    "failure": "the runtime failed: {}",
 }
 
 

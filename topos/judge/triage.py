@@ -115,13 +115,15 @@ def triage(
     terms = Terms(runtime, Numerics.of(numerics), dict(options or {}), tuple(inputs), extent, seed,
                   samples)  # fmt: skip
     _demand_ready(terms)
+    if type(jobs) is not int or jobs < 1:
+        raise ArgumentError(f"jobs are a number from 1 on, got {jobs!r}")
     limits = Limits(seconds, _share(jobs) if memory is None else memory)
     every = [*subjects(Path(folder), terms)]
     named = runtime if isinstance(runtime, str) else getattr(runtime, "__name__", str(runtime))
     with _record(out) as record:
         known = _known(record, limits)
         left = [*{each.key: each for each in every if each.key not in known}.values()]
-        for found in _watched(every, left, worked(left, terms, limits, jobs), watch):
+        for found in _watched(every, left, worked(left, terms, limits, jobs), limits, watch):
             known[found["key"]] = found
             if record is not None:
                 record.write(json.dumps(found) + "\n")
@@ -133,8 +135,10 @@ def _watched(
     every: Sequence[Subject],
     left: Sequence[Subject],
     found: Iterator[tuple[Subject, Found]],
+    limits: Limits,
     watch: Watch,
 ) -> Iterator[Found]:
+    """Yields what is found with the key of its module, and tells of it."""
     done, bad = len(every) - len(left), 0
     told = f"{done} done before" if done else "starting"
     watch(Stage(done, len(every), told))
@@ -142,7 +146,10 @@ def _watched(
         done += 1
         bad += each["outcome"] in (WRONG, FAILED)
         watch(Stage(done, len(every), f"{subject.name} {each['outcome']}, {bad} so far"))
-        yield {"key": subject.key, "file": subject.name, **each}
+        # With other limits it may go otherwise.
+        limited = each["outcome"] in (FAILED, REFUSED) or "note" in each
+        bounds = {"limits": [*limits]} if limited else {}
+        yield {"key": subject.key, "file": subject.name, **bounds, **each}
 
 
 @contextmanager
@@ -162,7 +169,7 @@ def _record(out: str | os.PathLike[str] | None) -> Iterator[IO[str] | None]:
 
 
 def _known(record: IO[str] | None, limits: Limits) -> dict[str, Found]:
-    """Returns what is found already by key, but for what other limits ended.
+    """Returns what is found already by key, but for what failed or was refused with other limits.
 
     A last line that a killed process left torn is cut off.
     """

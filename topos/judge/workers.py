@@ -59,6 +59,8 @@ def worked(
                 yield from _answers(workers)
         finally:
             for each in workers:
+                each.terminate()
+            for each in workers:
                 each.end()
 
 
@@ -132,19 +134,23 @@ class _Worker:
             return
         if self.subject is None:
             raise UnavailableError(f"a worker of the triage {told}")
-        lost = {"limits": list(self._limits)}
         if self._found:
-            yield self.subject, self._found | {"note": f"the bisection {told}"} | lost
+            yield self.subject, self._found | {"note": f"the bisection {told}"}
         else:
             outcome = {"outcome": FAILED, "verdict": "wrong", "reason": told}
-            yield self.subject, outcome | {"seconds": self._limits.seconds} | lost
+            yield self.subject, outcome | {"seconds": self._limits.seconds}
         self.subject = None
 
+    def terminate(self) -> None:
+        """Asks the process to end, with the worker of its runtime."""
+        self.alive = False
+        self._process.terminate()
+
     def end(self) -> None:
-        """Ends the process and what it started; its runtime's worker is ended by itself."""
-        self.alive, process = False, self._process
+        """Ends the process and what it started."""
+        self.terminate()
+        process = self._process
         assert process.pid  # It was started.
-        process.terminate()
         process.join(END_SECONDS)
         # Nothing of its group may be left.
         with suppress(ProcessLookupError, PermissionError):
