@@ -11,6 +11,7 @@ import numpy.typing as npt
 from topos.stablehlo.definition import Definition
 from topos.stablehlo.dialect import (
     contraction,
+    convolutions,
     gathering,
     layout,
     linear_algebra,
@@ -20,12 +21,22 @@ from topos.stablehlo.dialect import (
     sorting,
     windows,
 )
-from topos.stablehlo.dimension_numbers import DotNumbers, GatherNumbers, ScatterNumbers
+from topos.stablehlo.dimension_numbers import (
+    ConvolutionNumbers,
+    DotNumbers,
+    GatherNumbers,
+    ScatterNumbers,
+)
 from topos.stablehlo.ir import Tensor, Type
 
 Axes = tuple[int, ...]
 # Takes an operation and the number of samples; returns its attributes that change, by field.
 Rule = Callable[[Any, int], dict[str, Any]]
+# What an operation with windows says of each axis; of the axis of samples it is one.
+STEPS: Final = (
+    *("window_dimensions", "window_strides", "base_dilations", "window_dilations"),
+    *("lhs_dilation", "rhs_dilation"),
+)
 
 
 def batched(op: Definition, count: int) -> Definition | None:
@@ -47,20 +58,26 @@ def batched(op: Definition, count: int) -> Definition | None:
     taken = batched_operands(op)
     longer = [_longer(type, count) for type in op.operands[:taken]]
     leading = (Tensor((), "i32"),) * len(leading_indices(op))
-    operands = (*longer, *leading, *op.operands[taken:])
+    rest = [_longer(type, 1) if keeps_axis(op) else type for type in op.operands[taken:]]
+    operands = (*longer, *leading, *rest)
     results = tuple([_longer(type, count) for type in op.results])
     return type(op)(operation, operands, results, (None,) * len(operands))
 
 
 def batched_operands(op: Definition) -> int:
     """Returns how many of the operands have the axis of samples; the others are alike for all."""
-    if isinstance(op, layout.Pad | slicing.DynamicSlice):
+    if isinstance(op, layout.Pad | slicing.DynamicSlice | convolutions.Convolution):
         return 1
-    if isinstance(op, slicing.DynamicUpdateSlice):
+    if isinstance(op, slicing.DynamicUpdateSlice | windows.SelectAndScatter):
         return 2
     if isinstance(op, reduction.Reduce | windows.ReduceWindow):
         return len(op.operands) // 2
     return len(op.operands)
+
+
+def keeps_axis(op: Definition) -> bool:
+    """Returns whether the operands that are alike for all samples have an axis of one for them."""
+    return isinstance(op, convolutions.Convolution)
 
 
 def leading_indices(op: Definition) -> tuple[npt.NDArray[Any], ...]:
@@ -135,18 +152,30 @@ def _scatter(op: scattering.Scatter, count: int) -> dict[str, Any]:
     }
 
 
-def _window(op: windows.ReduceWindow, count: int) -> dict[str, Any]:
-    steps = ("window_strides", "base_dilations", "window_dilations")
-    stated = {name: getattr(op, name) for name in steps}
+def _window(op: Any, count: int) -> dict[str, Any]:
+    fields = {attribute.name for attribute in op.declared_attributes}
+    stated = {name: getattr(op, name) for name in STEPS if name in fields}
     changed: dict[str, Any] = {name: (1, *axes) for name, axes in stated.items() if axes}
-    changed["window_dimensions"] = (1, *op.window_dimensions)
     if op.padding:
         changed["padding"] = ((0, 0), *op.padding)
     return changed
 
 
+def _convolution(op: convolutions.Convolution, count: int) -> dict[str, Any]:
+    """The samples are an axis of space, along which the kernel has an extent of one."""
+    numbers = op.dimension_numbers
+    moved: list[Any] = [
+        (0, *_moved(each)) if isinstance(each, tuple) else each + 1 for each in numbers
+    ]
+    changed = {**_window(op, count), "dimension_numbers": ConvolutionNumbers(*moved)}
+    if op.window_reversal:
+        changed["window_reversal"] = (False, *op.window_reversal)
+    return changed
+
+
 RULES: Final[Mapping[type[Definition], Rule]] = {
     contraction.DotGeneral: _dot,
+    convolutions.Convolution: _convolution,
     gathering.Gather: _gather,
     layout.BroadcastInDim: lambda op, count: {
         "broadcast_dimensions": (0, *_moved(op.broadcast_dimensions))
@@ -168,4 +197,5 @@ RULES: Final[Mapping[type[Definition], Rule]] = {
         "dimension": op.dimension + 1 if op.dimension >= 0 else op.dimension
     },
     windows.ReduceWindow: _window,
+    windows.SelectAndScatter: _window,
 }

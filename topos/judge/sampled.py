@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from topos.judge.batched import batched, batched_operands, leading_indices
+from topos.judge.batched import batched, batched_operands, keeps_axis, leading_indices
 from topos.judge.formats import has_floats
 from topos.judge.noise import Noise, disturbed, noise_of
 from topos.judge.sampling import Sampling, opened, ranged
@@ -107,7 +107,7 @@ class _Over:
     def __init__(self, context: BuildContext[Any], builder: Builder, kernel: Kernel) -> None:
         self._context, self._builder, self._kernel = context, builder, kernel
         self._taken = batched_operands(context.op)
-        self._leading = leading_indices(context.op)
+        self._leading, self._keeps = leading_indices(context.op), keeps_axis(context.op)
         self._kernels: dict[int, Kernel | None] = {}
 
     def __call__(self, *operands: Array) -> Any:
@@ -126,7 +126,8 @@ class _Over:
             whole = [
                 each if len(each) == count else _repeated(each, count) for each in operands[:taken]
             ]
-            return kernel(*whole, *self._leading, *[each[0] for each in operands[taken:]])
+            rest = operands[taken:] if self._keeps else [each[0] for each in operands[taken:]]
+            return kernel(*whole, *self._leading, *rest)
         return self._one_by_one(operands, count)
 
     def _one_by_one(self, operands: Sequence[Array], count: int) -> Any:

@@ -89,12 +89,17 @@ class Stream:
         count = max(size, self._block)
         self._at, self._block = 0, min(2 * self._block, MOST)
         # Sixteen bits tell a fraction of a unit well enough.
-        bits = self._sampling.generator.bit_generator.random_raw(-(-count // 4))
-        numbers = np.asarray(bits).view(np.int16)[:count].astype(np.float64)
-        numbers += 0.5
-        numbers *= self._reach * self._sampling.amplitude / 2**15
-        numbers += self._middle
-        self._numbers = numbers.astype(self._dtype, copy=False)
+        drawn: Any = self._sampling.generator.bit_generator.random_raw(-(-count // 4))
+        bits = drawn.view(np.int16)
+        self._numbers = np.empty(bits.size, self._dtype)
+        reach = self._reach * self._sampling.amplitude / 2**15
+        # A block at a time stays in the cache.
+        for start in range(0, bits.size, MOST):
+            numbers = bits[start : start + MOST].astype(np.float64)
+            numbers += 0.5
+            numbers *= reach
+            numbers += self._middle
+            self._numbers[start : start + MOST] = numbers
 
 
 class Spread(NamedTuple):
