@@ -15,8 +15,8 @@ from topos.judge.axes import Axis, along, groups
 from topos.judge.case import STEPS, Case
 from topos.judge.chains import Chains, Part
 from topos.judge.constants import with_constants
+from topos.judge.formats import is_floating
 from topos.judge.grading import Grade, graded
-from topos.judge.noise import is_floating
 from topos.judge.shapes import WINDOWS, everywhere, extents, flattened
 from topos.judge.target import Target
 from topos.judge.verdicts import Verdict
