@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from topos import runtimes
+from topos import judge, runtimes
 from topos.errors import UnsupportedError
 from topos.judge import Ensemble, Freedom, Verdict, judged
 from topos.runtimes._inputs import random_array
@@ -132,3 +132,47 @@ def test_freedoms_flush_saturate_and_convert_in_other_ways() -> None:
     assert found.freed == 2
     assert {-(2**31), 2**31 - 1, 0} <= set(opened[:, 0].tolist())
     assert (opened[:, 2:] == [7, -7]).all()
+
+
+ONE = """
+func.func @main(%x: tensor<4xf32>) -> tensor<4xf32> {{
+  %0 = stablehlo.{name} %x : tensor<4xf32>
+  return %0 : tensor<4xf32>
+}}
+"""
+
+
+def samples_of(name: str, numbers: Sequence[float], freedom: Freedom = Freedom.NONE) -> Array:
+    argument = np.array(numbers, np.float32)
+    ensemble = Ensemble(parse(ONE.format(name=name)).verify())
+    return ensemble.run([argument], samples=16, freedom=freedom).results[0]
+
+
+def test_a_sine_near_zero_is_as_near_as_its_operand() -> None:
+    samples = samples_of("sine", [0, -0.0, 1e-20, 100])
+    assert not samples[:, :2].any()
+    assert np.abs(samples[:, 2] - np.float32(1e-20)).max() < 1e-26
+    assert np.abs(np.diff(samples[:, 3])).max() > 1e-8
+
+
+def test_what_is_infinite_of_zero_is_not_out_of_range() -> None:
+    assert np.isneginf(samples_of("log", [0, 1, 2, 3], Freedom.RANGE)[:, 0]).all()
+    # An infinity beside it does not hide what overflows.
+    powers = samples_of("exponential", [np.inf, 89, 1, 2], Freedom.RANGE)
+    assert np.isposinf(powers[:, 0]).all()
+    assert set(np.isposinf(powers[:, 1])) == {True, False}
+
+
+def test_nothing_says_what_an_algorithm_makes_of_nan() -> None:
+    text = """
+    func.func @main(%x: tensor<2x2xf32>) -> tensor<2x2xf32> {
+      %0 = stablehlo.cholesky %x, lower = true : tensor<2x2xf32>
+      return %0 : tensor<2x2xf32>
+    }
+    """
+    wild = np.array([[np.nan, 1], [1, 2]], np.float32)
+    anything = judge.grade(text, lambda module, arguments: [np.full((2, 2), 7, np.float32)], [wild])
+    assert anything.verdict is Verdict.UNSPECIFIED
+    tame = np.array([[2, 1], [1, 2]], np.float32)
+    wrong = judge.grade(text, lambda module, arguments: [np.full((2, 2), 7, np.float32)], [tame])
+    assert wrong.verdict is Verdict.WRONG

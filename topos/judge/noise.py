@@ -82,13 +82,17 @@ def disturbed(op: Definition, sampling: Sampling) -> Callable[[Array], Array] | 
 
 
 def _units(count: float, of_one: float, dtype: np.dtype[Any], sampling: Sampling) -> Noise:
-    """Returns the noise of so many units of the result, and so many of 1."""
+    """Returns the noise of so many units of the result, and of 1 or a smaller operand."""
     eps = unit(dtype)
-    if dtype.kind == "c" or of_one or dtype == DOUBLE:
-        spread = sampling.spread(dtype)
-        return lambda operands, result, run: spread(
-            result, eps * (count * magnitude(result) + of_one)
+    if of_one:
+        wider = sampling.spread(dtype)
+        return lambda operands, result, run: wider(
+            result,
+            eps * (count * magnitude(result) + of_one * np.minimum(magnitude(operands[0]), 1)),
         )
+    if dtype.kind == "c" or dtype == DOUBLE:
+        spread = sampling.spread(dtype)
+        return lambda operands, result, run: spread(result, eps * count * magnitude(result))
     # An infinity times a factor is itself, so nothing asks for one.
     factors = sampling.stream(1.0, count * eps, DOUBLE)
     return lambda operands, result, run: (

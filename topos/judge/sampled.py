@@ -10,11 +10,12 @@ import numpy as np
 from topos.judge.batched import batched, batched_operands, keeps_axis, leading_indices
 from topos.judge.formats import has_floats
 from topos.judge.noise import Noise, disturbed, noise_of
-from topos.judge.sampling import Sampling, opened, ranged
+from topos.judge.sampling import Sampling, lawless, opened, ranged
 from topos.runtimes.interpreter.context import BuildContext, Builder, Constant
 from topos.runtimes.interpreter.program import Array, Kernel, single
 from topos.stablehlo.dialect.bits import BitcastConvert
 from topos.stablehlo.dialect.conversion import Convert
+from topos.stablehlo.rounding import OfOperands
 from topos.stablehlo.traits import Trait
 
 # A copy for every sample of more bytes than this takes longer than to see one array as many.
@@ -193,6 +194,8 @@ def _freed(context: BuildContext[Any], applied: Kernel, sampling: Sampling) -> K
         listed = [results] if len(context.results) == 1 else results
         if not op.is_layout:
             listed = [ranged(sampling, each, operands, underflows) for each in listed]
+        if isinstance(op.rounding, OfOperands):
+            listed = [lawless(sampling, operands, each) for each in listed]
         if isinstance(op, Convert):
             listed = [opened(sampling, operands[0], each) for each in listed]
         return single(listed)

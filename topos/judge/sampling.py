@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from enum import Enum
 from typing import Any, NamedTuple
@@ -20,7 +21,7 @@ class Freedom(Enum):
 
     NONE = "rounding alone"
     RANGE = "samples flush subnormal numbers, and keep what overflows or underflows"
-    OPEN = "samples convert numbers beyond an integer's range in several ways"
+    OPEN = "samples differ where nothing says what a result is"
 
 
 class Sampling:
@@ -140,13 +141,16 @@ def ranged(
     size = np.abs(array)
     small = (size < limits.normal) & (size > 0)
     sources = [each for each in operands if is_floating(each.dtype)]
-    finite = all(bool(np.isfinite(each).all()) for each in sources)
-    large = np.isinf(array) & bool(sources and finite)
-    vanished = np.zeros_like(small)
-    if underflows:
-        vanished = array == 0
-        for each in sources:
-            vanished = vanished & (each != 0)
+    large = np.isinf(array) & bool(sources)
+    vanished = (array == 0) & underflows
+    for each in sources:
+        if each.shape[1:] != array.shape[1:]:
+            large = large & bool(np.isfinite(each).all())
+            vanished = vanished & bool((each != 0).all())
+            continue
+        # What is infinite of a zero, as a logarithm or a quotient, is no number out of range.
+        large = large & np.isfinite(each) & (each != 0)
+        vanished = vanished & (each != 0)
     count = int(small.sum() + large.sum() + vanished.sum())
     sampling.freed += count
     if not count:
@@ -161,7 +165,7 @@ def ranged(
 
 
 def opened(sampling: Sampling, operand: Array, result: Array) -> Array:
-    """Converts floats beyond the range of the result's type in several ways, and counts them."""
+    """Converts floats beyond the range of an integer in several ways, and counts them."""
     if sampling.freedom is not Freedom.OPEN or result.dtype.kind not in "iu":
         return result
     limits = np.iinfo(result.dtype)
@@ -179,3 +183,18 @@ def opened(sampling: Sampling, operand: Array, result: Array) -> Array:
         chosen[np.arange(sampling.count) % 4 != place + 1] = False
         moved[chosen] = value
     return moved
+
+
+def lawless(sampling: Sampling, operands: Sequence[Array], result: Array) -> Array:
+    """Gives anything for the result of an algorithm over numbers that are not finite."""
+    if sampling.freedom is not Freedom.OPEN or not is_floating(result.dtype):
+        return result
+    numbers = [each for each in operands if is_floating(each.dtype)]
+    if all(bool(np.isfinite(each).all()) for each in numbers):
+        return result
+    sampling.freed += result.size
+    anything = sampling.generator.standard_normal((sampling.count, *result.shape[1:]))
+    anything *= math.sqrt(limits_of(result.dtype).largest)
+    for place, number in enumerate((np.nan, np.inf, -np.inf)):
+        anything[place] = number
+    return anything.astype(result.dtype)
