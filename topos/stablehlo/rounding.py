@@ -34,7 +34,8 @@ class Once(Rounding):
 class Units(Rounding):
     """An approximation to `count` units of the result, and `of_one` units of the number one.
 
-    Of an operand that is smaller than one, these are units of the operand. Where it is `complex_alone`, real numbers are exact.
+    Of an operand that is smaller than one, these are units of the operand. Where it is
+    `complex_alone`, real numbers are exact.
     """
 
     count: float
