@@ -154,10 +154,11 @@ def test_arguments_lie_beside_a_module_and_belong_to_its_key(tmp_path: Path) -> 
     found = judge.triage(folder, swapping, out=out)
     assert outcomes(found) == ["passed", "refused"]
     np.savez(archive, arg0=np.ones(3, np.float32))
-    found = judge.triage(folder, swapping, out=out)
+    found = judge.triage(folder, swapping, out=out, inputs=["given"])
     assert outcomes(found) == ["wrong", "refused"]
-    assert f"--args {archive}" in found.command("0_tanh.mlir")
-    assert (out / "found.jsonl").read_text().count("\n") == 3
+    command = f"topos reduce {folder}/0_tanh.mlir --args {archive} --inputs given"
+    assert found.command("0_tanh.mlir") == f"{command} --runtime swapping"
+    assert (out / "found.jsonl").read_text().count("\n") == 4
 
 
 def test_wrong_usage_is_refused(tmp_path: Path) -> None:

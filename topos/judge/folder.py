@@ -11,7 +11,9 @@ from typing import Any, Final, NamedTuple
 
 from topos.engine import Numerics
 from topos.errors import ArgumentError, UnavailableError
-from topos.judge.target import TargetLike
+from topos.judge.case import GIVEN
+from topos.judge.target import Target, TargetLike
+from topos.runtimes._inputs import EXTENT
 
 SUFFIXES: Final = (".mlir", ".mlirbc", ".stablehlo", ".jaxexport")
 ARCHIVE: Final = ".npz"
@@ -40,6 +42,27 @@ class Terms(NamedTuple):
     extent: int
     seed: int
     samples: int
+
+    @property
+    def named(self) -> str:
+        """The runtime's name, its command line, or the name of the function."""
+        return str(Target(self.runtime))
+
+    def words(self, given: bool) -> list[str]:
+        """Returns the arguments of a command of the judge that say the same.
+
+        `given` tells that the module has arguments, which stand in the words before these.
+        """
+        inputs = [each for each in self.inputs if given or each != GIVEN]
+        posture = Numerics.of(self.numerics)
+        stated = {
+            "--inputs": ",".join(inputs),
+            "--extent": "" if self.extent == EXTENT else str(self.extent),
+            "--seed": str(self.seed or ""),
+            "--numerics": "" if posture is Numerics.FAST else posture.value,
+            "--runtime": self.named,
+        }
+        return [word for name, value in stated.items() if value for word in (name, value)]
 
     def described(self) -> str:
         """Returns the terms as a text that is equal where they are."""

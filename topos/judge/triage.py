@@ -20,7 +20,7 @@ from topos.errors import ArgumentError, UnavailableError
 from topos.judge.case import SAMPLES
 from topos.judge.examining import FAILED, PASSED, REFUSED, WRONG, Found
 from topos.judge.faults import Fault, faults_of
-from topos.judge.folder import Subject, Terms, subjects
+from topos.judge.folder import ARCHIVE, Subject, Terms, subjects
 from topos.judge.progress import Stage, Watch, unwatched
 from topos.judge.target import SECONDS, TargetLike
 from topos.judge.workers import MIB, Limits, worked
@@ -35,8 +35,13 @@ class Triage:
     """What was found of each module of a folder, by its path from there."""
 
     folder: Path
-    runtime: str
+    terms: Terms
     found: Mapping[str, Found]
+
+    @property
+    def runtime(self) -> str:
+        """The runtime's name, its command line, or the name of the function."""
+        return self.terms.named
 
     @cached_property
     def faults(self) -> list[Fault]:
@@ -64,9 +69,9 @@ class Triage:
     def command(self, name: str) -> str:
         """Returns the command that reduces a module to what shows its fault."""
         path = self.folder / name
-        archive = path.with_suffix(".npz")
-        arguments = ["--args", str(archive)] if archive.is_file() else []
-        return shlex.join(["topos", "reduce", str(path), *arguments, "--runtime", self.runtime])
+        archive = path.with_suffix(ARCHIVE)
+        given = ["--args", str(archive)] if archive.is_file() else []
+        return shlex.join(["topos", "reduce", str(path), *given, *self.terms.words(bool(given))])
 
     def document(self) -> dict[str, Any]:
         """Returns the triage as JSON has it."""
@@ -119,7 +124,6 @@ def triage(
         raise ArgumentError(f"jobs are a number from 1 on, got {jobs!r}")
     limits = Limits(seconds, _share(jobs) if memory is None else memory)
     every = [*subjects(Path(folder), terms)]
-    named = runtime if isinstance(runtime, str) else getattr(runtime, "__name__", str(runtime))
     with _record(out) as record:
         known = _known(record, limits)
         left = [*{each.key: each for each in every if each.key not in known}.values()]
@@ -128,7 +132,7 @@ def triage(
             if record is not None:
                 record.write(json.dumps(found) + "\n")
                 record.flush()
-    return Triage(Path(folder), named, {each.name: known[each.key] for each in every})
+    return Triage(Path(folder), terms, {each.name: known[each.key] for each in every})
 
 
 def _watched(
