@@ -110,38 +110,39 @@ def _once(
     if taken != [dtype] * len(taken) and any(map(_holds(dtype), taken)):
         # A conversion that loses nothing, or of integers, which every runtime rounds to nearest.
         return None
-    if dtype != SINGLE or any(each not in NATIVE for each in taken):
-        return _once_of_others(exact, dtype, moved)
-    factors = sampling.stream(1.0, unit(dtype), DOUBLE)
-
-    def noise(operands: Sequence[Array], result: Array, run: Kernel) -> Array:
-        inexact = np.not_equal(exact(*operands, dtype=DOUBLE), result)
-        if not np.count_nonzero(inexact):
-            return result
-        drawn = factors.over(result)
-        if len(drawn) != len(result):
-            result = result.repeat(len(drawn), 0)
-        return np.multiply(result, drawn, out=result, where=inexact, casting="same_kind")
-
-    return noise
-
-
-def _once_of_others(exact: Callable[..., Array], dtype: np.dtype[Any], moved: Noise) -> Noise:
-    """Returns what `_once` does for other elements than those of single precision."""
-    double = unit(dtype) <= unit(DOUBLE)
-    if double and not HAS_LONGER:
+    if unit(dtype) <= unit(DOUBLE) and not HAS_LONGER:
         return moved
-    kinds = (np.clongdouble, np.longdouble) if double else (np.complex128, np.float64)
-    wider = kinds[dtype.kind != "c"]
+    alone = dtype == SINGLE and all(each in NATIVE for each in taken)
+    inexact = _inexact_single(exact) if alone else _inexact(exact, dtype)
 
     def noise(operands: Sequence[Array], result: Array, run: Kernel) -> Array:
-        real = [each if dtype.kind == "c" else each.real for each in operands]
-        inexact = exact(*[each.astype(wider) for each in real]) != result.astype(wider)
-        if not np.count_nonzero(inexact):
+        here = inexact(operands, result)
+        if not np.count_nonzero(here):
             return result
-        return np.where(inexact, moved(operands, result, run), result)
+        return np.where(here, moved(operands, result, run), result)
 
     return noise
+
+
+# Tells of each element whether the result is not the exact one of the operands.
+Inexact = Callable[[Sequence[Array], Array], Array]
+
+
+def _inexact_single(exact: Callable[..., Array]) -> Inexact:
+    """Returns what `_inexact` does of single precision, by one function of numpy's."""
+    return lambda operands, result: np.not_equal(exact(*operands, dtype=DOUBLE), result)
+
+
+def _inexact(exact: Callable[..., Array], dtype: np.dtype[Any]) -> Inexact:
+    is_complex, double = dtype.kind == "c", unit(dtype) <= unit(DOUBLE)
+    kinds = (np.clongdouble, np.longdouble) if double else (np.complex128, np.float64)
+    wider = kinds[not is_complex]
+
+    def inexact(operands: Sequence[Array], result: Array) -> Array:
+        real = [each if is_complex else each.real for each in operands]
+        return np.asarray(exact(*[each.astype(wider) for each in real]) != result.astype(wider))
+
+    return inexact
 
 
 def _holds(dtype: np.dtype[Any]) -> Callable[[np.dtype[Any]], bool]:

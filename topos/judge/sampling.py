@@ -97,10 +97,9 @@ class Stream:
         # A block at a time stays in the cache.
         for start in range(0, bits.size, MOST):
             numbers = bits[start : start + MOST].astype(np.float64)
-            numbers += 0.5
             numbers *= reach
-            numbers += self._middle
-            self._numbers[start : start + MOST] = numbers
+            part = self._numbers[start : start + MOST]
+            np.add(numbers, self._middle + reach / 2, out=part, casting="same_kind")
 
 
 class Spread(NamedTuple):
