@@ -149,7 +149,7 @@ def written(path: str | None, text: str) -> None:
     """Writes a text to a file, if the command line names one."""
     if path is not None:
         with naming(path):
-            Path(path).write_text(text)
+            Path(path).write_text(text, encoding="utf-8")
 
 
 def as_json(document: Mapping[str, Any]) -> str:

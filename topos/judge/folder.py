@@ -90,7 +90,9 @@ def subjects(folder: Path, terms: Terms) -> Iterator[Subject]:
         archive = path.with_suffix(ARCHIVE)
         arguments = archive if archive.is_file() else None
         key = _key(path, arguments, described)
-        yield Subject(path.relative_to(folder).as_posix(), path, arguments, key)
+        # A report is UTF-8, whatever bytes the system takes for a name.
+        name = path.relative_to(folder).as_posix().encode(errors="backslashreplace").decode()
+        yield Subject(name, path, arguments, key)
 
 
 def _key(path: Path, arguments: Path | None, described: str) -> str:
