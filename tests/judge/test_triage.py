@@ -179,3 +179,5 @@ def test_messages_of_one_failure_are_alike() -> None:
     assert normalised(first) != normalised(first.replace("SIGSEGV", "SIGABRT"))
     refused = "'stablehlo.dynamic_conv' op can't run on 'x'\nnote: see current operation: %0"
     assert normalised(refused) == "'stablehlo.dynamic_conv' op can't run on NAME"
+    placed = "line 3, column 7: the dialect sdy is not read\n  %0 = sdy.reshard %x\n       ^"
+    assert normalised(placed) == "line N, column N: the dialect sdy is not read"

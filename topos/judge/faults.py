@@ -141,6 +141,9 @@ def normalised(message: str) -> str:
     """Returns the first and the last line of a message, without what differs from run to run."""
     lines = [line.strip() for line in message.splitlines() if line.strip()]
     lines = [line for line in lines if not NOTE.search(line)]
+    # A caret, and the line of the module that it stands below.
+    if len(lines) > 2 and not lines[-1].strip("^~ "):
+        lines = lines[:-2]
     # What a long print begins with says little, and a short one is its own end.
     first = PRINTED.sub(r"\1", lines[0]) if len(lines) > 1 else "".join(lines)
     text = " ... ".join(dict.fromkeys([first, *lines[-1:]]))
