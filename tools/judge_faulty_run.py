@@ -17,7 +17,7 @@ import numpy as np
 from tools.judge_faults import BY_OPERATION, KINDS, Call, Fault
 from topos.errors import ExecutionError
 from topos.judge.ensemble import _SampledBuilder
-from topos.judge.sampling import Sampling
+from topos.judge.sampling import Freedom, Sampling
 from topos.runtimes.interpreter.context import BuildContext, Builder, Constant
 from topos.runtimes.interpreter.program import Array, Kernel, Place, single
 from topos.stablehlo import Module
@@ -31,10 +31,14 @@ LONGEST: Final = 20_000
 class Injection:
     """What is injected into a run: one fault, or `None`; or, to survey, every kind everywhere.
 
+    A fault that is not `applied` is only tried.
+
     `active` are the faults that changed the result of an operation at any time of a run.
     """
 
+    seed: int = 0
     fault: Fault | None = None
+    applied: bool = True
     surveys: bool = False
     active: set[Fault] = field(default_factory=set)
     calls: Counter[Place] = field(default_factory=Counter)
@@ -56,30 +60,34 @@ class FaultyRun:
     """A verified module, built to run once with noise and, where one is given, with a fault."""
 
     def __init__(self, module: Module) -> None:
-        self._sampling, self._injection = Sampling(count=1), Injection()
+        self._sampling, self._injection = Sampling(), Injection()
         self._program = _FaultyBuilder(module, self._sampling, self._injection).main()
 
     def run(
-        self, arguments: Sequence[Array], seed: int, fault: Fault | None = None
+        self,
+        arguments: Sequence[Array],
+        seed: int,
+        fault: Fault | None = None,
+        *,
+        applied: bool = True,
     ) -> tuple[tuple[Array, ...], bool]:
         """Returns the results, and whether the fault changed the result of its operation.
 
-        Raises `ExecutionError` where a loop does not end.
+        A fault that is not `applied` is only tried: the results are sound, of the noise that those
+        of the fault have. Raises `ExecutionError` where a loop does not end.
         """
-        results = self._run(arguments, seed, fault, surveys=False)
+        results = self._run(arguments, Injection(seed, fault, applied=applied))
         return results, bool(self._injection.active)
 
     def survey(self, arguments: Sequence[Array], seed: int) -> list[Fault]:
         """Returns the faults that change the result of their operation, in the module's order."""
-        self._run(arguments, seed, None, surveys=True)
+        self._run(arguments, Injection(seed, applied=False, surveys=True))
         return sorted(self._injection.active, key=lambda fault: (fault.place, fault.kind))
 
-    def _run(
-        self, arguments: Sequence[Array], seed: int, fault: Fault | None, *, surveys: bool
-    ) -> tuple[Array, ...]:
-        self._sampling.generator = np.random.default_rng(seed)
-        self._injection.fault, self._injection.surveys = fault, surveys
-        self._injection.active, self._injection.calls = set(), Counter()
+    def _run(self, arguments: Sequence[Array], injection: Injection) -> tuple[Array, ...]:
+        # The kernels hold the injection, so it is filled anew.
+        vars(self._injection).update(vars(injection))
+        self._sampling.start(1, injection.seed, 1.0, Freedom.NONE)
         with np.errstate(all="ignore"):
             results = self._program.run(*[np.array(each)[None] for each in arguments])
         return tuple([each[0] for each in results])
@@ -100,48 +108,63 @@ class _FaultyBuilder(_SampledBuilder):
     """Builds programs over samples whose kernels may be faulty."""
 
     def __init__(self, module: Module, sampling: Sampling, injection: Injection) -> None:
-        super().__init__(module, sampling)
+        super().__init__(module, sampling, free=False)
         self._injection = injection
+        # What a faulty operation draws does not move what the others draw.
+        self._aside = Sampling()
+        self._beside = _SampledBuilder(module, self._aside, free=False)
 
     def _kernel(self, builder: Builder, context: BuildContext[Any]) -> Kernel | Constant:
         kernel = super()._kernel(builder, context)
         if isinstance(kernel, Constant) or type(context.op) not in BY_OPERATION:
             return kernel
-        return _Faulty(context.op, kernel, self._sampling, self._injection)
+        beside: Any = self._beside._kernel(builder, context)
+        return _Faulty(context.op, kernel, beside, self._aside, self._injection)
 
 
 class _Faulty:
-    """A kernel that does what is injected; a fault draws the noise that the sound kernel drew."""
+    """A kernel that does what is injected.
+
+    The sound and the faulty results are of one noise, that of a sampling which begins anew for
+    each.
+    """
 
     def __init__(
-        self, op: Definition, kernel: Kernel, sampling: Sampling, injection: Injection
+        self,
+        op: Definition,
+        kernel: Kernel,
+        beside: Kernel,
+        sampling: Sampling,
+        injection: Injection,
     ) -> None:
-        self._op, self._kernel = op, kernel
+        self._op, self._kernel, self._beside = op, kernel, beside
         self._sampling, self._injection = sampling, injection
 
     def __call__(self, *operands: Array) -> Any:
-        faults = self._injection.wanted(self._op)
+        injection = self._injection
+        faults = injection.wanted(self._op)
         if not faults:
             return self._kernel(*operands)
-        bits = self._sampling.generator.bit_generator
-        before = bits.state
         # A kernel may write to what dies with it.
-        call = Call(self._op, tuple([np.array(each[0]) for each in operands]), (), self._run)
-        results = self._run(*call.operands)
-        after = bits.state
+        taken = tuple([np.array(each[0]) for each in operands])
+        sound = self._run(*taken)
+        results = sound
         for fault in faults:
-            bits.state = before
-            made = KINDS[fault.kind].change(call._replace(results=results))
-            if made is None or all(map(_same, made, results)):
+            made = KINDS[fault.kind].change(Call(self._op, taken, sound, self._run))
+            if made is None or all(map(_same, made, sound)):
                 continue
-            self._injection.active.add(fault)
-            if not self._injection.surveys:
-                results = made
-        bits.state = after
-        return single([each[None] for each in results])
+            injection.active.add(fault)
+            results = made
+        if injection.surveys:
+            return self._kernel(*operands)
+        return single([each[None] for each in (results if injection.applied else sound)])
 
     def _run(self, *operands: Array) -> tuple[Array, ...]:
-        found = self._kernel(*[each[None].copy() for each in operands])
+        place = (self._op.operation.line, self._op.operation.column)
+        number = (self._injection.seed, *place, self._injection.calls[place])
+        seed = int(np.random.default_rng(number).integers(2**31))
+        self._sampling.start(1, seed, 1.0, Freedom.NONE)
+        found = self._beside(*[each[None].copy() for each in operands])
         several = found if isinstance(found, list | tuple) else [found]
         return tuple([np.array(each[0]) for each in several])
 

@@ -34,7 +34,7 @@ from tools.judge_faults import KINDS, Fault  # noqa: E402  # The folders must be
 from tools.judge_faulty_run import FaultyRun, FaultyRuntime  # noqa: E402  # See above.
 from topos import judge  # noqa: E402  # See above.
 from topos.errors import ExecutionError  # noqa: E402  # See above.
-from topos.judge.noise import is_floating, limits_of  # noqa: E402  # See above.
+from topos.judge.formats import is_floating, limits_of  # noqa: E402  # See above.
 from topos.judge.replay import replays, steps_of  # noqa: E402  # See above.
 from topos.judge.verdicts import BAD, FLOOR  # noqa: E402  # See above.
 
@@ -145,7 +145,7 @@ def _trials(name: str, case: judge.Case, count: int, generator: random.Random) -
 def _trial(
     name: str, case: judge.Case, run: FaultyRun, alone: judge.Case, fault: Fault, seed: int
 ) -> Trial | None:
-    sound, _ = run.run(case.arguments, seed)
+    sound, _ = run.run(case.arguments, seed, fault, applied=False)
     faulty, active = run.run(case.arguments, seed, fault)
     if not active:
         return None
