@@ -172,6 +172,23 @@ def test_a_refusal_is_cut_down_to_what_is_refused() -> None:
     assert "no tanh here" in found.grade.failure
 
 
+def test_what_fails_in_another_way_is_not_taken() -> None:
+    swapped = swapping("stablehlo.tanh", "stablehlo.sine")
+
+    def refusing(module: Module, arguments: Sequence[Any]) -> Sequence[Any]:
+        if len(arguments) != 2:
+            raise ValueError("two arguments, please")
+        return swapped(module, arguments)
+
+    text = CHAIN.replace("stablehlo.tanh %1", "stablehlo.tanh %0")
+    found = judge.bisect(text, refusing, drawn((16, 8), (8, 4)))
+    # Alone no operation but the product has two arguments, and the cuts of the module have.
+    assert found.findings
+    smallest = reduce(text, refusing, drawn((16, 8), (8, 4)))
+    assert not smallest.grade.failures
+    assert "tanh" in names(smallest.module)
+
+
 def test_nothing_is_written_of_a_sound_runtime() -> None:
     assert judge.reduce(PRODUCT, run, drawn((16, 8), (8, 4))) is None
 
@@ -239,6 +256,8 @@ def test_the_command_writes_a_folder_that_judges_as_a_case(
     assert f"{program} module.mlir args.npz results.npz" in told
     assert f"the report is {folder}/report.md" in capsys.readouterr().out
     assert main(["judge", str(folder), str(folder / "expected.npz")]) == 0
+    assert main(["record", str(module), "--out", str(folder)]) == 2
+    assert "is there and no case" in capsys.readouterr().err
     (folder / "notes.txt").write_text("mine")
     assert main([*command, str(folder)]) == 2
     assert "holds notes.txt" in capsys.readouterr().err
