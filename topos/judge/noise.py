@@ -76,7 +76,7 @@ def disturbed(op: Definition, sampling: Sampling) -> Callable[[Array], Array] | 
         inside = tuple(range(max(1, moduli.ndim - 2), moduli.ndim))
         largest = moduli.max(axis=inside, keepdims=True, initial=0.0) if inside else moduli
         scale = unit(operand.dtype) * (units * moduli + of_largest * largest)
-        return sampling.spread(operand.dtype)(operand, scale)
+        return sampling.mover(operand.dtype)(operand, scale)
 
     return moved
 
@@ -85,14 +85,14 @@ def _units(count: float, of_one: float, dtype: np.dtype[Any], sampling: Sampling
     """Returns the noise of so many units of the result, and of 1 or a smaller operand."""
     eps = unit(dtype)
     if of_one:
-        wider = sampling.spread(dtype)
+        wider = sampling.mover(dtype)
         return lambda operands, result, run: wider(
             result,
             eps * (count * magnitude(result) + of_one * np.minimum(magnitude(operands[0]), 1)),
         )
     if dtype.kind == "c" or dtype == DOUBLE:
-        spread = sampling.spread(dtype)
-        return lambda operands, result, run: spread(result, eps * count * magnitude(result))
+        moved = sampling.mover(dtype)
+        return lambda operands, result, run: moved(result, eps * count * magnitude(result))
     # An infinity times a factor is itself, so nothing asks for one.
     factors = sampling.stream(1.0, count * eps, DOUBLE)
     return lambda operands, result, run: (
@@ -164,10 +164,10 @@ def _of_body(body: Program, dtype: np.dtype[Any], sampling: Sampling) -> Noise |
 def _transformed(lengths: Sequence[int], dtype: np.dtype[Any], sampling: Sampling) -> Noise:
     axes = tuple(range(-len(lengths), 0))
     steps = unit(dtype) * max(1.0, math.log2(max(2, math.prod(lengths))))
-    spread = sampling.spread(dtype)
+    moved = sampling.mover(dtype)
 
     def noise(operands: Sequence[Array], result: Array, run: Kernel) -> Array:
         mean = np.sqrt(np.mean(magnitude(result) ** 2, axis=axes, keepdims=True))
-        return spread(result, steps * mean)
+        return moved(result, steps * mean)
 
     return noise

@@ -48,10 +48,10 @@ class Sampling:
             self._streams[key] = Stream(self, *key)
         return self._streams[key]
 
-    def spread(self, dtype: np.dtype[Any]) -> Spread:
+    def mover(self, dtype: np.dtype[Any]) -> Mover:
         """Returns what adds noise to numbers of a dtype."""
         part = np.dtype(np.float64 if dtype.kind == "c" or dtype.itemsize > 4 else np.float32)
-        return Spread(self.stream(0.0, 1.0, part), part)
+        return Mover(self.stream(0.0, 1.0, part), part)
 
 
 class Stream:
@@ -102,7 +102,7 @@ class Stream:
             np.add(numbers, self._middle + reach / 2, out=part, casting="same_kind")
 
 
-class Spread(NamedTuple):
+class Mover(NamedTuple):
     """Noise that is added: numbers of a stream, each times a scale of its own."""
 
     stream: Stream

@@ -28,7 +28,7 @@ class Added:
 
     def __init__(self, products: bool, dtype: np.dtype[Any], sampling: Sampling) -> None:
         self._products, self._unit = products, unit(dtype)
-        self._spread = sampling.spread(dtype)
+        self._mover = sampling.mover(dtype)
         self._weights: tuple[Array, Array, float] | None = None
 
     def __call__(self, operands: Sequence[Array], result: Array, run: Kernel) -> Array:
@@ -40,7 +40,7 @@ class Added:
         squares = self._squares(first, run)
         total = magnitude(result[:1])
         errors = total * total * of_total + squares * of_squares
-        return self._spread(result, self._unit * HALF * np.sqrt(errors))
+        return self._mover(result, self._unit * HALF * np.sqrt(errors))
 
     def _squares(self, first: Sequence[Array], run: Kernel) -> Array:
         """Returns the sum of the squared terms.
