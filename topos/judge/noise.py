@@ -110,39 +110,39 @@ def _once(
     if taken != [dtype] * len(taken) and any(map(_holds(dtype), taken)):
         # A conversion that loses nothing, or of integers, which every runtime rounds to nearest.
         return None
+    if dtype == SINGLE and all(each in NATIVE for each in taken):
+        return _once_single(exact, sampling)
     if unit(dtype) <= unit(DOUBLE) and not HAS_LONGER:
         return moved
-    alone = dtype == SINGLE and all(each in NATIVE for each in taken)
-    inexact = _inexact_single(exact) if alone else _inexact(exact, dtype)
-
-    def noise(operands: Sequence[Array], result: Array, run: Kernel) -> Array:
-        here = inexact(operands, result)
-        if not np.count_nonzero(here):
-            return result
-        return np.where(here, moved(operands, result, run), result)
-
-    return noise
-
-
-# Tells of each element whether the result is not the exact one of the operands.
-Inexact = Callable[[Sequence[Array], Array], Array]
-
-
-def _inexact_single(exact: Callable[..., Array]) -> Inexact:
-    """Returns what `_inexact` does of single precision, by one function of numpy's."""
-    return lambda operands, result: np.not_equal(exact(*operands, dtype=DOUBLE), result)
-
-
-def _inexact(exact: Callable[..., Array], dtype: np.dtype[Any]) -> Inexact:
     is_complex, double = dtype.kind == "c", unit(dtype) <= unit(DOUBLE)
     kinds = (np.clongdouble, np.longdouble) if double else (np.complex128, np.float64)
     wider = kinds[not is_complex]
 
-    def inexact(operands: Sequence[Array], result: Array) -> Array:
-        real = [each if is_complex else each.real for each in operands]
-        return np.asarray(exact(*[each.astype(wider) for each in real]) != result.astype(wider))
+    def noise(operands: Sequence[Array], result: Array, run: Kernel) -> Array:
+        wide = [(each if is_complex else each.real).astype(wider) for each in operands]
+        inexact = exact(*wide) != result.astype(wider)
+        if not np.count_nonzero(inexact):
+            return result
+        return np.where(inexact, moved(operands, result, run), result)
 
-    return inexact
+    return noise
+
+
+def _once_single(exact: Callable[..., Array], sampling: Sampling) -> Noise:
+    """Returns what `_once` does for single precision, in as few calls of numpy as there are."""
+    parts = sampling.stream(0.0, unit(SINGLE), DOUBLE)
+
+    def noise(operands: Sequence[Array], result: Array, run: Kernel) -> Array:
+        inexact = np.not_equal(exact(*operands, dtype=DOUBLE), result)
+        if not np.count_nonzero(inexact):
+            return result
+        # A choice by the mask would branch at each element, and an infinity has no part to add.
+        factors = parts.over(result) * inexact
+        factors += 1.0
+        moved: Array = np.multiply(factors, result, out=factors).astype(SINGLE)
+        return moved
+
+    return noise
 
 
 def _holds(dtype: np.dtype[Any]) -> Callable[[np.dtype[Any]], bool]:
