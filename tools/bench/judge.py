@@ -9,6 +9,7 @@ run of the oracle, best of rounds in turn.
 from __future__ import annotations
 
 import argparse
+import os
 import sys
 import time
 from collections import Counter
@@ -16,6 +17,9 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from statistics import median
 from typing import Any, Final
+
+# Before numpy loads its BLAS: threads that wait for a busy core measure the other programs on it.
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 import numpy as np
 
