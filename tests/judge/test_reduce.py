@@ -129,6 +129,21 @@ def test_the_axes_of_a_product_become_as_short_as_the_fault_allows() -> None:
     assert [each.shape for each in found.arguments] == [(1, 3), (3, 1)]
 
 
+def test_what_only_the_result_has_becomes_short() -> None:
+    def dropping(module: Module, arguments: Sequence[Any]) -> Sequence[Any]:
+        (result,) = run(module, arguments)
+        return [np.where(np.arange(result.shape[-1]) == 1, 0, result).astype(F32)]
+
+    text = """
+    func.func @main(%x: tensor<f32>) -> tensor<7x5xf32> {
+      %0 = stablehlo.broadcast_in_dim %x, dims = [] : (tensor<f32>) -> tensor<7x5xf32>
+      return %0 : tensor<7x5xf32>
+    }
+    """
+    found = reduce(text, dropping, [np.array(3, F32)])
+    assert [each.type.shape for each in found.grade.results] == [(1, 2)]
+
+
 def test_a_gather_keeps_the_row_that_is_read_wrongly() -> None:
     def wrapping(module: Module, arguments: Sequence[Any]) -> Sequence[Any]:
         if not arguments:

@@ -77,8 +77,10 @@ def _common_shape(module: Module) -> tuple[int | None, ...] | None:
 
 
 def extents(part: Part) -> list[int]:
-    """Returns the extents of the arguments' axes, each once, the longest first."""
-    return sorted({n for each in part.arguments for n in each.shape if n > 1}, reverse=True)
+    """Returns the extents of arguments and results, each once, the longest first."""
+    main = part.module.function()
+    shapes = [getattr(each.type, "shape", ()) for each in (*main.arguments, *main.results)]
+    return sorted({n for shape in shapes for n in shape if n and n > 1}, reverse=True)
 
 
 def everywhere(part: Part, extent: int, kept: Sequence[int]) -> Iterator[Part]:
@@ -158,11 +160,16 @@ def resized(attributes: Any, sizes: tuple[int, int] | None) -> dict[str, Any]:
     if sizes is None:
         return dict(attributes)
     return {
-        key: Packed(_replaced(tuple(value), *sizes), value.element)
-        if key in EXTENTS and isinstance(value, Packed)
-        else value
+        key: _lengths(value, sizes) if key in EXTENTS else value
         for key, value in attributes.items()
     }
+
+
+def _lengths(value: Any, sizes: tuple[int, int]) -> Any:
+    if not isinstance(value, tuple):
+        return value
+    numbers = _replaced(value, *sizes)
+    return Packed(numbers, value.element) if isinstance(value, Packed) else numbers
 
 
 def _replaced(numbers: tuple[Any, ...], old: int, new: int) -> tuple[Any, ...]:
