@@ -3,7 +3,7 @@
 Every program is graded on XLA, as it is and without its algebraic simplifier and fusion, and on
 IREE where --iree asks for it. What XLA gives is taken for right, so each suspect or wrong element
 is a false alarm; on IREE it may be a fault of IREE's. The cost is that of 8 samples by one exact
-run of the oracle, best of rounds in turn.
+run of the oracle, in time of the processor on one thread, best of rounds in turn.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from pathlib import Path
 from statistics import median
 from typing import Any, Final
 
-# Before numpy loads its BLAS: threads that wait for a busy core measure the other programs on it.
+# Before numpy loads its BLAS: threads that wait for each other measure the other programs.
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 import numpy as np
@@ -115,9 +115,9 @@ def _cost(module: Any, arguments: Sequence[Any], rounds: int) -> float:
     best = [float("inf")] * len(calls)
     for _ in range(rounds):
         for place, call in enumerate(calls):
-            start = time.perf_counter()
+            start = time.process_time()
             call()
-            best[place] = min(best[place], time.perf_counter() - start)
+            best[place] = min(best[place], time.process_time() - start)
     return best[1] / best[0]
 
 
