@@ -144,6 +144,21 @@ def test_what_only_the_result_has_becomes_short() -> None:
     assert [each.type.shape for each in found.grade.results] == [(1, 2)]
 
 
+def test_the_types_along_a_chain_follow_from_its_arguments() -> None:
+    text = """
+    func.func @main(%x: tensor<6xf32>, %y: tensor<5xf32>) -> tensor<11xf32> {
+      %0 = stablehlo.sine %x : tensor<6xf32>
+      %1 = stablehlo.concatenate %0, %y, dim = 0
+          : (tensor<6xf32>, tensor<5xf32>) -> tensor<11xf32>
+      return %1 : tensor<11xf32>
+    }
+    """
+    runtime = swapping("stablehlo.sine", "stablehlo.cosine", "stablehlo.concatenate")
+    found = reduce(text, runtime, drawn((6,), (5,)))
+    assert names(found.module) == ["constant", "constant", "sine", "concatenate", "func.return"]
+    assert [each.type.shape for each in found.grade.results] == [(2,)]
+
+
 def test_a_gather_keeps_the_row_that_is_read_wrongly() -> None:
     def wrapping(module: Module, arguments: Sequence[Any]) -> Sequence[Any]:
         if not arguments:

@@ -1,4 +1,4 @@
-"""Axes of one operation's operands, cut alone or together; its results' types follow."""
+"""Axes of arguments, cut alone or together; the types of all other values follow."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from topos.judge.chains import Part
 from topos.judge.shapes import EXTENTS, resized
 from topos.stablehlo import Module
 from topos.stablehlo.dialect import find
-from topos.stablehlo.ir import Block, Function, Operation, Region, Tensor, Type
+from topos.stablehlo.ir import Block, Function, FunctionType, Operation, Region, Tensor, Type
 from topos.stablehlo.values import result_types
 
 
@@ -40,14 +40,12 @@ def groups(part: Part, extent: int) -> Iterator[tuple[Axis, ...]]:
 def along(part: Part, axes: Sequence[Axis], kept: Sequence[int]) -> Iterator[Part]:
     """Yields the part with some axes of its arguments cut to the places `kept`.
 
-    Only of a module with one operation; the types of its results are what the operation's
-    definition infers, or else some of their axes of the same extent are cut.
+    The types of the results are what the definition of each operation infers. Of a single operation
+    of which that is not right, some axes of the results of the same extent are cut.
     """
     main = part.module.function()
     assert main.body is not None  # The oracle ran it.
     block = main.body.blocks[0]
-    if len(block.operations) != 2:
-        return
     arguments = [*part.arguments]
     extent = arguments[axes[0].argument].shape[axes[0].axis]
     for each in axes:
@@ -57,6 +55,11 @@ def along(part: Part, axes: Sequence[Axis], kept: Sequence[int]) -> Iterator[Par
         for parameter, array in zip(main.arguments, arguments, strict=True)
         if isinstance(parameter.type, Tensor)
     }
+    if len(block.operations) != 2:
+        chain = _inferred(block.operations[:-1], taken, extent, len(kept))
+        if chain is not None:
+            yield Part(_of(part.module, main, chain, taken), tuple(arguments))
+        return
     operation = block.operations[0]
     kinds = tuple([taken[name] for name in operation.operands])
     for changed in (True, False):
@@ -65,8 +68,8 @@ def along(part: Part, axes: Sequence[Axis], kept: Sequence[int]) -> Iterator[Par
             operand_types=kinds, attributes=resized(operation.attributes, sizes)
         )
         for results in _result_types(other, kinds, extent, len(kept)):
-            module = _of_one(part.module, main, other._replace(result_types=results), taken)
-            yield Part(module, tuple(arguments))
+            typed = other._replace(result_types=results)
+            yield Part(_of(part.module, main, (typed,), taken), tuple(arguments))
         if not EXTENTS & operation.attributes.keys():
             return
 
@@ -97,16 +100,61 @@ def _cut(type: Type, axes: Sequence[int], count: int) -> Type:
     return type._replace(shape=tuple(shape))
 
 
-def _of_one(
-    module: Module, main: Function, operation: Operation, taken: dict[str, Tensor]
+def _inferred(
+    operations: Sequence[Operation], taken: dict[str, Tensor], extent: int, count: int
+) -> tuple[Operation, ...] | None:
+    """Returns operations with the types that follow from those of arguments, or `None`.
+
+    What only a text says, such as the result of a broadcast, is cut in every axis of the extent.
+    """
+    types, typed = dict[str, Type](taken), list[Operation]()
+    for operation in operations:
+        definition = find(operation.name)
+        if definition is None or not {*operation.operands} <= types.keys():
+            return None
+        kinds = tuple([types[name] for name in operation.operands])
+        results = operation.result_types
+        if not definition.is_constant:
+            bodies = tuple([_signature(each) for each in operation.regions])
+            try:
+                results = result_types(
+                    definition(operation, kinds, (), (None,) * len(kinds), bodies)
+                )
+            except ToposError:
+                results = tuple([_everywhere(each, extent, count) for each in results])
+            except (ArithmeticError, LookupError):
+                return None
+        typed.append(operation._replace(operand_types=kinds, result_types=results))
+        types.update(zip(operation.results, results, strict=False))
+    return tuple(typed)
+
+
+def _signature(region: Region) -> FunctionType:
+    (block,) = region.blocks
+    types = {each.name: each.type for each in block.arguments}
+    for operation in block.operations[:-1]:
+        types.update(zip(operation.results, operation.result_types, strict=True))
+    returned = [types[name] for name in block.operations[-1].operands if name in types]
+    return FunctionType(tuple([each.type for each in block.arguments]), tuple(returned))
+
+
+def _everywhere(type: Type, extent: int, count: int) -> Type:
+    if not isinstance(type, Tensor):
+        return type
+    return _cut(type, [axis for axis, n in enumerate(type.shape) if n == extent], count)
+
+
+def _of(
+    module: Module, main: Function, operations: Sequence[Operation], taken: dict[str, Tensor]
 ) -> Module:
     assert main.body is not None  # The oracle ran it.
     end = main.body.blocks[0].operations[-1]
     types: dict[str, Type] = {**taken}
-    types.update(zip(operation.results, operation.result_types, strict=True))
+    for operation in operations:
+        types.update(zip(operation.results, operation.result_types, strict=True))
     parameters = tuple([each._replace(type=taken[each.name]) for each in main.arguments])
     kinds = tuple([types[name] for name in end.operands])
-    block = Block(parameters, (operation, end._replace(operand_types=kinds)))
+    block = Block(parameters, (*operations, end._replace(operand_types=kinds)))
     changed = main._replace(
         arguments=parameters,
         results=tuple(
