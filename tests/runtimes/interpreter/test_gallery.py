@@ -11,9 +11,9 @@ import pytest
 
 from tests.stablehlo.gallery import GALLERY, operations, text_of
 from topos import runtimes
-from topos.cli._arguments import drawn
 from topos.errors import ToposError, UnsupportedError
 from topos.runtimes import _mlir, verify
+from topos.runtimes._inputs import random_array
 from topos.runtimes.interpreter import RUNTIME
 from topos.runtimes.interpreter.kernels import builder_of
 from topos.stablehlo.dialect import definitions
@@ -109,7 +109,7 @@ def test_what_has_no_kernel_is_known_to_be_refused() -> None:
 
 def arguments(text: str) -> list[Array]:
     generator = np.random.default_rng(20)
-    return [drawn(generator, type) for type in RUNTIME.compile(text).signature.arguments]
+    return [random_array(generator, type) for type in RUNTIME.compile(text).signature.arguments]
 
 
 def ran(text: str, numerics: str) -> tuple[Array, ...]:
