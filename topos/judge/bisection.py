@@ -97,7 +97,7 @@ class _Bisector:
         made = list[Cure]()
         if not whole.failures:
             with self._stage("options"):
-                made = [*cures(self.case, self.target, whole.verdict)]
+                made = [*cures(self.case, self.target, whole)]
         with self._stage("oracle"):
             steps = steps_of(self.case.module, self.case.arguments)
         with self._stage(REPLAY):
