@@ -8,12 +8,13 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+import pytest
 
 from topos import judge, runtimes
 from topos.errors import UnsupportedError
 from topos.judge import Ensemble, Freedom, Verdict, judged
 from topos.runtimes._inputs import random_array
-from topos.stablehlo import parse
+from topos.stablehlo import Module, parse
 
 Array = npt.NDArray[Any]
 SOUND = ("", "equal", "rounding", "decision within rounding")
@@ -176,3 +177,32 @@ def test_nothing_says_what_an_algorithm_makes_of_nan() -> None:
     tame = np.array([[2, 1], [1, 2]], np.float32)
     wrong = judge.grade(text, lambda module, arguments: [np.full((2, 2), 7, np.float32)], [tame])
     assert wrong.verdict is Verdict.WRONG
+
+
+RANDOM = """
+func.func @main(%a: tensor<f32>, %state: tensor<2xui64>)
+    -> (tensor<4xf32>, tensor<8xui32>, tensor<f32>) {{
+  %shape = stablehlo.constant dense<4> : tensor<1xi64>
+  %b = stablehlo.constant dense<1.0> : tensor<f32>
+  %0 = stablehlo.rng %a, %b, %shape, distribution = UNIFORM
+      : (tensor<f32>, tensor<f32>, tensor<1xi64>) -> tensor<4xf32>
+  %1 = stablehlo.multiply %0, %0 : tensor<4xf32>
+  %2, %3 = stablehlo.rng_bit_generator %state, algorithm = {algorithm}
+      : (tensor<2xui64>) -> (tensor<2xui64>, tensor<8xui32>)
+  return %1, %3, %a : tensor<4xf32>, tensor<8xui32>, tensor<f32>
+}}
+"""
+
+
+@pytest.mark.parametrize("algorithm", ["DEFAULT", "THREE_FRY"])
+def test_what_an_implementation_draws_is_unspecified(algorithm: str) -> None:
+    def other(module: Module, arguments: Sequence[Any]) -> Sequence[Any]:
+        _, bits, a = runtimes.load("interpreter").compile(module)(*arguments)
+        return [np.full(4, 0.25, np.float32), bits + np.uint32(1), a + np.float32(1)]
+
+    arguments = [np.float32(0), np.arange(2, dtype=np.uint64)]
+    found = judge.grade(RANDOM.format(algorithm=algorithm), other, arguments)
+    drawn, bits, argument = [each.verdict for each in found.results]
+    assert drawn is Verdict.UNSPECIFIED
+    assert bits is (Verdict.UNSPECIFIED if algorithm == "DEFAULT" else Verdict.WRONG)
+    assert argument is Verdict.WRONG

@@ -115,15 +115,11 @@ class Case:
         first = self.drawn(self.samples, self.seed)
         plain, others = [first], list[tuple[Verdict, Samples, float]]()
         judgements = self._against(results, plain, others)
-        for verdict, freedom in (
-            (Verdict.RANGED, Freedom.RANGE),
-            (Verdict.UNSPECIFIED, Freedom.OPEN),
-        ):
-            if _is_bad(judgements):
-                run = self.drawn(MORE, self.seed, freedom=freedom)
-                if run.freed:
-                    others.append((verdict, run, NEAR))
-                    judgements = self._against(results, plain, others)
+        if _is_bad(judgements):
+            run = self.drawn(MORE, self.seed, freedom=Freedom.RANGE)
+            if run.freed:
+                others.append((Verdict.RANGED, run, NEAR))
+                judgements = self._against(results, plain, others)
         if _is_bad(judgements):
             plain.append(self.drawn(MORE, self.seed + 1))
             judgements = self._against(results, plain, others)
@@ -133,6 +129,12 @@ class Case:
             if run.decisions > first.decisions:
                 others.append((Verdict.DECISION, run, CLOSE))
                 judgements = self._against(results, plain, others)
+        if _is_bad(judgements):
+            # Without rounding, samples differ only where nothing says what the value is.
+            run = self.drawn(MORE, self.seed, 0.0, Freedom.OPEN)
+            for judgement, samples in zip(judgements, run.results, strict=True):
+                open_here = _is_bad_at(judgement) & _differing(samples)
+                judgement.verdicts[open_here] = Verdict.UNSPECIFIED
         return judgements
 
     def _against(
@@ -252,4 +254,15 @@ def static(module: Module, arguments: Sequence[npt.ArrayLike]) -> Module:
 
 
 def _is_bad(judgements: Sequence[Judgement]) -> bool:
-    return any(bool((each.verdicts >= min(BAD)).any()) for each in judgements)
+    return any(bool(_is_bad_at(each).any()) for each in judgements)
+
+
+def _is_bad_at(judgement: Judgement) -> Array:
+    return np.asarray(judgement.verdicts >= min(BAD))
+
+
+def _differing(samples: Array) -> Array:
+    """Returns where samples are not all alike."""
+    first = samples[:1]
+    both_nan = (samples != samples) & (first != first)
+    return np.asarray(((samples != first) & ~both_nan).any(axis=0))

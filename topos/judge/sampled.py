@@ -10,11 +10,13 @@ import numpy as np
 from topos.judge.batched import batched, batched_operands, keeps_axis, leading_indices
 from topos.judge.formats import has_floats
 from topos.judge.noise import Noise, disturbed, noise_of
-from topos.judge.sampling import Sampling, lawless, opened, ranged
+from topos.judge.sampling import Sampling, is_finite, lawless, opened, ranged
 from topos.runtimes.interpreter.context import BuildContext, Builder, Constant
 from topos.runtimes.interpreter.program import Array, Kernel, single
+from topos.stablehlo.definition import Definition
 from topos.stablehlo.dialect.bits import BitcastConvert
 from topos.stablehlo.dialect.conversion import Convert
+from topos.stablehlo.dialect.random import Rng, RngBitGenerator
 from topos.stablehlo.rounding import OfOperands
 from topos.stablehlo.traits import Trait
 
@@ -188,19 +190,27 @@ class _AllRounded(NamedTuple):
 def _freed(context: BuildContext[Any], applied: Kernel, sampling: Sampling) -> Kernel:
     op = context.op
     underflows = Trait.UNDERFLOWS in op.traits
+    is_algorithm, is_open = isinstance(op.rounding, OfOperands), _is_open(op)
 
     def freed(*operands: Array) -> Any:
         results = applied(*operands)
         listed = [results] if len(context.results) == 1 else results
         if not op.is_layout:
             listed = [ranged(sampling, each, operands, underflows) for each in listed]
-        if isinstance(op.rounding, OfOperands):
-            listed = [lawless(sampling, operands, each) for each in listed]
+        if is_open or (is_algorithm and not is_finite(operands)):
+            listed = [lawless(sampling, each) for each in listed]
         if isinstance(op, Convert):
             listed = [opened(sampling, operands[0], each) for each in listed]
         return single(listed)
 
     return freed
+
+
+def _is_open(op: Definition) -> bool:
+    """Returns whether an implementation chooses what the operation gives."""
+    if isinstance(op, RngBitGenerator):
+        return op.rng_algorithm == "DEFAULT"
+    return isinstance(op, Rng)
 
 
 class _Deciding(NamedTuple):

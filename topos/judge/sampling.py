@@ -184,16 +184,22 @@ def opened(sampling: Sampling, operand: Array, result: Array) -> Array:
     return moved
 
 
-def lawless(sampling: Sampling, operands: Sequence[Array], result: Array) -> Array:
-    """Gives anything for the result of an algorithm over numbers that are not finite."""
-    if sampling.freedom is not Freedom.OPEN or not is_floating(result.dtype):
-        return result
-    numbers = [each for each in operands if is_floating(each.dtype)]
-    if all(bool(np.isfinite(each).all()) for each in numbers):
+def lawless(sampling: Sampling, result: Array) -> Array:
+    """Gives anything for a result of which nothing says what it is, each sample something else."""
+    if sampling.freedom is not Freedom.OPEN:
         return result
     sampling.freed += result.size
-    anything = sampling.generator.standard_normal((sampling.count, *result.shape[1:]))
-    anything *= math.sqrt(limits_of(result.dtype).largest)
+    shape, dtype = (sampling.count, *result.shape[1:]), result.dtype
+    if not is_floating(dtype):
+        bits = sampling.generator.integers(0, 256, (*shape, dtype.itemsize), np.uint8)
+        return (bits[..., 0] > 127) if dtype.kind == "b" else bits.view(dtype)[..., 0]
+    anything = sampling.generator.standard_normal(shape)
+    anything *= math.sqrt(limits_of(dtype).largest)
     for place, number in enumerate((np.nan, np.inf, -np.inf)):
         anything[place] = number
-    return anything.astype(result.dtype)
+    return anything.astype(dtype)
+
+
+def is_finite(operands: Sequence[Array]) -> bool:
+    """Returns whether all floating-point numbers of operands are finite."""
+    return all(bool(np.isfinite(each).all()) for each in operands if is_floating(each.dtype))
