@@ -1,5 +1,5 @@
-module @topos {
-  func.func public @main(%v0: tensor<2x4x3xf32> loc("query"), %v1: tensor<2x4x3xf32> loc("key"), %v2: tensor<2x4x3xf32> loc("value")) -> (tensor<2x4x3xf32>) {
+module @topos attributes {mhlo.frontend_attributes = {arg0 = "query", arg1 = "key", arg2 = "value"}, topos.version = "0.1.0", topos.digest = "sha256:ae12ccab55b691a3d7a3582f29dd15b83fd86bb87292c1a09482d9813f16e03f"} {
+  func.func public @main(%v0: tensor<2x4x3xf32> {topos.name = "query"} loc("query"), %v1: tensor<2x4x3xf32> {topos.name = "key"} loc("key"), %v2: tensor<2x4x3xf32> {topos.name = "value"} loc("value")) -> (tensor<2x4x3xf32>) {
     %v3 = stablehlo.constant dense<[[true, false, false, false], [true, true, false, false], [true, true, true, false], [true, true, true, true]]> : tensor<4x4xi1>
     %v4 = stablehlo.broadcast_in_dim %v3, dims = [1, 2] : (tensor<4x4xi1>) -> tensor<2x4x4xi1>
     %v5 = stablehlo.transpose %v1, dims = [0, 2, 1] : (tensor<2x4x3xf32>) -> tensor<2x3x4xf32>

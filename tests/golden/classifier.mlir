@@ -1,5 +1,5 @@
-module @topos {
-  func.func public @main(%v2: tensor<6x5xf32> loc("first"), %v3: tensor<5xf32> loc("bias"), %v4: tensor<5x3xf32> loc("second"), %v0: tensor<4x6xf32> loc("x"), %v1: tensor<4x3xf32> loc("targets")) -> (tensor<f32>, tensor<6x5xf32>, tensor<5xf32>, tensor<5x3xf32>, tensor<4x5xf32>) {
+module @topos attributes {mhlo.frontend_attributes = {arg0 = "first", arg1 = "bias", arg2 = "second", arg3 = "x", arg4 = "targets"}, topos.version = "0.1.0", topos.digest = "sha256:62274cc9762175bb0af17c9453bd26dad8dc65974dc266d40da23168d22dd502"} {
+  func.func public @main(%v2: tensor<6x5xf32> {topos.name = "first"} loc("first"), %v3: tensor<5xf32> {topos.name = "bias"} loc("bias"), %v4: tensor<5x3xf32> {topos.name = "second"} loc("second"), %v0: tensor<4x6xf32> {topos.name = "x"} loc("x"), %v1: tensor<4x3xf32> {topos.name = "targets"} loc("targets")) -> (tensor<f32>, tensor<6x5xf32>, tensor<5xf32>, tensor<5x3xf32>, tensor<4x5xf32>) {
     %v5 = stablehlo.dot_general %v0, %v2, contracting_dims = [1] x [0], precision = [HIGHEST, HIGHEST] : (tensor<4x6xf32>, tensor<6x5xf32>) -> tensor<4x5xf32>
     %v6 = stablehlo.broadcast_in_dim %v3, dims = [1] : (tensor<5xf32>) -> tensor<4x5xf32>
     %v7 = stablehlo.add %v5, %v6 : tensor<4x5xf32>

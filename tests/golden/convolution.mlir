@@ -1,5 +1,5 @@
-module @topos {
-  func.func public @main(%v1: tensor<18x3xf32> loc("kernels"), %v0: tensor<1x2x6x6xf32> loc("image")) -> (tensor<f32>, tensor<18x3xf32>, tensor<1x2x6x6xf32>) {
+module @topos attributes {mhlo.frontend_attributes = {arg0 = "kernels", arg1 = "image", result0 = "loss", result1 = "dloss/dkernels", result2 = "dloss/dimage"}, topos.version = "0.1.0", topos.digest = "sha256:588144b9810788fa40b5e06f4d289c2750b68725ea2f56b3fd78465798e0d428"} {
+  func.func public @main(%v1: tensor<18x3xf32> {topos.name = "kernels"} loc("kernels"), %v0: tensor<1x2x6x6xf32> {topos.name = "image"} loc("image")) -> (tensor<f32> {topos.name = "loss"}, tensor<18x3xf32> {topos.name = "dloss/dkernels"}, tensor<1x2x6x6xf32> {topos.name = "dloss/dimage"}) {
     %v8_1 = stablehlo.reshape %v1 : (tensor<18x3xf32>) -> tensor<2x3x3x3xf32>
     %v8 = stablehlo.convolution(%v0, %v8_1) dim_numbers = [b, f, 0, 1]x[i, 0, 1, o]->[b, 0, 1, f], window = {stride = [1, 1], pad = [[1, 1], [1, 1]]} {batch_group_count = 1 : i64, feature_group_count = 1 : i64} : (tensor<1x2x6x6xf32>, tensor<2x3x3x3xf32>) -> tensor<1x6x6x3xf32>
     %v9 = stablehlo.constant dense<0.5> : tensor<1x6x6x3xf32>

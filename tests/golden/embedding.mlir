@@ -1,5 +1,5 @@
-module @topos {
-  func.func public @main(%v0: tensor<7x4xf32> loc("table"), %v1: tensor<2x3xi64> loc("tokens")) -> (tensor<f32>, tensor<7x4xf32>) {
+module @topos attributes {mhlo.frontend_attributes = {arg0 = "table", arg1 = "tokens", result0 = "loss", result1 = "dloss/dtable"}, topos.version = "0.1.0", topos.digest = "sha256:d08a797023e2846b750a01261202a234c914d21181e220cef8c8dcdd91b78be1"} {
+  func.func public @main(%v0: tensor<7x4xf32> {topos.name = "table"} loc("table"), %v1: tensor<2x3xi64> {topos.name = "tokens"} loc("tokens")) -> (tensor<f32> {topos.name = "loss"}, tensor<7x4xf32> {topos.name = "dloss/dtable"}) {
     %v2_1 = stablehlo.constant dense<0> : tensor<i64>
     %v2_2 = stablehlo.constant dense<6> : tensor<i64>
     %v2_3 = stablehlo.clamp %v2_1, %v1, %v2_2 : (tensor<i64>, tensor<2x3xi64>, tensor<i64>) -> tensor<2x3xi64>

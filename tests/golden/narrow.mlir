@@ -1,5 +1,5 @@
-module @topos {
-  func.func public @main(%v0: tensor<2x4x3xbf16> loc("query"), %v1: tensor<2x4x3xbf16> loc("key"), %v2: tensor<2x4x3xbf16> loc("value")) -> (tensor<2x4x3xbf16>) {
+module @topos attributes {mhlo.frontend_attributes = {arg0 = "query", arg1 = "key", arg2 = "value"}, topos.version = "0.1.0", topos.digest = "sha256:38218db2d325924a95d954e69afdb1db065acb45e59f99fad26d2a9d35acee16"} {
+  func.func public @main(%v0: tensor<2x4x3xbf16> {topos.name = "query"} loc("query"), %v1: tensor<2x4x3xbf16> {topos.name = "key"} loc("key"), %v2: tensor<2x4x3xbf16> {topos.name = "value"} loc("value")) -> (tensor<2x4x3xbf16>) {
     %v3 = stablehlo.constant dense<[[true, false, false, false], [true, true, false, false], [true, true, true, false], [true, true, true, true]]> : tensor<4x4xi1>
     %v4 = stablehlo.broadcast_in_dim %v3, dims = [1, 2] : (tensor<4x4xi1>) -> tensor<2x4x4xi1>
     %v5 = stablehlo.transpose %v1, dims = [0, 2, 1] : (tensor<2x4x3xbf16>) -> tensor<2x3x4xbf16>

@@ -1,5 +1,5 @@
-module @topos {
-  func.func public @main(%v0: tensor<f64> loc("x")) -> (tensor<f64>, tensor<f64>, tensor<f64>) {
+module @topos attributes {mhlo.frontend_attributes = {arg0 = "x", result0 = "y", result1 = "slope", result2 = "curvature"}, topos.version = "0.1.0", topos.digest = "sha256:355b7dfd2adee46ff6de2ded461a774981f48ea417d53ad897489a49e44e26f2"} {
+  func.func public @main(%v0: tensor<f64> {topos.name = "x"} loc("x")) -> (tensor<f64> {topos.name = "y"}, tensor<f64> {topos.name = "slope"}, tensor<f64> {topos.name = "curvature"}) {
     %v1 = stablehlo.multiply %v0, %v0 : tensor<f64>
     %v2 = stablehlo.constant dense<1.0> : tensor<f64>
     %v3 = stablehlo.add %v1, %v2 : tensor<f64>

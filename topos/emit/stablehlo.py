@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import Final
 
 from topos.emit import lowering as _lowering
+from topos.emit.header import function_head, module_text
 from topos.emit.patterns import raised, raising, results_of
 from topos.emit.text import quoted, tensor_type
 from topos.emit.writer import stamp
@@ -27,30 +28,17 @@ def write(plan: Plan, donate: Mapping[Symbol, Symbol] | None = None) -> str:
     Parameters, then inputs, are its arguments and the declared results its results. A value is
     called `%vN` after its node. Where nodes amount to an operation of the target, that is written
     in their place, under the name of the last of them, in every memory posture. `donate` maps
-    arguments to the results that may take their buffers. Raises `EmitError` where an element has
+    arguments to the results that may take their buffers. `topos.emit.header` says what names,
+    version and digest are. Raises `EmitError` where an element has
     no MLIR spelling or a donation cannot be.
     """
     signature = plan.signature()
     places = {} if donate is None else _donated(signature, donate)
-    arguments = ", ".join(
-        f"%v{port.symbol.position}: {tensor_type(port.type)}{_aliased(places.get(port.symbol))}"
-        f"{_named(port.name)}"
-        for port in signature.arguments
-    )
+    head = function_head(signature, places)
     types = ", ".join(tensor_type(port.type) for port in signature.results)
     body = _Body(plan)
     results = ", ".join(body.names[port.symbol.position] for port in signature.results)
-    return "\n".join(
-        [
-            "module @topos {",
-            f"  func.func public @main({arguments}) -> ({types}) {{",
-            *body.lines,
-            f"    return {results} : {types}",
-            "  }",
-            "}",
-            "",
-        ]
-    )
+    return module_text(signature, [head, *body.lines, f"    return {results} : {types}", "  }"])
 
 
 class _Body:
@@ -61,14 +49,17 @@ class _Body:
         self.exact = plan.numerics is Numerics.EXACT
         self.lines: list[str] = []
         self.names: dict[int, str] = {}
+        self._forms, self._operands = columns.forms, columns.operands
         self._locations = columns.locations
         self._stamps: dict[Form, Callable[..., str] | int] = {}
         results = [symbol.position for symbol in plan.results]
         matches = {match.place: match for match in raised(columns, plan.order, results)}
-        lowered = set(plan.order)
-        if matches:
-            lowered = demanded(columns, results, matches.values())
-            lowered.difference_update(*(match.results for match in matches.values()))
+        if not matches:
+            for index in plan.order:
+                self._lower(index)
+            return
+        lowered = demanded(columns, results, matches.values())
+        lowered.difference_update(*(match.results for match in matches.values()))
         for index in plan.order:
             if index in matches:
                 self._raise(matches[index])
@@ -83,7 +74,7 @@ class _Body:
 
     def _lower(self, index: int) -> None:
         """Writes the node at `index` by its lowering rule."""
-        form, operands = self.columns.forms[index], self.columns.operands[index]
+        form, operands = self._forms[index], self._operands[index]
         name = self.names[index] = f"%v{index}"
         text = self._stamps.get(form)
         if text is None:
@@ -92,17 +83,19 @@ class _Body:
             text = self._stamps[form] = self._stamp(form, index)
         if isinstance(text, int):
             self.names[index] = self.names[operands[text]]
+        elif self._locations is None:
+            self.lines.append(text(name, *map(self.names.__getitem__, operands)))
         else:
             self._write(text, index, name, operands)
 
     def _write(
         self, text: Callable[..., str], index: int, name: str, operands: tuple[int, ...]
     ) -> None:
-        names = self.names
-        inputs = [names[operand] for operand in operands]
-        if self._locations is not None:
-            inputs.append(_located(self._locations[index]))
-        self.lines.append(text(name, *inputs))
+        inputs = map(self.names.__getitem__, operands)
+        if self._locations is None:
+            self.lines.append(text(name, *inputs))
+        else:
+            self.lines.append(text(name, *inputs, _located(self._locations[index])))
 
     def _stamp(self, form: Form, index: int) -> Callable[..., str] | int:
         try:
@@ -110,14 +103,6 @@ class _Body:
         except EmitError as error:
             title = self.columns.title(index)
             raise EmitError(f"{title} cannot be written: {error}") from None
-
-
-def _aliased(place: int | None) -> str:
-    return "" if place is None else f" {{tf.aliasing_output = {place} : i32}}"
-
-
-def _named(name: str | None) -> str:
-    return "" if name is None else f" loc({quoted(name)})"
 
 
 def _located(location: Location) -> str:
