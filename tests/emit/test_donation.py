@@ -69,6 +69,33 @@ def test_what_cannot_be_donated(argument: str, result: str, reason: str) -> None
         plan.emit_stablehlo(donate={names[argument]: names[result]})
 
 
+def test_a_donation_goes_by_name() -> None:
+    plan, names = step()
+    by_symbol = plan.emit_stablehlo(donate={names["weight"]: names["halved"]})
+    tape = plan.network.into_tape()
+    weight = tape.value("weight")
+    (weight * weight).named("squared")
+    plan = tape.into_network().entry(["squared"]).lower()
+    text = plan.emit_stablehlo(donate={"weight": "squared"})
+    assert "%v0: tensor<2x3xf32> {tf.aliasing_output = 0 : i32, topos.name" in text
+    assert "%v0: tensor<2x3xf32> {tf.aliasing_output = 1 : i32, topos.name" in by_symbol
+
+
+def test_a_name_that_is_none_of_them_is_told_with_those_that_are() -> None:
+    plan, names = step()
+    told = r"an argument of the plan, got 'wieght'; there is 'weight', 'bias', 'wide', 'batch'$"
+    with pytest.raises(EmitError, match=told):
+        plan.emit_stablehlo(donate={"wieght": names["halved"]})
+    with pytest.raises(EmitError, match=r"result of the plan, got 'halved'; there is 'wide'$"):
+        plan.emit_stablehlo(donate={"weight": "halved"})
+    twice: dict[Symbol | str, Symbol] = {
+        "weight": names["halved"],
+        names["weight"]: names["halved"],
+    }
+    with pytest.raises(EmitError, match="has one buffer, and is donated twice"):
+        plan.emit_stablehlo(donate=twice)
+
+
 def test_a_result_takes_one_buffer() -> None:
     tape = Tape(element=f32)
     first, second = (tape.parameter(np.ones(3, np.float32)) for _ in range(2))

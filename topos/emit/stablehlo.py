@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import Final
 
 from topos.emit import lowering as _lowering
+from topos.emit.donation import Donations, donated
 from topos.emit.header import function_head, module_text
 from topos.emit.patterns import raised, raising, results_of
 from topos.emit.text import quoted, tensor_type
 from topos.emit.writer import stamp
-from topos.engine import Numerics, Plan, Port, Signature
+from topos.engine import Numerics, Plan
 from topos.engine.catalog import Match, demanded
 from topos.errors import EmitError
-from topos.graph import Form, Location, Symbol
+from topos.graph import Form, Location
 from topos.op import Input, Parameter
 
 assert _lowering.__all__  # Importing the rules fills the table they are registered in.
@@ -22,19 +23,18 @@ ARGUMENTS: Final = (Parameter, Input)
 """The operations that become arguments of `@main` and have no lowering rule."""
 
 
-def write(plan: Plan, donate: Mapping[Symbol, Symbol] | None = None) -> str:
+def write(plan: Plan, donate: Donations | None = None) -> str:
     """Returns the module text of `plan`: one `func.func public @main`.
 
     Parameters, then inputs, are its arguments and the declared results its results. A value is
     called `%vN` after its node. Where nodes amount to an operation of the target, that is written
     in their place, under the name of the last of them, in every memory posture. `donate` maps
-    arguments to the results that may take their buffers. `topos.emit.header` says what names,
-    version and digest are. Raises `EmitError` where an element has
-    no MLIR spelling or a donation cannot be.
+    arguments to the results that may take their buffers, by symbol or name.
+    `topos.emit.header` says what names, version and digest are. Raises `EmitError` where an
+    element has no MLIR spelling or a donation cannot be.
     """
     signature = plan.signature()
-    places = {} if donate is None else _donated(signature, donate)
-    head = function_head(signature, places)
+    head = function_head(signature, donated(signature, donate))
     types = ", ".join(tensor_type(port.type) for port in signature.results)
     body = _Body(plan)
     results = ", ".join(body.names[port.symbol.position] for port in signature.results)
@@ -107,38 +107,3 @@ class _Body:
 
 def _located(location: Location) -> str:
     return f"loc({quoted(location.file)}:{location.line}:{location.column})"
-
-
-def _donated(signature: Signature, donate: Mapping[Symbol, Symbol]) -> dict[Symbol, int]:
-    """Returns for each argument that is donated the place of the result that takes its buffer.
-
-    Raises `EmitError` where a name is no argument or no result, where the two differ in type,
-    where a result is taken twice, or where the argument is a result itself and so must last.
-    """
-    if not isinstance(donate, Mapping):
-        kind = type(donate).__name__
-        raise EmitError(f"a donation maps symbols of arguments to those of results, got {kind}")
-    arguments = {port.symbol: port for port in signature.arguments}
-    results = {port.symbol: (place, port) for place, port in enumerate(signature.results)}
-    taken: dict[Symbol, int] = {}
-    for argument, result in donate.items():
-        if argument not in arguments:
-            raise EmitError(f"a donation needs an argument of the plan, got {argument!r}")
-        if result not in results:
-            raise EmitError(f"a donation needs a declared result of the plan, got {result!r}")
-        place, port = results[result]
-        _demand_fit(arguments[argument], port)
-        if argument in results:
-            raise EmitError(f"{argument!r} is a result as well and cannot be donated")
-        if place in taken.values():
-            raise EmitError(f"{result!r} takes one buffer, and two are donated to it")
-        taken[argument] = place
-    return taken
-
-
-def _demand_fit(argument: Port, result: Port) -> None:
-    if argument.type != result.type:
-        raise EmitError(
-            f"{argument.symbol!r} of {argument.type} cannot give its buffer to a result of"
-            f" {result.type}"
-        )

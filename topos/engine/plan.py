@@ -27,6 +27,7 @@ from topos.reading import Tensor
 
 if TYPE_CHECKING:
     from topos.bundle import Bundle
+    from topos.emit.donation import Donations
     from topos.runtimes._compiled import CompiledPlan
 
 
@@ -87,11 +88,12 @@ class Plan:
         parameters, inputs = self._sources_of(Parameter), self._sources_of(Input)
         return Signature(*map(self._ports, (parameters, inputs, self._results)))
 
-    def emit_stablehlo(self, *, donate: Mapping[Symbol, Symbol] | None = None) -> str:
+    def emit_stablehlo(self, *, donate: Donations | None = None) -> str:
         """Returns the plan as the text of a StableHLO module.
 
-        `donate` maps arguments to the results of their type that may take their buffers: a
-        parameter to its own next value, say. A runtime that heeds it ends the argument's life.
+        `donate` maps arguments to the results of their type that may take their buffers, by
+        symbol or name: a parameter to its own next value, `{"w": "next/w"}`. A
+        runtime that heeds it ends the argument's life.
         Raises `EmitError` where an element has no MLIR spelling or a donation cannot be.
         """
         # A door: emission depends on plans, never the reverse.
