@@ -31,7 +31,7 @@ from topos import (
     broadcast_to,
     runtimes,
 )
-from topos.runtimes.grade import ResultGrade, graded
+from topos.runtimes.distance import largest_distance, same_bits
 
 try:
     from rich.console import Console
@@ -73,19 +73,19 @@ class Samples(NamedTuple):
 
 
 class Outcome(NamedTuple):
-    """What a runtime made of the module; without grades, `detail` says why it made nothing."""
+    """What a runtime made of the module; without distances, `detail` says why it made nothing."""
 
     runtime: str
     detail: str
-    grades: tuple[ResultGrade, ...] = ()
+    distances: tuple[int | None, ...] = ()
     furthest: float = 0.0
     microseconds: float = 0.0
 
     def cells(self) -> tuple[str, ...]:
         """Returns the row of the table: loss and gradients apart."""
-        if not self.grades:
+        if not self.distances:
             return self.runtime, self.detail, "-", "-", "-"
-        parts = [distance(self.grades[:1]), distance(self.grades[1:])]
+        parts = [told(self.distances[:1]), told(self.distances[1:])]
         return self.runtime, f"ready: {self.detail}", *parts, f"{self.microseconds:,.0f}"
 
 
@@ -169,7 +169,7 @@ def outcome(name: str, plan: Plan, feeds: Feeds, oracle: Run) -> Outcome:
     if not status.ready:
         return Outcome(name, status.detail)
     try:
-        # The grade is that of the separate roundings; a runtime left to itself merges some.
+        # The distance is that of the separate roundings; a runtime left to itself merges some.
         compiled = plan.compile(name, numerics="exact")
         run = compiled.forward(feeds=feeds)
         duration = microseconds(compiled.executable, plan, feeds)
@@ -177,8 +177,8 @@ def outcome(name: str, plan: Plan, feeds: Feeds, oracle: Run) -> Outcome:
         return Outcome(name, f"failed: {error}")
     pairs = [(oracle.of(symbol).numpy(), run.of(symbol).numpy()) for symbol in plan.results]
     furthest = max(float(np.abs(own - its).max() / np.abs(own).max()) for own, its in pairs)
-    grades = graded(plan, name, run, oracle).results
-    return Outcome(name, status.detail, grades, furthest, duration)
+    distances = tuple([None if same_bits(*each) else largest_distance(*each) for each in pairs])
+    return Outcome(name, status.detail, distances, furthest, duration)
 
 
 def microseconds(executable: runtimes.Executable, plan: Plan, feeds: Feeds) -> float:
@@ -194,11 +194,10 @@ def microseconds(executable: runtimes.Executable, plan: Plan, feeds: Feeds) -> f
     return statistics.median(durations) * 1e6
 
 
-def distance(grades: tuple[ResultGrade, ...]) -> str:
-    """Returns how far results are from the oracle, as the table says it."""
-    if all(grade.bits_equal for grade in grades):
-        return "bits equal"
-    return f"{max(grade.distance for grade in grades):,} ULP"
+def told(distances: tuple[int | None, ...]) -> str:
+    """Returns how far results are from the oracle, as the table says it; `None` is equal bits."""
+    apart = [each for each in distances if each is not None]
+    return f"{max(apart):,} ULP" if apart else "bits equal"
 
 
 def table(outcomes: list[Outcome], title: str) -> Table:

@@ -11,7 +11,7 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 
 from topos import Parameters, Plan, Run, Symbol, Tensor, ToposError, runtimes
-from topos.runtimes.grade import graded
+from topos.runtimes.distance import same_bits
 
 __all__ = ["Feeds", "Forward", "Trial", "others", "rows", "trial"]
 
@@ -74,20 +74,20 @@ def _row(name: str, trials: Sequence[Trial], left_out: str | None) -> list[str]:
 
 
 def _cells(name: str, trial: Trial) -> list[str]:
-    # The grade is that of the separate roundings; a runtime left to itself merges some.
+    # The distance is that of the separate roundings; a runtime left to itself merges some.
     compiled = trial.plan.compile(name, numerics="exact")
     start = time.perf_counter()
     run = compiled.forward(trial.parameters, trial.feeds)
     first = time.perf_counter() - start
-    cells = [_distance(name, trial, run), _milliseconds(compiled.forward, trial, first)]
+    cells = [_distance(trial, run), _milliseconds(compiled.forward, trial, first)]
     return cells if trial.use is None else [*cells, trial.use(compiled.forward)]
 
 
-def _distance(name: str, trial: Trial, run: Run) -> str:
+def _distance(trial: Trial, run: Run) -> str:
     """Returns how far results are from the oracle's, beside the largest element of each."""
-    if all(each.bits_equal for each in graded(trial.plan, name, run, trial.oracle).results):
-        return "bits equal"
     pairs = [(trial.oracle.of(symbol), run.of(symbol)) for symbol in trial.plan.results]
+    if all(same_bits(own.numpy(), its.numpy()) for own, its in pairs):
+        return "bits equal"
     return f"{max(_furthest(own, its) for own, its in pairs):.0e}"
 
 

@@ -24,7 +24,7 @@ import jax  # noqa: E402  # The folders must be on the path first.
 from dynamic_shape_cases import CASES, Case  # noqa: E402
 
 from topos.runtimes import Executable, load  # noqa: E402
-from topos.runtimes.grade.distance import relative_difference, same_bits  # noqa: E402
+from topos.runtimes.distance import relative_difference, same_bits  # noqa: E402
 
 Array = npt.NDArray[Any]
 

@@ -16,8 +16,7 @@ from fuzz_cases import Case
 from topos.errors import CrashError, ToposError
 from topos.runtimes import ArrayType, Runtime, verify
 from topos.runtimes._inputs import random_array
-from topos.runtimes.grade import same_bits
-from topos.runtimes.grade.distance import relative_difference
+from topos.runtimes.distance import relative_difference, same_bits
 from topos.runtimes.interpreter import RUNTIME
 
 __all__ = ["LateError", "Outcome", "alarmed", "interpreted", "tried"]

@@ -23,7 +23,7 @@ from linear_algebra_cases import CASES, Case  # noqa: E402
 
 from topos.errors import ToposError  # noqa: E402
 from topos.runtimes import load  # noqa: E402
-from topos.runtimes.grade.distance import relative_difference  # noqa: E402
+from topos.runtimes.distance import relative_difference  # noqa: E402
 
 Array = npt.NDArray[Any]
 

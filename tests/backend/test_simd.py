@@ -11,7 +11,7 @@ import pytest
 from topos import TensorType, f32, f64
 from topos.backend import Backend, Formula, MapTask, serve, simd
 from topos.payload import Element, kernels
-from topos.runtimes.grade.distance import largest_distance
+from topos.runtimes.distance import largest_distance
 
 COUNT = 50_000
 NONNEGATIVE = (Formula.LN, Formula.SQRT, Formula.RSQRT)

@@ -9,7 +9,7 @@ import pytest
 
 from tests.bundle.bundled_models import attention, inferred, mlp, recorded
 from topos import Activation, Element, Plan, Tape, Value, bf16, f16, f32, f64, i64, runtimes
-from topos.bundle.envelope import FACTORS, FLOOR, deviation, envelopes
+from topos.bundle.envelope import FLOOR, deviation, envelopes, factor
 from topos.bundle.sample import calls_of
 from topos.bundle.subject import Subject, evaluated, subjects_of
 
@@ -114,7 +114,7 @@ def test_the_envelope_grows_with_the_factor_and_not_with_the_scale() -> None:
         return envelopes(subject, calls, answers)["scores"]
 
     assert allowed(1.0) == pytest.approx(allowed(1024.0), rel=1e-3)
-    assert FACTORS["f32"] * 2.0**-24 < allowed(1.0) < FACTORS["f32"] * 2.0**-19
+    assert factor("f32") * 2.0**-24 < allowed(1.0) < factor("f32") * 2.0**-19
 
 
 def test_a_conversion_that_rounds_nothing_moves_nothing_and_a_quotient_does() -> None:
@@ -130,7 +130,7 @@ def test_a_conversion_that_rounds_nothing_moves_nothing_and_a_quotient_does() ->
     answers = [evaluated(subject, inputs) for inputs in calls]
     found = envelopes(subject, calls, answers)
     assert found["converted"] == FLOOR * 2.0**-23
-    assert FACTORS["f32"] * 2.0**-24 <= found["thirds"] <= FACTORS["f32"] * 2.0**-22
+    assert factor("f32") * 2.0**-24 <= found["thirds"] <= factor("f32") * 2.0**-22
     assert found["positive"] == 0
 
 
@@ -164,7 +164,7 @@ def test_what_only_moves_data_is_exact_but_for_the_floor() -> None:
     calls = calls_of(held, [], 0)
     answers = [evaluated(held, inputs) for inputs in calls]
     # The arguments alone move, by one unit each.
-    assert envelopes(held, calls, answers)["scores"] <= FACTORS["f32"] * 2.0**-23
+    assert envelopes(held, calls, answers)["scores"] <= factor("f32") * 2.0**-23
 
 
 @pytest.mark.parametrize(

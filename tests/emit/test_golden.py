@@ -8,8 +8,8 @@ import pytest
 
 from tests.emit.near import demand_near
 from tests.programs import PROGRAMS
+from tests.runtimes.held import has_oracle_bits
 from tests.runtimes.require import require
-from topos.runtimes.grade import grade
 
 GOLDEN = Path(__file__).parents[1] / "golden"
 
@@ -26,7 +26,7 @@ def test_every_golden_file_has_a_program() -> None:
 
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_interpreter_runs_a_program_to_the_oracle_bits(name: str) -> None:
-    assert grade(PROGRAMS[name](), "interpreter", numerics="exact").bits_equal
+    assert has_oracle_bits(PROGRAMS[name](), "interpreter", "exact")
 
 
 # A module of iree takes most of a second.

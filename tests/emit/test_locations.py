@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from tests.runtimes.held import has_oracle_bits
 from topos import Tape
-from topos.runtimes.grade import grade
 
 
 def test_a_location_reaches_the_text_the_plan_and_the_runtime() -> None:
@@ -19,4 +19,4 @@ def test_a_location_reaches_the_text_the_plan_and_the_runtime() -> None:
     assert len(stable) > 5
     assert all(each.endswith(f' loc("{__file__}":{line}:9)') for each in stable)
     assert f"at {__file__}:{line}:10" in plan.describe()
-    assert grade(plan, "interpreter", numerics="exact").bits_equal
+    assert has_oracle_bits(plan, "interpreter", "exact")

@@ -131,7 +131,7 @@ def test_freedoms_flush_saturate_and_convert_in_other_ways() -> None:
     found = Ensemble(convert).run([beyond], freedom=Freedom.OPEN)
     (opened,) = found.results
     assert found.freed == 2
-    assert {-(2**31), 2**31 - 1, 0} <= set(opened[:, 0].tolist())
+    assert {-(2**31), 2**31 - 1, 0, 3_000_000_000 - 2**32} <= set(opened[:, 0].tolist())
     assert (opened[:, 2:] == [7, -7]).all()
 
 
@@ -206,3 +206,14 @@ def test_what_an_implementation_draws_is_unspecified(algorithm: str) -> None:
     assert drawn is Verdict.UNSPECIFIED
     assert bits is (Verdict.UNSPECIFIED if algorithm == "DEFAULT" else Verdict.WRONG)
     assert argument is Verdict.WRONG
+
+
+def test_a_product_that_broadcasts_may_vanish() -> None:
+    text = """func.func @main(%a: tensor<2x2xf32>, %b: tensor<2xf32>) -> tensor<2x2xf32> {
+      %0 = chlo.broadcast_multiply %a, %b : (tensor<2x2xf32>, tensor<2xf32>) -> tensor<2x2xf32>
+      return %0 : tensor<2x2xf32>
+    }"""
+    left, right = np.array([[1e-30, 0], [1, 1]], np.float32), np.array([1e-30, 2], np.float32)
+    (found,) = samples(text, left, right, samples=16, freedom=Freedom.RANGE)
+    assert set((found[:, 0, 0] == 0).tolist()) == {True, False}
+    assert (found[:, 0, 1] == 0).all()

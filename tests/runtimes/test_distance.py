@@ -8,8 +8,7 @@ import ml_dtypes
 import numpy as np
 import pytest
 
-from topos.runtimes.grade import FAR, largest_distance
-from topos.runtimes.grade.distance import relative_difference
+from topos.runtimes.distance import FAR, largest_distance, relative_difference
 
 ONE = np.float32(1)
 TINY = np.finfo(np.float32).smallest_subnormal

@@ -23,6 +23,6 @@ def _declined(task: Task) -> Declined:
     return Declined("it takes a whole plan, by Plan.compile")
 
 
-_BOUND: Final = "the runtime's own; topos.runtimes.grade measures it"
+_BOUND: Final = "the runtime's own; topos certify measures it"
 _TERMS: Final = Coverage(tuple(Precision), Fidelity.ENVELOPE, Dispatch.TEXT, _BOUND)
 TABLE: Final = dict.fromkeys(Formula, Row(_TERMS, _declined))

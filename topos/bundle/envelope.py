@@ -9,7 +9,7 @@ Parker, 1997). The largest movement that reaches a result tells how the program 
 from __future__ import annotations
 
 from collections.abc import Container, Mapping, Sequence
-from functools import partial
+from functools import cache, partial
 from typing import Any, Final
 
 import ml_dtypes
@@ -17,19 +17,21 @@ import numpy as np
 import numpy.typing as npt
 
 from topos.bundle.subject import Move, Subject, evaluated
+from topos.emit.lowering.elementwise import ARITHMETIC, MAPS
 from topos.errors import BundleError
 from topos.graph import Form
 from topos.op import Convert, Source
 from topos.payload import DIFFERENTIABLE, Element
 from topos.reading import Tensor
-from topos.runtimes.grade.distance import relative_difference
+from topos.runtimes._certificate import POSITIVE
+from topos.runtimes._certificate_files import certificates
+from topos.runtimes.distance import relative_difference
 
 Array = npt.NDArray[Any]
 
 DRAWS: Final = 3
-# The movements are those of one unit; a runtime's maps are off by up to eight in f32 and f64, by
-# one or two in the 16-bit elements, and a few draws do not meet the worst case.
-FACTORS: Final[Mapping[str, float]] = {"f64": 16.0, "f32": 16.0, "f16": 2.0, "bf16": 2.0}
+# A few draws do not meet the worst case.
+MARGIN: Final = 2.0
 # In units of the last place of a result's largest magnitude, where nothing moves it.
 FLOOR: Final = 4.0
 # Half of a result's largest magnitude says nothing any more, and the whole of it admits zeros.
@@ -41,7 +43,7 @@ def envelopes(
 ) -> dict[str, float]:
     """Returns the envelope of each result: a share of the largest magnitude in the same call.
 
-    It is `FACTORS` times the largest movement of `DRAWS` draws of each call, `FLOOR` at least. A
+    It is `factor` times the largest movement of `DRAWS` draws of each call, `FLOOR` at least. A
     result of integers or truth values has to be equal, unless the draws move it.
     """
     moved = dict.fromkeys((slot.name for slot in subject.results), 0.0)
@@ -54,6 +56,21 @@ def envelopes(
     return {
         slot.name: _envelope(slot.port.type.element, moved[slot.name]) for slot in subject.results
     }
+
+
+@cache
+def factor(element: str) -> float:
+    """Returns how many times the movement by one unit a result of `element` may be off.
+
+    It is `MARGIN` times the largest distance that a certificate has of what topos emits element by
+    element, for arguments around 1, in units in the last place; 1 at least.
+    """
+    found = [
+        each.envelope(operation, element, inputs=POSITIVE).units or 0.0
+        for each in certificates().values()
+        for operation in (*MAPS.values(), *ARITHMETIC.values())
+    ]
+    return MARGIN * max(1.0, *found)
 
 
 def demand_telling(found: Mapping[str, float]) -> None:
@@ -83,7 +100,7 @@ def _envelope(element: Element, moved: float) -> float:
     if element not in DIFFERENTIABLE:
         return moved
     limits: Any = ml_dtypes.finfo  # It has no types of its own.
-    return max(FACTORS[element.name] * moved, FLOOR * float(limits(element.dtype).eps))
+    return max(factor(element.name) * moved, FLOOR * float(limits(element.dtype).eps))
 
 
 def _move(subject: Subject, seed: tuple[int, ...]) -> Move:

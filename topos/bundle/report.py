@@ -13,7 +13,7 @@ from topos import runtimes
 from topos.bundle.envelope import deviation
 from topos.errors import ToposError, UnavailableError, UnsupportedError
 from topos.runtimes import Runtime
-from topos.runtimes.grade import same_bits
+from topos.runtimes.distance import same_bits
 
 if TYPE_CHECKING:
     from topos.bundle.bundle import Bundle, Call, Program

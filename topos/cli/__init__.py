@@ -29,6 +29,7 @@ _COMMANDS: Final = {
     "record": "record",
     "judge": "judge",
     "triage": "triage",
+    "certify": "certify",
     "serve": "serve",
     "bench": "bench",
 }

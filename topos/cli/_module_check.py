@@ -19,7 +19,7 @@ from topos.cli._shared import of_file, table
 from topos.engine import Numerics
 from topos.errors import ToposError, UnsupportedError
 from topos.runtimes._runtime import isolating
-from topos.runtimes.grade.distance import relative_difference, same_bits
+from topos.runtimes.distance import relative_difference, same_bits
 
 Array = npt.NDArray[Any]
 

@@ -2,6 +2,7 @@
 
 from topos.judge.bisection import bisect
 from topos.judge.case import Case, cases_of
+from topos.judge.certifying import Certification, certify
 from topos.judge.cures import Cure
 from topos.judge.ensemble import Ensemble, Samples
 from topos.judge.finding import Bisection, Finding
@@ -11,11 +12,13 @@ from topos.judge.recording import grade_results, record, recorded
 from topos.judge.reproducer import Reproducer, reduce
 from topos.judge.sampling import Freedom
 from topos.judge.triage import Triage, triage
-from topos.judge.verdicts import Explanation, Judgement, Verdict, judged
+from topos.judge.verdicts import BAD, Explanation, Judgement, Verdict, judged
 
 __all__ = [
+    "BAD",
     "Bisection",
     "Case",
+    "Certification",
     "Cure",
     "Ensemble",
     "Explanation",
@@ -31,6 +34,7 @@ __all__ = [
     "Verdict",
     "bisect",
     "cases_of",
+    "certify",
     "grade",
     "grade_results",
     "judged",

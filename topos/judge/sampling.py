@@ -176,11 +176,14 @@ def opened(sampling: Sampling, operand: Array, result: Array) -> Array:
         return result
     moved = np.array(np.broadcast_to(result, (sampling.count, *result.shape[1:])))
     outside = np.broadcast_to(outside, moved.shape)
-    # What processors do: saturate as the oracle does, or give one number for all.
-    for place, value in enumerate((limits.min, limits.max, 0)):
+    # What processors do: saturate as the oracle does, give one number for all, or wrap.
+    with np.errstate(all="ignore"):
+        wrapped = np.broadcast_to(number, moved.shape).astype(np.int64).astype(result.dtype)
+    values: tuple[Any, ...] = (limits.min, limits.max, 0, wrapped)
+    for place, value in enumerate(values):
         chosen = outside.copy()
-        chosen[np.arange(sampling.count) % 4 != place + 1] = False
-        moved[chosen] = value
+        chosen[np.arange(sampling.count) % 5 != place + 1] = False
+        moved = np.where(chosen, value, moved).astype(result.dtype)
     return moved
 
 

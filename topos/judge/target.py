@@ -9,7 +9,7 @@ import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -18,14 +18,18 @@ from topos import runtimes
 from topos.engine import Numerics
 from topos.errors import ArgumentError, ExecutionError, ToposError, UnavailableError
 from topos.runtimes._archive import load, save
-from topos.runtimes._runtime import isolating, requested
+from topos.runtimes._runtime import Executable, isolating, requested
 from topos.runtimes._signature import ModuleSignature, require_results
 from topos.runtimes.interpreter.program import Array
 from topos.stablehlo import Module
 
+T = TypeVar("T")
+R = TypeVar("R")
 # Takes a verified module and its arguments, returns its results.
 RunFunction = Callable[[Module, Sequence[Array]], Sequence[npt.ArrayLike]]
 TargetLike = str | RunFunction
+# Takes the arguments of one module, returns its results.
+Prepared = Callable[[Sequence[Array]], tuple[Array, ...]]
 # How long a program may take, and how much of what it said is told.
 SECONDS: Final = 600.0
 LINES: Final = 8
@@ -50,29 +54,48 @@ class Target:
     def run(
         self, module: Module, arguments: Sequence[Array], signature: ModuleSignature
     ) -> tuple[Array, ...]:
-        """Returns the results of a module; raises `RunError` for anything that is the runtime's.
+        """Returns the results of a module; raises what `prepared` and its function raise."""
+        return self.prepared(module, signature)(arguments)
 
-        Raises `UnavailableError` where the runtime is not there, `ArgumentError` for options that
-        are none.
+    def prepared(self, module: Module, signature: ModuleSignature) -> Prepared:
+        """Returns what runs a module for any arguments; a runtime that has a name compiles it once.
+
+        Both raise `RunError` for anything that is the runtime's, `UnavailableError` where the
+        runtime is not there, and `ArgumentError` for options that are none.
         """
-        try:
-            if callable(self.runtime):
-                return function_results(self.runtime, module, arguments, signature)
-            if self.runtime not in runtimes.names():
-                return command_results(self.runtime, str(module), arguments, signature)
-            adapter = runtimes.load(self.runtime)
-            options = isolating(adapter) | requested(self.options)
-            compiled = adapter.compile(str(module), numerics=self.numerics, options=options)
-            return compiled(*arguments)
-        except (UnavailableError, ArgumentError):
-            raise
-        except ToposError as error:
-            raise RunError(str(error)) from error
+        runtime = self.runtime
+        if callable(runtime):
+            return _failing(lambda given: function_results(runtime, module, given, signature))
+        if runtime not in runtimes.names():
+            text = str(module)
+            return _failing(lambda given: command_results(runtime, text, given, signature))
+        adapter = runtimes.load(runtime)
+        options = isolating(adapter) | requested(self.options)
+
+        def compiling(text: str) -> Executable:
+            return adapter.compile(text, numerics=self.numerics, options=options)
+
+        compiled = _failing(compiling)(str(module))
+        return _failing(lambda given: compiled(*given))
 
     def __str__(self) -> str:
         if callable(self.runtime):
             return getattr(self.runtime, "__name__", type(self.runtime).__name__)
         return self.runtime
+
+
+def _failing(action: Callable[[T], R]) -> Callable[[T], R]:
+    """Returns an action whose errors are those of a runtime that is judged."""
+
+    def failing(given: T) -> R:
+        try:
+            return action(given)
+        except (UnavailableError, ArgumentError):
+            raise
+        except ToposError as error:
+            raise RunError(str(error)) from error
+
+    return failing
 
 
 def function_results(

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from importlib import import_module
 from pkgutil import iter_modules
-from typing import Final
 
 from topos.backend import Status
 from topos.errors import UnavailableError
+from topos.runtimes._certificate import Cell, Certificate, Envelope, Fault, Outcome
+from topos.runtimes._certificate_files import certificate
 from topos.runtimes._loop import Loop
 from topos.runtimes._placed import Placed, aligned
 from topos.runtimes._runtime import Executable, ExecutableCost, ExecutableMemory, Runtime
@@ -16,16 +17,22 @@ from topos.runtimes._texts import census, cost_analysis, printed, verify
 
 __all__ = [
     "ArrayType",
+    "Cell",
+    "Certificate",
+    "Envelope",
     "Executable",
     "ExecutableCost",
     "ExecutableMemory",
+    "Fault",
     "Loop",
     "ModuleSignature",
+    "Outcome",
     "Placed",
     "Runtime",
     "Status",
     "aligned",
     "census",
+    "certificate",
     "cost_analysis",
     "load",
     "names",
@@ -35,14 +42,9 @@ __all__ = [
 ]
 
 
-# The one folder here that is no runtime: it compares their results.
-_GRADE: Final = "grade"
-
-
 def names() -> tuple[str, ...]:
     """Returns every adapter's name: the folders of this folder, sorted."""
-    found = [module.name for module in iter_modules(__path__) if module.ispkg]
-    return tuple(sorted(name for name in found if name != _GRADE))
+    return tuple(sorted(module.name for module in iter_modules(__path__) if module.ispkg))
 
 
 def load(name: str) -> Runtime:

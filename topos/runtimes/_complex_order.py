@@ -31,7 +31,7 @@ def order_complex(ir: Binding, operation: Binding) -> None:
         if direction in ("EQ", "NE"):
             return
     write = Writer(ir, operation)
-    made, *others = (_broadcast(ir, write, operation, each) for each in operation.operands)
+    made, *others = (broadcast_operand(ir, write, operation, each) for each in operation.operands)
     # A clamp is a minimum of a maximum.
     for other, order in zip(others, [direction] if direction else ["GE", "LE"], strict=True):
         made = _ordered(ir, write, (made, other), order, name != "compare")
@@ -57,14 +57,14 @@ def _ordered(
     return write.select(kept, first, second)
 
 
-def _broadcast(ir: Binding, write: Writer, operation: Binding, value: Binding) -> Binding:
+def broadcast_operand(ir: Binding, write: Writer, operation: Binding, value: Binding) -> Binding:
     """Returns an operand in the shape of the result."""
     type, result = value.type, operation.results[0].type
     if [*type.shape] == [*result.shape]:
         return value
     if not type.has_static_shape or not result.has_static_shape:
         raise UnsupportedError(
-            f"{operation.name} of complex numbers needs fixed shapes, got {type}"
+            f"{operation.name} of {type.element_type} needs fixed shapes, got {type}"
         )
     axes = [*range(result.rank - type.rank, result.rank)]
     if "broadcast_dimensions" in operation.attributes and type.rank < result.rank:

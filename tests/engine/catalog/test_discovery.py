@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 from tests.engine.catalog.recordings import attended, convolved, drawn, normalized, pooled
+from tests.runtimes.held import has_oracle_bits
 from topos import Network, Symbol, Tape, Value, mean, relu, variance
 from topos.engine.catalog import PatternKind, PatternMatch
-from topos.runtimes.grade import grade
 
 
 def matches(tape: Tape, *results: Value, observe: tuple[Value, ...] = ()) -> list[PatternMatch]:
@@ -136,7 +136,7 @@ def test_statistics_may_be_read_before_the_normalization_is_recorded() -> None:
     for symbol in plan.results:
         np.testing.assert_allclose(run.of(symbol).numpy(), oracle.of(symbol).numpy(), atol=1e-6)
     assert plan.emit_stablehlo().count("stablehlo.batch_norm_training") == 1
-    assert grade(plan, "interpreter", numerics="exact").bits_equal
+    assert has_oracle_bits(plan, "interpreter", "exact")
 
 
 def test_a_normalization_by_given_statistics_is_inference() -> None:

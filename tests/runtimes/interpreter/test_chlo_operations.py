@@ -10,6 +10,7 @@ import pytest
 
 from tests.runtimes.interpreter.conftest import Run, spelled
 from tests.runtimes.interpreter.high_precision import Array, applied, differing
+from topos.errors import UnsupportedError
 from topos.runtimes.interpreter import run_text
 
 X = np.array([[6, -4, 3], [1, 0, -9]], np.int32)
@@ -38,6 +39,12 @@ def test_a_broadcast_of_integers(run: Run, name: str, wanted: Array) -> None:
         f"%r = chlo.broadcast_{name} %a, %b : (tensor<2x3xi32>, tensor<3xi32>) -> tensor<2x3xi32>"
     )
     assert run(body, "tensor<2x3xi32>", X, Y).tolist() == wanted.tolist()
+
+
+def test_a_broadcast_of_elements_that_the_operation_does_not_take_is_refused(run: Run) -> None:
+    body = "%r = chlo.broadcast_shift_left %a, %b : (tensor<2xf32>, tensor<2xf32>) -> tensor<2xf32>"
+    with pytest.raises(UnsupportedError, match="broadcast_shift_left of elements of f32"):
+        run(body, "tensor<2xf32>", np.ones(2, np.float32), np.ones(2, np.float32))
 
 
 U = np.array([[1.5, 3.0], [2.25, 4.0]])

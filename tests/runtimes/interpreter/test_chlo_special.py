@@ -197,18 +197,30 @@ def test_special_points_of_one_number(name: str, values: Any, wanted: Any) -> No
 PAIRS: tuple[Any, ...] = (
     ("zeta", [1, 0.5, NAN, 2, 3, 2.5, INF, INF, 2], [3, 2, 1, 0, -1, -0.5, 2, 1, INF]),
     ("polygamma", [0, 0.5, -1, 1, 2, 1], [1, 1, 1, 0, -1, INF]),
+    # Where the terms of the series would leave the range.
+    (
+        "zeta",
+        [2, 1.5, 1e308, 2.5, 1e300, 1e300, 1e20, 1e20, 1e20],
+        [1e200, 1e300, 1e300, 2.0**200, 2, 0.5, 1, 2, -3.5],
+    ),
+    ("polygamma", [1, 2, 5, 1], [1e200, 1e100, 6e304, 6e304]),
 )
-LIMITS = {
-    "zeta": [INF, NAN, NAN, INF, NAN, NAN, 0, 1, 0],
-    "polygamma": [-0.5772156649015329, NAN, NAN, INF, NAN, 0],
-}
+LIMITS: tuple[Any, ...] = (
+    [INF, NAN, NAN, INF, NAN, NAN, 0, 1, 0],
+    [-0.5772156649015329, NAN, NAN, INF, NAN, 0],
+    [1e-200, 2e-150, 0, 2.0**-300 / 1.5, 0, INF, 1, 0, INF],
+    [1e-200, -1e-200, 0, 1 / 6e304],
+)
 
 
-@pytest.mark.parametrize(("name", "first", "second"), PAIRS)
-def test_special_points_of_two_numbers(name: str, first: Any, second: Any) -> None:
+@pytest.mark.parametrize(
+    ("name", "first", "second", "wanted"),
+    [(*pair, limits) for pair, limits in zip(PAIRS, LIMITS, strict=True)],
+)
+def test_special_points_of_two_numbers(name: str, first: Any, second: Any, wanted: Any) -> None:
     arrays = np.array(first, np.float64), np.array(second, np.float64)
     result = applied(f"chlo.{name}", *arrays)
-    assert np.array_equal(result, np.array(LIMITS[name]), equal_nan=True)
+    assert np.array_equal(result, np.array(wanted, np.float64), equal_nan=True)
 
 
 @pytest.mark.parametrize("name", UNARY)

@@ -138,6 +138,8 @@ def test_a_complex_product_adds_its_parts_in_turn() -> None:
         assert result[row, column].tobytes() == np.array([real, imaginary]).tobytes()
     (close,) = product("complex<f32>", "complex<f32>", False)(left, right)
     np.testing.assert_allclose(close, left @ right, rtol=1e-5)
+    (parts,) = product("complex<f32>", "f32", True)(left, right)
+    assert parts.tobytes() == result.real.tobytes()
 
 
 @pytest.mark.parametrize("element", ["f32", "f64", "bf16"])

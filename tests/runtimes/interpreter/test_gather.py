@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from ml_dtypes import float8_e5m2
 
 from tests.runtimes.interpreter.conftest import Run, spelled
 from tests.runtimes.interpreter.window_samples import samples
@@ -49,6 +50,8 @@ def test_windows_are_moved_inside(run: Run) -> None:
     indices = np.array([[0, 0], [3, 2], [-1, 1]], np.int64)
     result = gathered(run, numbers, "2, 2", M, indices, (3, 2, 2))
     assert result.tolist() == [M[:2, :2].tolist(), M[2:, 1:].tolist(), M[:2, 1:].tolist()]
+    short = gathered(run, numbers, "2, 2", M.astype(float8_e5m2), indices, (3, 2, 2))
+    assert short.astype(np.float32).tolist() == result.astype(float8_e5m2).tolist()
 
 
 def test_the_index_vector_may_lie_first_and_name_axes_in_any_order(run: Run) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Final
 
+from topos.runtimes._complex_order import broadcast_operand
 from topos.runtimes._mlir import Binding
 from topos.runtimes._rewriting import Writer
 from topos.runtimes.iree.site import Site
@@ -97,6 +98,21 @@ def _tan(site: Site) -> list[Binding] | None:
     return [site.write("divide", sine, cosine)]
 
 
+def _sum_of_truths(site: Site) -> list[Binding] | None:
+    """Writes a disjunction, as which StableHLO adds truth values; IREE takes them modulo 2."""
+    if site.element != "i1":
+        return None
+    ir, write = site.ir, site.write
+    return [write("or", *[broadcast_operand(ir, write, site.operation, x) for x in site.operands])]
+
+
+def _broadcast_power(site: Site) -> list[Binding] | None:
+    ir, write = site.ir, site.write
+    return [
+        write("power", *[broadcast_operand(ir, write, site.operation, x) for x in site.operands])
+    ]
+
+
 def _convert(site: Site) -> list[Binding] | None:
     """Goes from an integer to bf16 by way of f32, and to complex numbers by way of their parts.
 
@@ -117,7 +133,10 @@ def _convert(site: Site) -> list[Binding] | None:
 
 
 MAPS: Final[Mapping[str, Rule]] = {
+    "chlo.broadcast_add": _sum_of_truths,
+    "chlo.broadcast_power": _broadcast_power,
     "chlo.tan": _tan,
+    "stablehlo.add": _sum_of_truths,
     "stablehlo.cbrt": mapped(NARROW, _cbrt),
     "stablehlo.convert": _convert,
     "stablehlo.exponential_minus_one": mapped(DOUBLE, _expm1),

@@ -28,6 +28,7 @@ from topos.runtimes.interpreter.special.fields import PLAIN, ROUNDED, WIDE, Fiel
 from topos.stablehlo.definition import Definition
 from topos.stablehlo.dialect import chlo_functions as dialect
 from topos.stablehlo.dialect import find, of_family
+from topos.stablehlo.dialect._alike import Elementwise
 from topos.stablehlo.types import dtype_of, extents, width
 
 Map = Callable[..., Array]
@@ -166,6 +167,9 @@ def _broadcasting(context: BuildContext[Any]) -> Kernel:
     builder = None if plain is None else builder_of(plain)
     assert plain, f"{context.name} is an operation with broadcasting"
     assert builder, f"{name} has a kernel"
+    for operand in context.operands:
+        if issubclass(plain, Elementwise) and operand.element not in plain.elements:
+            context.unsupported(f"of elements of {operand.element} is not supported")
     operands = tuple([operand._replace(shape=target) for operand in context.operands])
     op = plain(context.operation, operands, context.results, (None,) * len(shapes))
     kernel = builder(BuildContext(op, (), 0, context.function, context.exact))

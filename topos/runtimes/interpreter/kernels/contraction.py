@@ -51,6 +51,9 @@ class Product(NamedTuple):
 
     def leave(self, array: Array) -> Array:
         """Returns what `multiply` returned as elements of the result."""
+        if self.compute.kind == "c" and self.result.kind != "c":
+            # As a conversion takes it.
+            array = array.real
         if self.compute.kind == "f" and _kind(self.result) != "f":
             # Such a result's operands are integers too, and wrap.
             array = array.astype(np.int64)

@@ -172,7 +172,10 @@ def _every_window(cut: Array, windows: Windows) -> Array:
     moving = windows.moving
     if not moving:
         return cut.transpose((*windows.absent, *windows.offsets))
-    view = sliding_window_view(cut, [windows.sizes[axis] for axis in moving], axis=moving)
+    # numpy does not know some of the elements by the type string that a view passes on.
+    held = cut.view(np.uint8) if cut.dtype.itemsize == 1 else cut
+    sizes = [windows.sizes[axis] for axis in moving]
+    view = sliding_window_view(held, sizes, axis=moving).view(cut.dtype)
     # The view's last axes are those of the windows along `moving`.
     within = {axis: cut.ndim + place for place, axis in enumerate(moving)}
     window = [within.get(axis, axis) for axis in windows.offsets]

@@ -29,6 +29,11 @@ _WEIGHTS: Final = 12
 _ALONE: Final = 200.0
 _DEEP: Final = 600.0
 _LIFT: Final = 512.0
+# From here on the first term of the expansion about infinity is the sum, or that is zero.
+_DISTANT: Final = 2.0**200
+# From the first of these exponents on, no term of zeta after the first one leaves anything; from
+# the second on all are even; and one beyond the third gives what the third does.
+_STEEP, _EVEN, _STEEPEST = 2.0**30, 2.0**53, 2.0**900
 
 
 def zeta(field: Field, exponents: Array, starts: Array) -> Array:
@@ -73,10 +78,27 @@ def _sums(field: Field, orders: Array, exponents: Array, starts: Array) -> Array
         (starts == np.inf, filled(0.0)),
         (np.isinf(exponents) & (starts <= 1.0), lambda _, s, q: np.where(q < 1.0, np.inf, 1.0)),
         (np.isinf(exponents), filled(0.0)),
+        ((starts < 0.0) & (exponents >= _EVEN), filled(np.inf)),
+        ((starts > 0.0) & (exponents >= _STEEP) & (orders == 0.0), partial(_first, field)),
+        (starts >= _DISTANT, partial(_distant, field)),
         (starts > 0.0, partial(_positive, field)),
         (starts < 0.0, partial(_negative, field)),
     )
-    return piecewise(pieces, orders, exponents, starts)
+    return piecewise(pieces, orders, np.minimum(exponents, _STEEPEST), starts)
+
+
+def _first(field: Field, orders: Array, exponents: Array, starts: Array) -> Array:
+    """Returns q**-s."""
+    return field.value(_term(field, field.of(orders), field.of(exponents), field.of(starts)))
+
+
+def _distant(field: Field, orders: Array, exponents: Array, starts: Array) -> Array:
+    """Returns n! q**(1 - s) / (s - 1), the next term of which is s / q of it (DLMF 25.11.43)."""
+    less = field.of(exponents) - 1.0
+    first = _offset(field, orders) - less * field.logarithm(field.of(starts))
+    deep = np.where(field.value(first) < -_DEEP, _LIFT, 0.0)
+    lifted = field.exponential(first + field.of(deep) * field.constant(LN_TWO)) / less
+    return field.value(lifted) * np.where(deep > 0.0, 2.0**-_LIFT, 1.0)
 
 
 def _positive(field: Field, orders: Array, exponents: Array, starts: Array) -> Array:
