@@ -9,7 +9,7 @@ from typing import Any, Final, NamedTuple
 import ml_dtypes
 import numpy as np
 
-from topos.judge.formats import is_floating, unit, wide
+from topos.judge.samples.formats import is_floating, unit, wide
 from topos.runtimes.interpreter.program import Array, Place
 from topos.stablehlo.definition import Definition
 from topos.stablehlo.dialect import (

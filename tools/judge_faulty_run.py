@@ -16,8 +16,8 @@ import numpy as np
 
 from tools.judge_faults import BY_OPERATION, KINDS, Call, Fault
 from topos.errors import ExecutionError
-from topos.judge.ensemble import _SampledBuilder
-from topos.judge.sampling import Freedom, Sampling
+from topos.judge.samples.ensemble import _SampledBuilder
+from topos.judge.samples.sampling import Freedom, Sampling
 from topos.runtimes.interpreter.context import BuildContext, Builder, Constant
 from topos.runtimes.interpreter.program import Array, Kernel, Place, single
 from topos.stablehlo import Module

@@ -10,7 +10,7 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 
 from topos import runtimes
-from topos.judge.replay import Step, replays, steps_of
+from topos.judge.bisection.replay import Step, replays, steps_of
 from topos.runtimes._runtime import TIMEOUT, isolating
 from topos.runtimes.interpreter.program import Array, Place
 from topos.stablehlo import Module

@@ -8,7 +8,7 @@ import numpy as np
 
 from topos import runtimes
 from topos.judge import Ensemble, Freedom
-from topos.judge.batched import RULES
+from topos.judge.samples.batched import RULES
 from topos.runtimes._inputs import random_array
 from topos.stablehlo import parse
 from topos.stablehlo.dialect import find

@@ -175,6 +175,24 @@ def test_a_fault_of_two_operations_is_found_between_them(kept: bool, stage: str)
     assert not found.failures
 
 
+def test_a_runtime_that_fails_at_everything_is_not_asked_for_all_of_it() -> None:
+    calls = []
+
+    def failing(module: Module, arguments: Sequence[Any]) -> Sequence[Any]:
+        calls.append(module)
+        raise RuntimeError("no device")
+
+    sines = "".join(
+        f"  %{place + 1} = stablehlo.sine %{place} : tensor<3xf32>\n" for place in range(64)
+    )
+    head = "func.func @main(%0: tensor<3xf32>) -> tensor<3xf32> {\n"
+    found = judge.bisect(f"{head}{sines}  return %64 : tensor<3xf32>\n}}", failing)
+    assert len(calls) < 40
+    assert "no device" in found.failures[0]
+    assert "line 66" not in found.failures[0]
+    assert found.failures[-1].endswith("65: the runtime ran none of those before")
+
+
 def test_the_command_names_the_operation(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -16,7 +16,7 @@ from tests.runtimes.require import require
 from topos import judge, runtimes
 from topos.cli import main
 from topos.errors import ArgumentError
-from topos.judge.forms import Choice, executed, left_out
+from topos.judge.certification.forms import Choice, executed, left_out
 from topos.runtimes import Certificate, Outcome
 from topos.runtimes._certificate_files import certificates, parsed, text_of
 from topos.runtimes._certificate_page import page

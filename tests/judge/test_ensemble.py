@@ -200,7 +200,7 @@ def test_what_an_implementation_draws_is_unspecified(algorithm: str) -> None:
         _, bits, a = runtimes.load("interpreter").compile(module)(*arguments)
         return [np.full(4, 0.25, np.float32), bits + np.uint32(1), a + np.float32(1)]
 
-    arguments = [np.float32(0), np.arange(2, dtype=np.uint64)]
+    arguments: list[Array] = [np.array(0, np.float32), np.arange(2, dtype=np.uint64)]
     found = judge.grade(RANDOM.format(algorithm=algorithm), other, arguments)
     drawn, bits, argument = [each.verdict for each in found.results]
     assert drawn is Verdict.UNSPECIFIED

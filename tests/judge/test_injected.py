@@ -12,7 +12,7 @@ from tools.judge_faults import KINDS, Fault
 from tools.judge_faulty_run import FaultyRun, FaultyRuntime
 from tools.judge_mutations import MutatedRuntime, mutations
 from topos import judge
-from topos.judge.replay import replays, steps_of
+from topos.judge.bisection.replay import replays, steps_of
 
 # An operation for every kind of fault, in @main, a function and a loop.
 EVERY = """

@@ -14,8 +14,8 @@ import pytest
 from topos import judge
 from topos.cli import main
 from topos.judge import Judgement, Stage, Verdict
-from topos.judge.graded_page import bisected_page
-from topos.judge.histogram import histogram
+from topos.judge.pages.grades import bisected_page
+from topos.judge.pages.histogram import histogram
 from topos.stablehlo import Module
 
 TANH = """

@@ -14,7 +14,7 @@ from topos import judge
 from topos.cli import main
 from topos.errors import ArgumentError, ExecutionError
 from topos.judge import Verdict
-from topos.judge.ensemble import Ensemble
+from topos.judge.samples.ensemble import Ensemble
 from topos.runtimes._archive import save
 from topos.runtimes.interpreter.run import InterpreterExecutable
 

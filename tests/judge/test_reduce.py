@@ -16,7 +16,7 @@ from tests.runtimes.require import require
 from topos import judge
 from topos.cli import main
 from topos.judge import raw_iree, raw_xla
-from topos.judge.reducing import shortest
+from topos.judge.reproduction.reducing import shortest
 from topos.judge.target import Target
 from topos.runtimes.interpreter.run import built
 from topos.stablehlo import Module, parse

@@ -20,8 +20,8 @@ from topos import judge, runtimes
 from topos.cli import main
 from topos.errors import ArgumentError, UnavailableError
 from topos.judge import Triage
-from topos.judge.faults import normalised
-from topos.judge.triage_report import html, markdown
+from topos.judge.triaging.faults import normalised
+from topos.judge.triaging.report import html, markdown
 from topos.stablehlo import Module
 
 MODULE = """

@@ -34,8 +34,8 @@ from tools.judge_faults import KINDS, Fault  # noqa: E402  # The folders must be
 from tools.judge_faulty_run import FaultyRun, FaultyRuntime  # noqa: E402  # See above.
 from topos import judge  # noqa: E402  # See above.
 from topos.errors import ExecutionError  # noqa: E402  # See above.
-from topos.judge.formats import is_floating, limits_of  # noqa: E402  # See above.
-from topos.judge.replay import replays, steps_of  # noqa: E402  # See above.
+from topos.judge.bisection.replay import replays, steps_of  # noqa: E402  # See above.
+from topos.judge.samples.formats import is_floating, limits_of  # noqa: E402  # See above.
 from topos.judge.verdicts import BAD, FLOOR  # noqa: E402  # See above.
 
 Arrays = Sequence[Any]

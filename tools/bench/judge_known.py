@@ -25,8 +25,8 @@ sys.path.insert(0, str(ROOT))
 
 from topos import judge  # noqa: E402  # The folder must be on the path first.
 from topos.judge import Verdict, raw_iree, raw_xla  # noqa: E402  # See above.
-from topos.judge.cures import EXCESS  # noqa: E402  # See above.
-from topos.judge.reproducer import Reproducer  # noqa: E402  # See above.
+from topos.judge.bisection.cures import EXCESS  # noqa: E402  # See above.
+from topos.judge.reproduction.reproducer import Reproducer  # noqa: E402  # See above.
 from topos.judge.target import Target  # noqa: E402  # See above.
 from topos.stablehlo import Module  # noqa: E402  # See above.
 

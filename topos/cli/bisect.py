@@ -18,7 +18,7 @@ from topos.cli._judging import (
 from topos.cli._progress import progress
 from topos.cli._reporting import DONE, FAILED
 from topos.judge import Bisection
-from topos.judge.graded_page import bisected_page
+from topos.judge.pages.grades import bisected_page
 
 HELP = "name the operations of a module that a runtime computes wrongly"
 EPILOG = f"""\

@@ -12,8 +12,8 @@ from topos.cli._progress import follow
 from topos.cli._reporting import DONE, FAILED
 from topos.cli._shared import table, whole
 from topos.errors import ArgumentError
-from topos.judge.certifying import Certification
-from topos.judge.forms import executed
+from topos.judge.certification.certify import Certification
+from topos.judge.certification.forms import executed
 from topos.runtimes._certificate import Certificate, Key, Outcome
 from topos.runtimes._certificate_files import text_of
 from topos.runtimes._certificate_page import OUTCOMES, page

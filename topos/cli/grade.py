@@ -19,7 +19,7 @@ from topos.cli._judging import (
 from topos.cli._progress import progress
 from topos.cli._reporting import DONE, FAILED
 from topos.judge import Grade, Verdict
-from topos.judge.graded_page import graded_page
+from topos.judge.pages.grades import graded_page
 
 HELP = "tell whether a runtime's results for a module are right"
 VERDICTS: Final = ", ".join(str(verdict) for verdict in Verdict)

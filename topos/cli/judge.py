@@ -10,8 +10,8 @@ from topos.cli._grades import tell
 from topos.cli._judging import add_outputs, as_json, written
 from topos.cli._reporting import DONE, FAILED
 from topos.cli._shared import naming
-from topos.judge.graded_page import graded_page
 from topos.judge.manifests import MANIFEST, digest
+from topos.judge.pages.grades import graded_page
 from topos.runtimes._archive import load
 
 HELP = "tell whether results of a recorded case are right"

@@ -21,7 +21,7 @@ from topos.cli._reporting import DONE, FAILED, terminable
 from topos.cli._shared import naming, whole
 from topos.judge import Reproducer
 from topos.judge.manifests import REPRODUCER, demand_place
-from topos.judge.reproducer import ATTEMPTS
+from topos.judge.reproduction.reproducer import ATTEMPTS
 
 HELP = "write a minimal reproducer of what a runtime computes wrongly, as a bug report"
 FOLDER: Final = "reproducer"

@@ -1,17 +1,17 @@
 """The judge: whether the results of a runtime are right, beside samples of the oracle."""
 
-from topos.judge.bisection import bisect
+from topos.judge.bisection.bisect import bisect
+from topos.judge.bisection.cures import Cure
+from topos.judge.bisection.finding import Bisection, Finding
 from topos.judge.case import Case, cases_of
-from topos.judge.certifying import Certification, certify
-from topos.judge.cures import Cure
-from topos.judge.ensemble import Ensemble, Samples
-from topos.judge.finding import Bisection, Finding
+from topos.judge.certification.certify import Certification, certify
 from topos.judge.grading import Grade, ResultGrade, grade
 from topos.judge.progress import Stage
 from topos.judge.recording import grade_results, record, recorded
-from topos.judge.reproducer import Reproducer, reduce
-from topos.judge.sampling import Freedom
-from topos.judge.triage import Triage, triage
+from topos.judge.reproduction.reproducer import Reproducer, reduce
+from topos.judge.samples.ensemble import Ensemble, Samples
+from topos.judge.samples.sampling import Freedom
+from topos.judge.triaging.triage import Triage, triage
 from topos.judge.verdicts import BAD, Explanation, Judgement, Verdict, judged
 
 __all__ = [

@@ -11,8 +11,8 @@ import numpy.typing as npt
 
 from topos.engine import Plan
 from topos.errors import ArgumentError, ExecutionError
-from topos.judge.ensemble import Ensemble, Samples
-from topos.judge.sampling import Freedom
+from topos.judge.samples.ensemble import Ensemble, Samples
+from topos.judge.samples.sampling import Freedom
 from topos.judge.verdicts import BAD, NEAR, Explanation, Judgement, Verdict, judged
 from topos.runtimes._inputs import EXTENT, random_array, special_array
 from topos.runtimes._signature import ArrayType, ModuleSignature, fitting, require_count

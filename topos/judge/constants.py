@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from topos.judge.chains import Part
+from topos.judge.reproduction.chains import Part
 from topos.stablehlo.dense import dense_of
 from topos.stablehlo.ir import Block, Operation, Region, Tensor
 

@@ -17,9 +17,9 @@ import numpy.typing as npt
 from topos.engine import Plan
 from topos.errors import ArgumentError
 from topos.judge.case import SAMPLES, Case, argument_types, array_types, cases_of
-from topos.judge.ensemble import Samples
 from topos.judge.grading import Grade, results_of
 from topos.judge.manifests import CASE, manifest_of, replacing
+from topos.judge.samples.ensemble import Samples
 from topos.runtimes._archive import load, save
 from topos.runtimes._inputs import EXTENT
 from topos.runtimes._signature import require_results

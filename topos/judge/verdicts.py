@@ -8,7 +8,7 @@ from typing import Final, NamedTuple
 
 import numpy as np
 
-from topos.judge.formats import is_floating, limits_of
+from topos.judge.samples.formats import is_floating, limits_of
 from topos.runtimes.interpreter.program import Array
 
 # Distances in spreads: up to the one a number is rounding, from the other on it is wrong.

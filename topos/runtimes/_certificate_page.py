@@ -22,7 +22,7 @@ OUTCOMES: Final[Mapping[str, str]] = {
 LEGEND: Final = """\
 A number is the largest distance from the oracle in units in the last place, by the class of
 inputs; a class that is not named has the oracle's bits. *Flushed* says that subnormal operands (in)
-or results (out) are zero. The classes are those of `topos/judge/inputs.py`.
+or results (out) are zero. The classes are those of `topos/judge/certification/inputs.py`.
 """
 
 

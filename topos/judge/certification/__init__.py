@@ -1,0 +1,1 @@
+"""Certification: every operation, element and class of inputs on a runtime."""

@@ -1,0 +1,1 @@
+"""Pages: grades and tables as HTML files that need no other file."""

@@ -1,0 +1,1 @@
+"""Samples of the oracle: a module run with the rounding noise that a sound runtime may add."""
