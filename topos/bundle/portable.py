@@ -6,7 +6,7 @@ import re
 from typing import Any, Final
 
 from topos.errors import ArgumentError, BundleError, UnavailableError
-from topos.runtimes._mlir import parse
+from topos.runtimes._mlir import bytecode, parse
 from topos.runtimes._packages import imported, installed
 
 # How long ago a reader may have been built, by the names that StableHLO has for the promise:
@@ -20,6 +20,9 @@ PERIODS: Final = {
 
 VERSION: Final = re.compile(r"[0-9]{1,9}(\.[0-9]{1,9}){2}")
 SHOWN: Final = 60
+# How a conversion tells of an operation that a version lacks, and a place in the text itself.
+LACKING: Final = re.compile(r"failed to legalize operation 'vhlo\.(\w+?)_v[0-9]+'")
+OWN: Final = re.compile(r'"-":([0-9]+):[0-9]+')
 PIPELINE: Final = "builtin.module(func.func(chlo-legalize-to-stablehlo))"
 
 
@@ -62,15 +65,29 @@ def serialized(text: str, version: str) -> bytes:
     from jax.interpreters.mlir import make_ir_context
     from jaxlib.mlir import passmanager
 
-    with make_ir_context():
+    told: list[str] = []
+    with make_ir_context() as context:
         module: Any = parse(ir, text)
+        handler: Any = context.attach_diagnostic_handler(lambda each: _hear(told, each))
         try:
             stablehlo.register_stablehlo_passes()
             passmanager.PassManager.parse(PIPELINE).run(module.operation)
             return bytes(stablehlo.serialize_portable_artifact(module, version))
         except (ValueError, ir.MLIRError) as error:
-            reason = str(error).strip().splitlines()[0]
+            reason = (told or str(error).strip().splitlines())[0]
             raise BundleError(f"StableHLO {version} cannot hold the module: {reason}") from error
+        finally:
+            handler.detach()
+
+
+def bytecode_of(text: str) -> bytes:
+    """Returns a module as MLIR bytecode, which readers of the same age as jaxlib take."""
+    _binding()
+    from jax.extend.mlir import ir
+    from jax.interpreters.mlir import make_ir_context
+
+    with make_ir_context():
+        return bytecode(parse(ir, text))
 
 
 def demand_valid(text: str) -> None:
@@ -81,6 +98,18 @@ def demand_valid(text: str) -> None:
 
     with make_ir_context():
         parse(ir, text)
+
+
+def _hear(told: list[str], diagnostic: Any) -> bool:
+    """Adds what a diagnostic says, in the words of StableHLO; it goes nowhere else."""
+    lacking = LACKING.search(diagnostic.message)
+    if lacking:
+        name = "a type of func.func" if lacking[1] == "func" else f"stablehlo.{lacking[1]}"
+        place = str(diagnostic.location).removeprefix("loc(").removesuffix(")")
+        line = OWN.fullmatch(place)
+        at = f"line {line[1]}" if line else place
+        told.append(f"it lacks {name} as it stands at {at}")
+    return True
 
 
 def _numbers(version: str) -> tuple[int, ...]:

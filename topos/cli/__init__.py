@@ -21,6 +21,7 @@ _COMMANDS: Final = {
     "print": "printing",
     "ops": "ops",
     "status": "status",
+    "emit": "emit",
     "export": "export",
     "check": "check",
     "grade": "grade",

@@ -7,14 +7,19 @@ import importlib
 import importlib.util
 import inspect
 import sys
+import traceback
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from types import ModuleType
-from typing import Any, Final, NamedTuple
+from types import ModuleType, TracebackType
+from typing import Any, Final, NamedTuple, TypeVar
 
 from topos import bundle
+from topos.cli._reporting import FAILED, UNUSABLE, complain
 from topos.engine import Plan
-from topos.errors import ArgumentError
+from topos.errors import ArgumentError, UnavailableError
+
+Found = TypeVar("Found")
+PASSING: Final = frozenset({"topos", "importlib"})
 
 FORMS: Final = "MODULE:NAME or FILE.py:NAME"
 RETURNS: Final = (
@@ -35,6 +40,48 @@ def exportable(target: str) -> Exportable:
     Raises `ArgumentError` where the target names nothing, or something that cannot be exported.
     What the user's own code raises passes.
     """
+    found = _found(target)
+    return Exportable(_arguments(target, found), isinstance(found, Mapping))
+
+
+def planned(target: str) -> Plan:
+    """Returns the one plan that a target names; raises as `exportable` does."""
+    found = _found(target)
+    if not isinstance(found, Plan):
+        raise ArgumentError(f"{target} needs a plan, got {type(found).__name__}")
+    return found
+
+
+def of_target(target: str, read: Callable[[str], Found], use: Callable[[Found], int]) -> int:
+    """Reads a target, passes what it names to `use`, and returns the exit status.
+
+    What the user's own code raises is told with its place there.
+    """
+    try:
+        found = read(target)
+    except (ArgumentError, UnavailableError) as error:
+        complain(str(error))
+        return UNUSABLE
+    # The user's own code may raise anything, and the place in it is what helps.
+    except Exception as error:
+        error.__traceback__ = _own(error.__traceback__)
+        traceback.print_exception(error)
+        complain(f"{target} failed")
+        return FAILED
+    return use(found)
+
+
+def _own(trace: TracebackType | None) -> TracebackType | None:
+    """Returns a trace from the first place in the user's own code."""
+    while trace is not None and trace.tb_next is not None:
+        if trace.tb_frame.f_globals.get("__name__", "").partition(".")[0] not in PASSING:
+            break
+        trace = trace.tb_next
+    return trace
+
+
+def _found(target: str) -> Any:
+    """Returns what a target names, or what the function that it names returns."""
     place, colon, name = target.rpartition(":")
     if not colon or not place or not name:
         raise ArgumentError(f"a target needs the form {FORMS}, got {target!r}")
@@ -47,9 +94,7 @@ def exportable(target: str) -> Exportable:
         has = f"did you mean {near[0]!r}? It has " if near else "it has "
         has += ", ".join(offered) or "nothing to export"
         raise ArgumentError(f"{place} has no {name!r}; {has}") from None
-    if callable(found) and not isinstance(found, Plan):
-        found = _called(target, found)
-    return Exportable(_arguments(target, found), isinstance(found, Mapping))
+    return _called(target, found) if callable(found) and not isinstance(found, Plan) else found
 
 
 def _from_name(name: str) -> ModuleType:

@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-import traceback
 from argparse import ArgumentParser, Namespace
 from pathlib import Path
-from types import TracebackType
 from typing import Final
 
 from topos import bundle
 from topos.cli._reporting import DONE, FAILED, UNUSABLE, complain
-from topos.cli._target import Exportable, exportable
+from topos.cli._target import Exportable, exportable, of_target
 from topos.errors import ArgumentError, FeedError, ToposError, UnavailableError
 
-PASSING: Final = frozenset({"topos", "importlib"})
 GIVEN: Final = 'TARGET gives values in a dict: {"plans": ..., "parameters": ..., "samples": [...]}'
 
 HELP = "export a model as a bundle"
@@ -66,16 +63,7 @@ def run(chosen: Namespace) -> int:
         _demand_writable(chosen)
     except (ToposError, OSError) as error:
         return _unusable(chosen, error)
-    try:
-        found = exportable(chosen.target)
-    except (ArgumentError, UnavailableError) as error:
-        return _fail(str(error), UNUSABLE)
-    # The user's own code may raise anything, and the place in it is what helps.
-    except Exception as error:
-        error.__traceback__ = _own(error.__traceback__)
-        traceback.print_exception(error)
-        return _fail(f"{chosen.target} failed", FAILED)
-    return _export(chosen, found)
+    return of_target(chosen.target, exportable, lambda found: _export(chosen, found))
 
 
 def _export(chosen: Namespace, found: Exportable) -> int:
@@ -113,15 +101,6 @@ def _demand_writable(chosen: Namespace) -> None:
 def _unusable(chosen: Namespace, error: Exception) -> int:
     told = f"{chosen.bundle}: {error.strerror or error}" if isinstance(error, OSError) else error
     return _fail(str(told), UNUSABLE)
-
-
-def _own(trace: TracebackType | None) -> TracebackType | None:
-    """Returns a trace from the first place in the user's own code."""
-    while trace is not None and trace.tb_next is not None:
-        if trace.tb_frame.f_globals.get("__name__", "").partition(".")[0] not in PASSING:
-            break
-        trace = trace.tb_next
-    return trace
 
 
 def _summary(path: str, written: bundle.Bundle) -> str:

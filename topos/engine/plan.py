@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from functools import cached_property
 from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, overload
 
 from topos.backend import Backend
 from topos.engine.catalog import PatternMatch, patterns_of
@@ -27,6 +27,7 @@ from topos.reading import Tensor
 
 if TYPE_CHECKING:
     from topos.bundle import Bundle
+    from topos.bundle.emitted import BinaryForm, TextForm
     from topos.emit.donation import Donations
     from topos.runtimes._compiled import CompiledPlan
 
@@ -88,18 +89,42 @@ class Plan:
         parameters, inputs = self._sources_of(Parameter), self._sources_of(Input)
         return Signature(*map(self._ports, (parameters, inputs, self._results)))
 
-    def emit_stablehlo(self, *, donate: Donations | None = None) -> str:
-        """Returns the plan as the text of a StableHLO module.
+    @overload
+    def emit_stablehlo(
+        self,
+        *,
+        donate: Donations | None = None,
+        version: str | None = None,
+        form: TextForm = "text",
+    ) -> str: ...
+    @overload
+    def emit_stablehlo(
+        self, *, donate: Donations | None = None, version: str | None = None, form: BinaryForm
+    ) -> bytes: ...
+    def emit_stablehlo(
+        self, *, donate: Donations | None = None, version: str | None = None, form: str = "text"
+    ) -> str | bytes:
+        """Returns the plan as a StableHLO module.
 
         `donate` maps arguments to the results of their type that may take their buffers, by
-        symbol or name: a parameter to its own next value, `{"w": "next/w"}`. A
-        runtime that heeds it ends the argument's life.
-        Raises `EmitError` where an element has no MLIR spelling or a donation cannot be.
+        symbol or name: a parameter to its own next value, `{"w": "next/w"}`. A runtime that heeds
+        it ends the argument's life. `form` is `text`, `generic`, or, as bytes, `bytecode` or a
+        portable `artifact`. `version` is the oldest StableHLO that has to have all of the module.
+
+        Raises `EmitError` where an element has no MLIR spelling, a donation cannot be, or the
+        version lacks what the module has; `UnavailableError` where a version or a binary form is
+        asked for without jaxlib; `ArgumentError` for another form or no version.
         """
         # A door: emission depends on plans, never the reverse.
         from topos.emit import write
 
-        return write(self, donate)
+        text = write(self, donate)
+        if form == "text" and version is None:
+            return text
+        # A door: jaxlib writes the binary forms.
+        from topos.bundle.emitted import emitted
+
+        return emitted(text, form, version)
 
     def compile(
         self,
