@@ -2,7 +2,7 @@
 // the operation and what is special of the form, then a function. T stands for each element that the
 // verifier takes, C for the complex element of T, R for the real one, I for indices; ZERO, ONE, LOW and
 // HIGH for constants of T. An argument called index..., spd, triangle, order, exponent, variance or key
-// gets numbers that fit its name; see topos/judge/inputs.py.
+// gets numbers that fit its name; see topos/judge/certification/inputs.py.
 
 // chlo.polygamma
 func.func private @form(%order: tensor<512xT>, %a: tensor<512xT>) -> tensor<512xT> {
