@@ -26,6 +26,7 @@ from topos.engine import Port as Port
 from topos.engine import Signature as Signature
 from topos.engine.catalog import PatternKind as PatternKind
 from topos.engine.catalog import PatternMatch as PatternMatch
+from topos.engine.catalog import Standing as Standing
 from topos.errors import EmitError as EmitError
 from topos.graph import Columns as Columns
 from topos.graph import Form as Form

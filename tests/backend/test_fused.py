@@ -102,7 +102,7 @@ def fused_kinds(numerics: Numerics) -> set[PatternKind]:
 
     def supports(match: Match) -> bool:
         types = [columns.forms[operand].type for operand in match.operands]
-        if home(match, types, Choices(numerics)) is not None:
+        if not isinstance(home(match, types, Choices(numerics)), str):
             found.add(match.kind)
         return True
 

@@ -17,7 +17,7 @@ from topos.engine.numerics import Numerics
 from topos.engine.run import Run
 from topos.engine.schedule import Schedule
 from topos.engine.sources import source_payloads
-from topos.engine.steps import fused_steps
+from topos.engine.steps import fused_steps, fusing
 from topos.graph import Network, Symbol
 from topos.graph.field import Parameters
 from topos.graph.network import Feeds, Payload
@@ -203,8 +203,19 @@ class Plan:
         return self._schedule.memory()
 
     def patterns(self) -> tuple[PatternMatch, ...]:
-        """Returns what the catalog recognizes among the nodes, as data; no kept node is inside."""
-        return patterns_of(self.network.columns, self.order, self._kept)
+        """Returns what the catalog recognizes among the nodes, as data; no kept node is inside.
+
+        A match tells whether the plan runs it as one kernel, and whether `emit_stablehlo` writes
+        it as one operation, with the reason where not.
+        """
+        # A door: what a text has is emission's to know.
+        from topos.emit import standings
+
+        columns = self.network.columns
+        steps = fused_steps(columns, self.order, self._kept, self._choices).values()
+        fused = fusing(columns, self._choices, steps)
+        raised = standings(columns, self.order, self._results)
+        return patterns_of(columns, self.order, self._kept, fused, raised)
 
     def _sources_of(self, kind: type[Parameter] | type[Input]) -> list[int]:
         forms = self.network.columns.forms

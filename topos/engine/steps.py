@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from typing import NamedTuple
+from collections.abc import Callable, Iterable, Sequence
+from typing import Final, NamedTuple
 
 from topos.backend import Backend, Formula, Kernel, Precision, Service
-from topos.engine.catalog import Match, PatternKind, discover, elect
+from topos.engine.catalog import SHARED, Match, PatternKind, Standing, discover, elect
 from topos.engine.catalog.kernels import home
 from topos.engine.catalog.kernels.elementwise import Blocks
 from topos.engine.catalog.view import moves
@@ -14,6 +14,8 @@ from topos.engine.choices import Choice, Choices
 from topos.graph import Columns, Form
 from topos.op import Broadcast, BroadcastAlong, Map, Operation
 from topos.payload import TensorType
+
+ABSENT: Final = "the plan does not use the backend FUSED"
 
 
 class Step(NamedTuple):
@@ -111,8 +113,8 @@ def fused_steps(
         if own is not None:
             kernels[match] = own, None
             return True
-        function = home(match, types, choices) if Backend.FUSED in choices.backends else None
-        if function is None:
+        function = home(match, types, choices) if Backend.FUSED in choices.backends else ABSENT
+        if isinstance(function, str):
             return False
         if isinstance(function, Blocks):
             kernel = Kernel(function, True, True, function.over)
@@ -126,6 +128,24 @@ def fused_steps(
         match.place: _step(columns, match, *kernels[match])
         for match in elect(discover(columns, order), supports, kept)
     }
+
+
+def fusing(
+    columns: Columns, choices: Choices, fused: Iterable[Step]
+) -> Callable[[Match], Standing]:
+    """Returns what tells of a match whether it is among the `fused` steps of a plan."""
+    taken = {(step.name, step.targets) for step in fused}
+
+    def standing(match: Match) -> Standing:
+        if (match.kind.value, match.results) in taken:
+            return Standing(True, "one kernel")
+        if Backend.FUSED not in choices.backends:
+            return Standing(False, ABSENT)
+        types = [columns.forms[operand].type for operand in match.operands]
+        function = home(match, types, choices)
+        return Standing(False, function if isinstance(function, str) else SHARED)
+
+    return standing
 
 
 def _own(match: Match, operand: TensorType, choices: Choices) -> Kernel | None:

@@ -41,9 +41,10 @@ def elected(
     def supports(match: Match) -> bool:
         types = [columns.forms[operand].type for operand in match.operands]
         kernel = home(match, types, Choices(numerics))
-        if kernel is not None:
-            kernels[match] = kernel
-        return kernel is not None
+        if isinstance(kernel, str):
+            return False
+        kernels[match] = kernel
+        return True
 
     order = list(range(network.length))
     chosen = elect(discover(columns, order), supports, positions)

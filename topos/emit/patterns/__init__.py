@@ -8,27 +8,39 @@ from typing import Any, Final, NamedTuple
 
 from topos.emit.patterns import batch_norm, windows
 from topos.emit.writer import Site, Ssa, stamped
-from topos.engine.catalog import Match, PatternKind, discover, elect
+from topos.engine.catalog import SHARED, Match, PatternKind, Standing, discover, elect
 from topos.graph import Columns, Form
 from topos.payload import TensorType
 
-__all__ = ["raised", "raising", "results_of"]
+__all__ = ["raised", "raising", "results_of", "standings"]
 
 
 class _Raise(NamedTuple):
-    """Whether a form over operands of some types has an operation, and how it is written."""
+    """The operation of a form, why it has another meaning over some types, and how it is written.
 
-    supports: Callable[[Any, Sequence[TensorType]], bool]
+    The reason is `""` where the meaning is that of the recorded nodes.
+    """
+
+    operation: str
+    refusal: Callable[[Any, Sequence[TensorType]], str]
     write: Callable[[Any, Site], Ssa]
 
 
 _RAISES: Final[dict[PatternKind, _Raise]] = {
-    PatternKind.BATCH_NORM_INFERENCE: _Raise(batch_norm.supports, batch_norm.inference),
-    PatternKind.BATCH_NORM_TRAINING: _Raise(batch_norm.supports, batch_norm.training),
-    PatternKind.REDUCE_WINDOW: _Raise(windows.supports_maxima, windows.maxima),
-    PatternKind.WINDOW_PRODUCT: _Raise(windows.supports_product, windows.product),
+    PatternKind.BATCH_NORM_INFERENCE: _Raise(
+        "stablehlo.batch_norm_inference", batch_norm.refusal, batch_norm.inference
+    ),
+    PatternKind.BATCH_NORM_TRAINING: _Raise(
+        "stablehlo.batch_norm_training", batch_norm.refusal, batch_norm.training
+    ),
+    PatternKind.REDUCE_WINDOW: _Raise(
+        "stablehlo.reduce_window", windows.maxima_refusal, windows.maxima
+    ),
+    PatternKind.WINDOW_PRODUCT: _Raise(
+        "stablehlo.convolution", windows.product_refusal, windows.product
+    ),
     PatternKind.WINDOW_PRODUCT_WEIGHTS_GRADIENT: _Raise(
-        windows.supports_gradient, windows.weights_gradient
+        "stablehlo.convolution", windows.gradient_refusal, windows.weights_gradient
     ),
 }
 
@@ -53,9 +65,30 @@ def results_of(match: Match) -> dict[int, str]:
     return {node: f"%v{match.root}#{place}" for place, node in enumerate(match.results)}
 
 
+def standings(
+    columns: Columns, order: Sequence[int], results: Iterable[int]
+) -> Callable[[Match], Standing]:
+    """Returns what tells of a match whether it is written as one operation, and which."""
+    taken = {(match.kind, match.root) for match in raised(columns, order, results)}
+
+    def standing(match: Match) -> Standing:
+        if (match.kind, match.root) in taken:
+            return Standing(True, _RAISES[match.kind].operation)
+        return Standing(False, _refusal(columns, match) or SHARED)
+
+    return standing
+
+
 def _supports(columns: Columns, match: Match) -> bool:
+    return not _refusal(columns, match)
+
+
+def _refusal(columns: Columns, match: Match) -> str:
+    """Returns why no operation of StableHLO has the meaning of a match, or `""` where one has."""
     found = _RAISES.get(match.kind)
-    return found is not None and found.supports(match.form, _types(columns, match))
+    if found is None:
+        return "StableHLO has no operation for it"
+    return found.refusal(match.form, _types(columns, match))
 
 
 def _types(columns: Columns, match: Match) -> tuple[TensorType, ...]:

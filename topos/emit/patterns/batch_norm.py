@@ -12,13 +12,17 @@ from topos.engine.catalog.batch_norm import BatchNorm
 from topos.payload import TensorType, f32, f64
 
 
-def supports(form: BatchNorm, types: Sequence[TensorType]) -> bool:
-    """Returns whether the operation has this meaning: its epsilon is of f32, whatever the element.
+def refusal(form: BatchNorm, types: Sequence[TensorType]) -> str:
+    """Returns why the operation has another meaning: its epsilon is of f32, whatever the element.
 
     The 16-bit floats round every step of the recorded formula.
     """
     element = types[0].element
-    return element is f32 or (element is f64 and float(np.float32(form.epsilon)) == form.epsilon)
+    if element not in (f32, f64):
+        return f"{element} rounds every step of the recorded formula, and the operation does not"
+    if element is f64 and float(np.float32(form.epsilon)) != form.epsilon:
+        return f"the operation's epsilon is of f32, which cannot hold {form.epsilon}"
+    return ""
 
 
 def inference(form: BatchNorm, site: Site) -> Ssa:

@@ -20,9 +20,9 @@ from topos.engine.catalog.windows import Patches
 from topos.payload import DIFFERENTIABLE, Shape, TensorType, f32
 
 
-def supports_maxima(form: ReduceWindow, types: Sequence[TensorType]) -> bool:
-    """Returns whether the elements are numbers."""
-    return types[0].element.dtype.kind != "b"
+def maxima_refusal(form: ReduceWindow, types: Sequence[TensorType]) -> str:
+    """Returns why truth values have no maxima here."""
+    return "reduce_window needs numbers" if types[0].element.dtype.kind == "b" else ""
 
 
 def maxima(form: ReduceWindow, site: Site) -> Ssa:
@@ -49,9 +49,10 @@ def maxima(form: ReduceWindow, site: Site) -> Ssa:
     return value
 
 
-def supports_product(form: WindowProduct, types: Sequence[TensorType]) -> bool:
-    """Returns whether the operands are floating."""
-    return types[0].element in DIFFERENTIABLE
+def product_refusal(form: WindowProduct, types: Sequence[TensorType]) -> str:
+    """Returns why operands that are not floating have no convolution."""
+    element = types[0].element
+    return "" if element in DIFFERENTIABLE else f"convolution needs floats, got {element}"
 
 
 def product(form: WindowProduct, site: Site) -> Ssa:
@@ -87,14 +88,17 @@ def product(form: WindowProduct, site: Site) -> Ssa:
     return site.elementwise("stablehlo.add", laid, spread)
 
 
-def supports_gradient(form: WeightsGradient, types: Sequence[TensorType]) -> bool:
-    """Returns whether the operands are floating, hold numbers, and every axis has a part read."""
+def gradient_refusal(form: WeightsGradient, types: Sequence[TensorType]) -> str:
+    """Returns why operands that are empty, not floating, or read nowhere have no convolution."""
     if any(0 in type.shape for type in types):
-        return False
+        return "convolution needs operands that are not empty"
     shape, spatial = types[0].shape, form.patches.spatial
     pairs = zip(spatial, _beyond(form, shape), strict=True)
     is_read = all(shape[axis] + beyond > 0 for axis, beyond in pairs)
-    return types[0].element in DIFFERENTIABLE and is_read
+    if not is_read:
+        return "the windows read nothing of an axis"
+    element = types[0].element
+    return "" if element in DIFFERENTIABLE else f"convolution needs floats, got {element}"
 
 
 def weights_gradient(form: WeightsGradient, site: Site) -> Ssa:

@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Final
 
 from topos.engine.catalog.attention import ATTENTION
 from topos.engine.catalog.batch_norm import BATCH_NORM
 from topos.engine.catalog.election import Offers, demanded, elect, pooled
-from topos.engine.catalog.pattern import Match, Pattern, PatternKind, PatternMatch
+from topos.engine.catalog.pattern import (
+    SHARED,
+    Match,
+    Pattern,
+    PatternKind,
+    PatternMatch,
+    Standing,
+)
 from topos.engine.catalog.reduce_window import REDUCE_WINDOW, REDUCE_WINDOW_GRADIENT
 from topos.engine.catalog.view import View
 from topos.engine.catalog.window_product import WINDOW_PRODUCT
@@ -21,11 +28,13 @@ from topos.graph import Columns, Symbol
 
 __all__ = [
     "CATALOG",
+    "SHARED",
     "Match",
     "Offers",
     "Pattern",
     "PatternKind",
     "PatternMatch",
+    "Standing",
     "View",
     "demanded",
     "discover",
@@ -52,7 +61,11 @@ def discover(columns: Columns, order: Sequence[int]) -> Offers:
 
 
 def patterns_of(
-    columns: Columns, order: Sequence[int], barriers: Iterable[int]
+    columns: Columns,
+    order: Sequence[int],
+    barriers: Iterable[int],
+    fused: Callable[[Match], Standing],
+    raised: Callable[[Match], Standing],
 ) -> tuple[PatternMatch, ...]:
     """Returns what a consumer that supports every pattern elects, as data."""
     claimed: set[int] = set()
@@ -64,5 +77,6 @@ def patterns_of(
             tuple(Symbol(columns.origin, node) for node in nodes)
             for nodes in ((match.root,), own, match.results)
         ]
-        found.append(PatternMatch(match.kind, symbols[0][0], symbols[1], symbols[2]))
+        standings = fused(match), raised(match)
+        found.append(PatternMatch(match.kind, symbols[0][0], symbols[1], symbols[2], *standings))
     return tuple(found)

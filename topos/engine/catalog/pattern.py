@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from enum import Enum
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from topos.graph import Symbol
 from topos.op import Operation
@@ -65,18 +65,40 @@ class Pattern(NamedTuple):
     match: Callable[[View, int], Iterator[Match]]
 
 
+INEXACT: Final = "no kernel of it has the oracle's bits"
+"""Why an exact plan evaluates the nodes of most patterns one by one."""
+
+SHARED: Final = "another pattern has some of its nodes, or a value inside it is read elsewhere"
+"""Why a match that could be taken is not."""
+
+
+class Standing(NamedTuple):
+    """Whether one consumer takes a match, and as what, or why not."""
+
+    taken: bool
+    detail: str
+
+
 class PatternMatch(NamedTuple):
     """One recognized pattern as data: its kind, the node whose result is the group's, its nodes.
 
     `results` are the root and then the named results, such as the statistics of a batch
-    normalization. A view of data that two matches share is listed with the first.
+    normalization. A view of data that two matches share is listed with the first. `fused` tells
+    whether the plan runs it as one kernel, and `raised` whether the emitted text has one operation
+    for it; what is neither is only recognized.
     """
 
     kind: PatternKind
     root: Symbol
     claimed: tuple[Symbol, ...]
     results: tuple[Symbol, ...]
+    fused: Standing
+    raised: Standing
 
     def __str__(self) -> str:
         nodes = " ".join(map(str, self.claimed))
-        return f"{self.root} = {self.kind.value} of {nodes}"
+        fused = "fused" if self.fused.taken else f"not fused: {self.fused.detail}"
+        raised = f"raised to {self.raised.detail}"
+        if not self.raised.taken:
+            raised = f"not raised: {self.raised.detail}"
+        return f"{self.root} = {self.kind.value} of {nodes}; {fused}; {raised}"

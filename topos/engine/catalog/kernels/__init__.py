@@ -21,21 +21,21 @@ from topos.engine.catalog.kernels import (
     window_product,
     window_product_gradient,
 )
-from topos.engine.catalog.pattern import Match, PatternKind
+from topos.engine.catalog.pattern import INEXACT, Match, PatternKind
 from topos.engine.choices import Choices
 from topos.payload import TensorType, f32, f64
 
 __all__ = ["home"]
 
-Home = Callable[[Any, Sequence[TensorType], Choices], Function | None]
+Home = Callable[[Any, Sequence[TensorType], Choices], Function | str]
 
 
-def _training(form: BatchNorm, types: object, choices: Choices) -> Function | None:
-    return None if choices.exact else Normalization(*form)
+def _training(form: BatchNorm, types: object, choices: Choices) -> Function | str:
+    return INEXACT if choices.exact else Normalization(*form)
 
 
-def _inference(form: BatchNorm, types: object, choices: Choices) -> Function | None:
-    return None if choices.exact else Normalization(*form).by
+def _inference(form: BatchNorm, types: object, choices: Choices) -> Function | str:
+    return INEXACT if choices.exact else Normalization(*form).by
 
 
 _HOMES: Final[dict[PatternKind, Home]] = {
@@ -52,8 +52,8 @@ _HOMES: Final[dict[PatternKind, Home]] = {
 }
 
 
-def home(match: Match, types: Sequence[TensorType], choices: Choices) -> Function | None:
-    """Returns the kernel for operands of `types`, or `None` where none pays.
+def home(match: Match, types: Sequence[TensorType], choices: Choices) -> Function | str:
+    """Returns the kernel for operands of `types`, or why there is none.
 
     Under `EXACT` its results have the bits of the claimed nodes, for operands without a NaN, and
     an invalid operation is reported by the hardware's flag as theirs is.
@@ -61,5 +61,5 @@ def home(match: Match, types: Sequence[TensorType], choices: Choices) -> Functio
     wide = types[0].element in (f32, f64) and not any(0 in type.shape for type in types)
     if not wide and match.kind is not PatternKind.ELEMENTWISE:
         # The other formats compute in f32 and round each node, which no other kernel does.
-        return None
+        return "a kernel needs f32 or f64, and operands that are not empty"
     return _HOMES[match.kind](match.form, types, choices)

@@ -10,6 +10,7 @@ from typing import Final
 import numpy as np
 
 from topos.engine.catalog.attention import Attention
+from topos.engine.catalog.pattern import INEXACT
 from topos.engine.choices import Choices
 from topos.op import Array
 from topos.payload import TensorType
@@ -20,20 +21,20 @@ _BYTES: Final = 1 << 18
 
 def home(
     form: Attention, types: Sequence[TensorType], choices: Choices
-) -> Callable[..., Array] | None:
+) -> Callable[..., Array] | str:
     """Returns the kernel that scales the queries, not the scores, and divides the results.
 
     A factor that is no normal number of the element, such as the reciprocal of a zero, is left to
     the nodes: the queries would lose what the scores keep.
     """
     if choices.exact:
-        return None
+        return INEXACT
     number = 1.0 if form.scale is None else form.scale
     if form.divides:
         number = 1.0 / number if number else math.inf
     limits = np.finfo(types[0].element.dtype)
     if not float(limits.tiny) <= abs(number) <= float(limits.max):
-        return None
+        return f"a kernel needs a factor that is a normal number of {types[0].element}"
     return _Attention(form, number)
 
 

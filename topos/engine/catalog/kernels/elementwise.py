@@ -87,12 +87,12 @@ class Blocks:
             np.copyto(rooms[-1], values[-1])
 
 
-def home(form: Elementwise, types: Sequence[TensorType], choices: Choices) -> Blocks | None:
+def home(form: Elementwise, types: Sequence[TensorType], choices: Choices) -> Blocks | str:
     """Returns the kernel; where a device computes a map, the nodes are left to it."""
     forms = {call.form for call in form.calls}
     chosen = {each: choices.of(each.operation, each.operands) for each in forms}
     if any(map(_is_remote, chosen.values())):
-        return None
+        return "a device computes one of its maps"
     kernels = [chosen[call.form].kernel for call in form.calls]
     calls, scratch = _called(form, kernels)
     result = form.calls[-1].form.type.element.dtype

@@ -16,21 +16,23 @@ from topos.payload import Shape, TensorType
 
 def home(
     form: ReduceWindow, types: Sequence[TensorType], choices: Choices
-) -> Callable[..., Array] | None:
+) -> Callable[..., Array] | str:
     """Returns the kernel that compares whole slices, an axis after the other."""
     return _Maxima(form, choices.exact)
 
 
 def home_gradient(
     form: ReduceWindow, types: Sequence[TensorType], choices: Choices
-) -> Callable[..., Array] | None:
+) -> Callable[..., Array] | str:
     """Returns the kernel, under `EXACT` for windows that do not overlap.
 
     Where they do, the recorded sum goes an axis after the other, and this one does not.
     """
     exact = choices.exact
     overlaps = any(step < size for step, size in zip(form.steps, form.sizes, strict=True))
-    return None if exact and overlaps else _Gradient(form, exact, overlaps)
+    if exact and overlaps:
+        return "no kernel of windows that overlap has the oracle's bits"
+    return _Gradient(form, exact, overlaps)
 
 
 @dataclass(frozen=True, slots=True)

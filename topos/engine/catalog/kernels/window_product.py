@@ -98,7 +98,7 @@ def _windows(images: Array, patches: Patches) -> Array:
 
 def home(
     form: WindowProduct, types: Sequence[TensorType], choices: Choices
-) -> Callable[..., Array] | None:
+) -> Callable[..., Array]:
     """Returns the kernel: each element sums its products with the patch element ascending."""
     source = types[0]
     extent = extent_of(form.patches, source.shape, source.element.dtype.itemsize)

@@ -16,6 +16,7 @@ from topos.engine.catalog.kernels.window_product import (
     extent_of,
     matrix,
 )
+from topos.engine.catalog.pattern import INEXACT
 from topos.engine.catalog.window_product_gradient import (
     BiasGradient,
     InputGradient,
@@ -31,30 +32,30 @@ _BYTES: Final = 1 << 19
 
 def home_weights(
     form: WeightsGradient, types: Sequence[TensorType], choices: Choices
-) -> Callable[..., Array] | None:
+) -> Callable[..., Array] | str:
     """Returns the kernel that adds up the products of each block; its order is not the oracle's."""
     if choices.exact:
-        return None
+        return INEXACT
     source = types[0]
     return _Weights(form, extent_of(form.patches, source.shape, source.element.dtype.itemsize))
 
 
 def home_bias(
     form: BiasGradient, types: Sequence[TensorType], choices: Choices
-) -> Callable[..., Array] | None:
+) -> Callable[..., Array] | str:
     """Returns the kernel that adds up the maps where they lie."""
-    return None if choices.exact else _Bias(form)
+    return INEXACT if choices.exact else _Bias(form)
 
 
 def home_input(
     form: InputGradient, types: Sequence[TensorType], choices: Choices
-) -> Callable[..., Array] | None:
+) -> Callable[..., Array] | str:
     """Returns the kernel that folds the products of each block, for windows at every place.
 
     Others lie in gaps, which the products would have to be padded for.
     """
     if any(fold.step != 1 for fold in form.folds):
-        return None
+        return "a kernel needs windows at every place"
     return checked(_Input(form, choices.product(types[0].element)), choices)
 
 
