@@ -18,6 +18,8 @@ SUSPECT: Final = 10.0
 FLOOR: Final = 2.0
 # A spread of this share of the number leaves it no two digits.
 ILL: Final = 1e-2
+# What a spread of nothing is taken for, so that no distance is divided by zero.
+TINY: Final = 5e-324
 
 
 class Verdict(IntEnum):
@@ -125,18 +127,29 @@ def _measured(oracle: Array, result: Array, samples: Array) -> tuple[Array, Arra
     center, got, found = _parts(oracle), _parts(result), _parts(samples)
     with np.errstate(all="ignore"):
         off = np.where(np.isfinite(found) & np.isfinite(center), found - center, 0.0)
-        spread = np.sqrt((off**2).mean(axis=0))
-        gap = np.abs(got - center)
-        size = np.abs(center)
+        spread = _mean_square(off)
+        # Of complex numbers, an infinite part is the same or not, and the other is measured.
+        gap = np.where(
+            ~np.isfinite(center) & (_classes(got) == _classes(center)), 0.0, got - center
+        )
+        gap, size = np.abs(gap), np.where(np.isfinite(center), np.abs(center), 0.0)
         if oracle.dtype.kind == "c":
-            spread, size = (np.sqrt((each**2).sum(-1)) for each in (spread, size))
-            gap = np.sqrt((gap**2).sum(-1))
+            spread, size, gap = (
+                np.hypot(each[..., 0], each[..., 1]) for each in (spread, size, gap)
+            )
         floor = FLOOR * np.maximum(limits.eps * size, limits.least)
         beyond = np.maximum(gap - floor, 0.0)
-        distances = np.where(beyond > 0, beyond / np.maximum(spread, 1e-300), 0.0)
+        distances = np.where(beyond > 0, beyond / np.maximum(spread, TINY), 0.0)
         distances = np.where(np.isfinite(gap), distances, np.inf)
         ill = (spread > ILL * size) & (spread > 0)
     return distances, ill
+
+
+def _mean_square(off: Array) -> Array:
+    """Returns the root mean square along the first axis, of numbers whose squares have no range."""
+    largest = np.abs(off).max(axis=0)
+    scaled = off / np.where(largest > 0, largest, 1.0)
+    return np.asarray(largest * np.sqrt((scaled**2).mean(axis=0)))
 
 
 def _class_shown(oracle: Array, result: Array, samples: Array) -> Array:

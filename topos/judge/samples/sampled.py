@@ -10,7 +10,7 @@ import numpy as np
 from topos.judge.samples.batched import batched, batched_operands, keeps_axis, leading_indices
 from topos.judge.samples.formats import has_floats
 from topos.judge.samples.noise import Noise, disturbed, noise_of
-from topos.judge.samples.sampling import Sampling, is_finite, lawless, opened, ranged
+from topos.judge.samples.sampling import Sampling, flushed, is_finite, lawless, opened, ranged
 from topos.runtimes.interpreter.context import BuildContext, Builder, Constant
 from topos.runtimes.interpreter.program import Array, Kernel, single
 from topos.stablehlo.definition import Definition
@@ -192,7 +192,8 @@ def _freed(context: BuildContext[Any], applied: Kernel, sampling: Sampling) -> K
     underflows = Trait.UNDERFLOWS in op.traits
     is_algorithm, is_open = isinstance(op.rounding, OfOperands), _is_open(op)
 
-    def freed(*operands: Array) -> Any:
+    def freed(*given: Array) -> Any:
+        operands = given if op.is_layout else flushed(sampling, given)
         results = applied(*operands)
         listed = [results] if len(context.results) == 1 else results
         if not op.is_layout:

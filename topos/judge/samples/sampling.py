@@ -125,21 +125,28 @@ class Mover(NamedTuple):
 
 
 def ranged(
-    sampling: Sampling, array: Array, operands: Sequence[Array], underflows: bool = False
+    sampling: Sampling,
+    array: Array,
+    operands: Sequence[Array],
+    underflows: bool = False,
+    normal: float = 1,
 ) -> Array:
     """Moves what leaves the range of normal numbers in about half of the samples, and counts it.
 
+    That range begins at `normal` times the least normal number.
     Each sample decides by itself at every operation, for a runtime may keep one intermediate result
     in a wider format and not the next.
     """
-    if sampling.freedom is not Freedom.RANGE or not is_floating(array.dtype):
+    if sampling.freedom is not Freedom.RANGE or not is_floating(array.dtype) or not array.size:
         return array
-    if array.dtype.kind == "c" or not array.size:
-        return array
+    sources = [each for each in operands if is_floating(each.dtype)]
+    if array.dtype.kind == "c":
+        # A part may be the sum of two products that are subnormal each.
+        moved = ranged(sampling, _parts(array), [*map(_parts, sources)], normal=2)
+        return np.ascontiguousarray(moved).view(array.dtype)[..., 0]
     limits = limits_of(array.dtype)
     size = np.abs(array)
-    small = (size < limits.normal) & (size > 0)
-    sources = [each for each in operands if is_floating(each.dtype)]
+    small = (size < normal * limits.normal) & (size > 0)
     large = np.isinf(array) & bool(sources)
     vanished = (array == 0) & underflows
     for each in sources:
@@ -161,6 +168,20 @@ def ranged(
         value = np.copysign(np.asarray(number, array.dtype), moved)
         moved = np.where(chosen & here, value, moved).astype(array.dtype)
     return moved
+
+
+def _parts(array: Array) -> Array:
+    """Returns the two parts of complex numbers along a new last axis, and others as they are."""
+    if array.dtype.kind != "c":
+        return array
+    return np.stack([array.real, array.imag], -1)
+
+
+def flushed(sampling: Sampling, operands: Sequence[Array]) -> Sequence[Array]:
+    """Takes subnormal operands for zero in about half of the samples, constants too."""
+    if sampling.freedom is not Freedom.RANGE:
+        return operands
+    return [ranged(sampling, each, ()) for each in operands]
 
 
 def opened(sampling: Sampling, operand: Array, result: Array) -> Array:

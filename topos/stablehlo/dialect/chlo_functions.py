@@ -14,6 +14,8 @@ from topos.stablehlo.types import COMPLEX, FLOATS, INTEGERS
 
 # What runtimes expand to a formula of several operations.
 FORMULA: Final = Units(12)
+# Near its zeros such a formula cancels, and is as good as its terms, which are about one.
+CANCELLING: Final = Units(12, of_one=8)
 
 
 class _OfAnyRank(Alike):
@@ -73,10 +75,14 @@ class AsinAcosKernel(_Unary):
 
 
 Digamma = _Unary.named(
-    "chlo.digamma", "The derivative of the logarithm of the gamma function, of each element."
+    "chlo.digamma",
+    "The derivative of the logarithm of the gamma function, of each element.",
+    CANCELLING,
 )
 Lgamma = _Unary.named(
-    "chlo.lgamma", "The logarithm of the absolute value of the gamma function, of each element."
+    "chlo.lgamma",
+    "The logarithm of the absolute value of the gamma function, of each element.",
+    CANCELLING,
 )
 
 
