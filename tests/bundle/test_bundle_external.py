@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import shlex
+import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from tests.bundle.bundled_models import altered
-from topos.bundle import check, evaluator_verdicts, validator_verdicts
+from topos.bundle import Commands, check, evaluator_verdicts, validator_verdicts
 from topos.bundle.report import State
 from topos.errors import ArgumentError
 
@@ -49,6 +51,59 @@ def test_an_evaluator_starts_once_for_the_modules_of_all_programs(
     evaluator_verdicts(recorder(tmp_path), check(exported, []), tmp_path)
     (asked,) = (tmp_path / "asked").read_text().splitlines()
     assert asked.split()[::3] == ["rows1.mlir"] * 2 + ["rows4.mlir"] * 2
+
+
+def test_one_process_of_our_own_takes_many_modules(
+    exported: Path, folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    validator, started = EVALUATOR.replace(" eval", " validate"), []
+    popen = subprocess.Popen
+
+    def start(*arguments: Any, **named: Any) -> Any:
+        started.append(arguments[0][-1])
+        return popen(*arguments, **named)
+
+    monkeypatch.setattr(subprocess, "Popen", start)
+    found = check(exported, [])
+    altered(folder, "rows4.mlir", "stablehlo.maximum", "stablehlo.minimum")
+    with Commands() as commands:
+        for _ in range(2):
+            verdicts = validator_verdicts(validator, found, tmp_path, commands)
+            assert {each.state for each in verdicts} == {State.HOLDS}
+            verdicts = evaluator_verdicts(EVALUATOR, found, tmp_path, commands)
+            assert {each.state for each in verdicts} == {State.BITS}
+        wrong = evaluator_verdicts(EVALUATOR, check(folder, []), tmp_path, commands)
+        assert [each.state for each in wrong] == [State.BITS, State.OUTSIDE]
+        # What is refused is told of its module alone, and the process goes on.
+        (tmp_path / "rows1.mlir").write_text("no module")
+        done = commands.called(shlex.split(validator), [*tmp_path.glob("rows*.mlir")], 2)
+        assert "rows1.mlir:1:1: expected a function" in done.reason(tmp_path / "rows1.mlir")
+        assert f"{tmp_path / 'rows4.mlir'}: valid" in done.said
+    assert started.count("--batch") == 2
+
+
+def test_a_process_that_is_gone_says_its_last_words(exported: Path, tmp_path: Path) -> None:
+    with Commands() as commands:
+        verdicts = evaluator_verdicts(
+            f"{EVALUATOR} --colour", check(exported, []), tmp_path, commands
+        )
+    assert {each.state for each in verdicts} == {State.FAILED}
+    assert "ended: usage: topos" in verdicts[0].reason
+
+
+def test_an_evaluator_whose_runtime_is_not_installed_is_skipped(
+    exported: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "absent").mkdir()
+    (tmp_path / "absent" / "sitecustomize.py").write_text(
+        "import sys; sys.modules['jaxlib'] = sys.modules['jax'] = None"
+    )
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path / "absent"))
+    with Commands() as commands:
+        evaluator = f"{EVALUATOR} --runtime xla"
+        verdicts = evaluator_verdicts(evaluator, check(exported, []), tmp_path, commands)
+    assert {each.state for each in verdicts} == {State.SKIPPED}
+    assert verdicts[0].reason.startswith("the xla runtime needs jax: pip install")
 
 
 def test_no_command_is_given_what_our_verifier_refuses(folder: Path, tmp_path: Path) -> None:

@@ -131,3 +131,58 @@ def test_plan(stablehlo_conforms):
     done.stdout.fnmatch_lines(
         ["validator *main *holds", "evaluator *main *FAILED: false ended with 1: it said nothing"]
     )
+
+
+def test_the_commands_of_this_package_start_once_for_all_tests(
+    pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    python = shlex.quote(sys.executable)
+    monkeypatch.setenv("TOPOS_STABLEHLO_VALIDATOR", f"{python} -m topos validate")
+    monkeypatch.setenv("TOPOS_STABLEHLO_EVALUATOR", f"{python} -m topos eval")
+    done = run(
+        pytester,
+        """
+import os
+import subprocess
+
+STARTED = []
+
+@pytest.fixture(autouse=True, scope="session")
+def counted():
+    popen = subprocess.Popen
+    def start(words, **named):
+        STARTED.append(words[-2:])
+        return popen(words, **named)
+    subprocess.Popen = start
+    yield
+    subprocess.Popen = popen
+
+@pytest.mark.parametrize("place", range(4))
+def test_plan(stablehlo_conforms, place):
+    check = stablehlo_conforms(plan(), runtimes=["interpreter"])
+    assert {"validator", "evaluator"} <= {each.judge for each in check.verdicts}
+
+def test_starts():
+    assert STARTED == [["validate", "--batch"], ["eval", "--batch"]]
+""",
+    )
+    done.assert_outcomes(passed=5)
+
+
+def test_a_test_whose_evaluator_lacks_its_runtime_is_skipped_with_the_reason(
+    pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    absent = pytester.mkdir("absent")
+    (absent / "sitecustomize.py").write_text("import sys; sys.modules['iree'] = None")
+    python = shlex.quote(sys.executable)
+    monkeypatch.setenv("PYTHONPATH", str(absent))
+    monkeypatch.setenv("TOPOS_STABLEHLO_EVALUATOR", f"{python} -m topos eval --runtime iree")
+    done = run(
+        pytester,
+        """
+def test_plan(stablehlo_conforms):
+    stablehlo_conforms(plan(), runtimes=["interpreter"])
+""",
+    )
+    done.assert_outcomes(skipped=1)
+    done.stdout.fnmatch_lines(["*the evaluator cannot run: the iree runtime needs iree-*"])

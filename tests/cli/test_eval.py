@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import io
+import json
 import os
 import signal
 import stat
@@ -144,3 +146,23 @@ def test_a_terminated_command_leaves_no_half_of_a_file(
         process.terminate()
         assert process.wait(20) == 128 + signal.SIGTERM
     assert sorted(path.name for path in tmp_path.iterdir()) == ["arguments.npz", "mixed.mlir"]
+
+
+def test_requests_on_standard_input_go_on_after_a_fault(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    module, given, results = (tmp_path / name for name in ("m.mlir", "a.npz", "r.npz"))
+    head = "func.func @main(%x: tensor<2xf32>) -> tensor<2xf32>"
+    module.write_text(f"{head} {{ return %x : tensor<2xf32> }}")
+    np.savez(given, arg0=np.array([1, 2], np.float32))
+    requests = [[str(module)], [str(module), str(given), str(results)], "no list"]
+    lines = "".join(f"{json.dumps(each)}\n" for each in requests)
+    monkeypatch.setattr(sys, "stdin", io.StringIO(lines))
+    assert main(["eval", "--batch"]) == 0
+    told = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+    assert [each["status"] for each in told] == [2, 0, 2]
+    assert "a request needs a JSON list of paths, got" in told[2]["said"]
+    assert np.load(results)["result0"].tolist() == [1, 2]
+    for words in (["eval"], ["eval", "--batch", str(module)], ["validate"]):
+        assert main(words) == 2
+        assert "a command takes paths or --batch, got " in capsys.readouterr().err

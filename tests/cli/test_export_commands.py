@@ -277,3 +277,15 @@ def test_a_command_explains_itself_with_an_example(name: str, capsys: Captured) 
     assert f"usage: topos {name}" in out
     assert "    topos check" in out
     assert "exit status: 0" in out
+
+
+def test_a_check_honours_the_commands_of_the_environment(
+    project: Path, capsys: Captured, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert main(["export", "lines.py:one", "a"]) == 0
+    monkeypatch.setenv("TOPOS_STABLEHLO_VALIDATOR", "true")
+    monkeypatch.setenv("TOPOS_STABLEHLO_EVALUATOR", "false")
+    assert main(["check", "a", "--runtime", "interpreter"]) == 1
+    rows = [" ".join(line.split()) for line in capsys.readouterr().out.splitlines()]
+    assert "validator main holds" in rows
+    assert "evaluator main FAILED: false ended with 1: it said nothing" in rows

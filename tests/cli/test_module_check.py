@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import shlex
 import sys
 from pathlib import Path
 
@@ -76,3 +77,28 @@ def test_what_a_runtime_lacks_is_a_fault_only_where_it_is_named(
     for words, status in ((["--runtime", "iree"], 1), ([], 0)):
         assert main(["check", str(path), *words]) == status
         assert "lacking: line 1, column 1: the dialect sdy is not" in capsys.readouterr().out
+
+
+def test_the_commands_of_the_environment_judge_a_module_that_topos_takes(
+    module: str, capsys: Captured, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    python = shlex.quote(sys.executable)
+    monkeypatch.setenv("TOPOS_STABLEHLO_VALIDATOR", f"{python} -m topos validate")
+    monkeypatch.setenv("TOPOS_STABLEHLO_EVALUATOR", f"{python} -m topos eval")
+    assert main(["check", module, "--runtime", "interpreter"]) == 0
+    rows = [line.split() for line in capsys.readouterr().out.splitlines()]
+    assert rows[3:] == [
+        ["validator", "holds"],
+        ["evaluator", "result0", "0.0e+00", "bits", "equal"],
+        ["evaluator", "result1", "0.0e+00", "bits", "equal"],
+    ]
+    seen = tmp_path / "seen"
+    monkeypatch.setenv("TOPOS_STABLEHLO_VALIDATOR", f"touch {shlex.quote(str(seen))}")
+    monkeypatch.setenv("TOPOS_STABLEHLO_EVALUATOR", "false")
+    assert main(["check", module, "--runtime", "interpreter"]) == 1
+    assert "false ended with 1" in capsys.readouterr().out
+    seen.unlink(missing_ok=True)
+    broken = tmp_path / "broken.mlir"
+    broken.write_text(TEXT.replace("tanh", "tanhh"))
+    assert main(["check", str(broken), "--runtime", "interpreter"]) == 1
+    assert not seen.exists()

@@ -70,8 +70,7 @@ def test_validator_accepts_every_emitted_module(
     validator: list[str], emitted: list[Module]
 ) -> None:
     paths = [str(module.path) for module in emitted]
-    done = subprocess.run([*validator, *paths], capture_output=True, text=True)
-    assert done.returncode == 0, done.stderr
+    demand_done(subprocess.run([*validator, *paths], capture_output=True, text=True))
 
 
 def test_validator_refuses_a_broken_module(validator: list[str], tmp_path: Path) -> None:
@@ -91,10 +90,16 @@ def test_evaluator_agrees_on_emitted_modules(evaluator: list[str], tmp_path: Pat
         archives = [module.path.with_suffix(suffix) for suffix in (".args.npz", ".results.npz")]
         save(archives[0], module.plan.arguments(), "arg")
         words += [str(module.path), *map(str, archives)]
-    done = subprocess.run([*evaluator, *words], capture_output=True, text=True)
-    assert done.returncode == 0, done.stderr
+    demand_done(subprocess.run([*evaluator, *words], capture_output=True, text=True))
     for module in chosen:
         check(module)
+
+
+def demand_done(done: subprocess.CompletedProcess[str]) -> None:
+    """Asserts that a command succeeded; skips the test where its runtime is not installed."""
+    if done.returncode == 2 and "pip install" in done.stderr:
+        pytest.skip(done.stderr.strip().splitlines()[-1])
+    assert done.returncode == 0, done.stderr
 
 
 def check(module: Module) -> None:

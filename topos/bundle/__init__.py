@@ -10,9 +10,10 @@ from topos.errors import UnavailableError
 if TYPE_CHECKING:
     from topos.bundle.bundle import Bundle, Call, Program
     from topos.bundle.checking import check
+    from topos.bundle.commands import Commands
     from topos.bundle.envelope import deviation
     from topos.bundle.exporting import export
-    from topos.bundle.external import evaluator_verdicts, validator_verdicts
+    from topos.bundle.external import evaluator_verdicts, named_verdicts, validator_verdicts
     from topos.bundle.manifest import Argument, Port, Result
     from topos.bundle.modules import demand_runnable
     from topos.bundle.report import Check
@@ -22,6 +23,7 @@ __all__ = [
     "Bundle",
     "Call",
     "Check",
+    "Commands",
     "Port",
     "Program",
     "Result",
@@ -30,13 +32,15 @@ __all__ = [
     "deviation",
     "evaluator_verdicts",
     "export",
+    "named_verdicts",
     "validator_verdicts",
 ]
 
 _HOMES: Final = {
     **dict.fromkeys(("Bundle", "Call", "Program"), "bundle"),
     **dict.fromkeys(("Argument", "Port", "Result"), "manifest"),
-    **dict.fromkeys(("evaluator_verdicts", "validator_verdicts"), "external"),
+    "Commands": "commands",
+    **dict.fromkeys(("evaluator_verdicts", "named_verdicts", "validator_verdicts"), "external"),
     "Check": "report",
     "check": "checking",
     "demand_runnable": "modules",

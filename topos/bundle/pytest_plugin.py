@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Final
 import pytest
 
 from topos import bundle
+from topos.bundle.report import State
 from topos.errors import ToposError, UnavailableError
 from topos.runtimes import names
 
@@ -22,15 +23,18 @@ if TYPE_CHECKING:
     from topos.engine import Plan
     from topos.graph import Parameters
 
-VALIDATOR: Final = "TOPOS_STABLEHLO_VALIDATOR"
-EVALUATOR: Final = "TOPOS_STABLEHLO_EVALUATOR"
+# The judges that are commands.
+EXTERNAL: Final = ("validator", "evaluator")
 
 
 class BundleConforms:
-    """What the fixture `bundle_conforms` is; the judges write into folders of `folders`."""
+    """What the fixture `bundle_conforms` is; the judges write into folders of `folders`.
 
-    def __init__(self, folders: pytest.TempPathFactory) -> None:
-        self._folders = folders
+    `commands` keeps their processes.
+    """
+
+    def __init__(self, folders: pytest.TempPathFactory, commands: bundle.Commands) -> None:
+        self._folders, self._commands = folders, commands
 
     def __call__(
         self,
@@ -42,9 +46,13 @@ class BundleConforms:
         """Returns the check of a bundle, as `topos check` makes it; fails the test by its table."""
         __tracebackhide__ = True
         with _told("the bundle cannot be checked"):
-            found = _checked(path, runtimes, numerics, self._folders.mktemp("judges"))
+            folder = self._folders.mktemp("judges")
+            found = _checked(path, runtimes, numerics, folder, self._commands)
         if not found.passed:
             pytest.fail(f"the bundle does not conform\n{found}", pytrace=False)
+        for verdict in found.verdicts:
+            if verdict.judge in EXTERNAL and verdict.state is State.SKIPPED:
+                pytest.skip(f"the {verdict.judge} cannot run: {verdict.reason}")
         return found
 
 
@@ -82,19 +90,31 @@ class StablehloConforms(BundleConforms):
         return super().__call__(written, runtimes, numerics=numerics)
 
 
+@pytest.fixture(scope="session")
+def _topos_commands() -> Iterator[bundle.Commands]:
+    """Keeps one process of each judge that is topos's own for all tests."""
+    with bundle.Commands() as commands:
+        yield commands
+
+
 @pytest.fixture
-def bundle_conforms(tmp_path_factory: pytest.TempPathFactory) -> BundleConforms:
+def bundle_conforms(
+    tmp_path_factory: pytest.TempPathFactory, _topos_commands: bundle.Commands
+) -> BundleConforms:
     """Checks a bundle on every runtime that is ready, or on those that are named.
 
-    A test that names a runtime which is not installed is skipped.
+    A test that names a runtime which is not installed is skipped, and so is one whose evaluator
+    needs such a runtime.
     """
-    return BundleConforms(tmp_path_factory)
+    return BundleConforms(tmp_path_factory, _topos_commands)
 
 
 @pytest.fixture
-def stablehlo_conforms(tmp_path_factory: pytest.TempPathFactory) -> StablehloConforms:
+def stablehlo_conforms(
+    tmp_path_factory: pytest.TempPathFactory, _topos_commands: bundle.Commands
+) -> StablehloConforms:
     """Exports a plan into a folder of its own and checks that."""
-    return StablehloConforms(tmp_path_factory)
+    return StablehloConforms(tmp_path_factory, _topos_commands)
 
 
 @contextmanager
@@ -114,19 +134,16 @@ def _checked(
     runtimes: str | Sequence[str] | None,
     numerics: str,
     folder: Path,
+    commands: bundle.Commands,
 ) -> bundle.Check:
     __tracebackhide__ = True
     try:
         found = bundle.check(path, runtimes, numerics=numerics)
     except UnavailableError as error:
         # What is not installed here says nothing of the bundle; what is no runtime is a mistake.
-        named = (runtimes,) if isinstance(runtimes, str) else runtimes or ()
-        if named and set(named) <= set(names()):
+        chosen = (runtimes,) if isinstance(runtimes, str) else runtimes or ()
+        if chosen and set(chosen) <= set(names()):
             pytest.skip(str(error))
         raise
-    verdicts = list(found.verdicts)
-    if command := os.environ.get(VALIDATOR):
-        verdicts += bundle.validator_verdicts(command, found, folder)
-    if command := os.environ.get(EVALUATOR):
-        verdicts += bundle.evaluator_verdicts(command, found, folder)
-    return found._replace(verdicts=tuple(verdicts))
+    named = bundle.named_verdicts(os.environ, found, folder, commands)
+    return found._replace(verdicts=(*found.verdicts, *named))

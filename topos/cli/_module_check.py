@@ -4,20 +4,25 @@ from __future__ import annotations
 
 import json
 import math
+import os
 from argparse import Namespace
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any, Final, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from topos import runtimes
+from topos.bundle.commands import EVALUATOR, VALIDATOR, demand_accepted, evaluated
 from topos.bundle.report import brief, is_slow, ready
 from topos.cli._arguments import arguments_of, called
 from topos.cli._reporting import DONE, FAILED
 from topos.cli._shared import of_file, table
 from topos.engine import Numerics
-from topos.errors import ToposError, UnsupportedError
+from topos.errors import ToposError, UnavailableError, UnsupportedError
+from topos.runtimes import ArrayType
 from topos.runtimes._runtime import isolating
 from topos.runtimes.distance import relative_difference, same_bits
 
@@ -37,6 +42,14 @@ class Verdict(NamedTuple):
     deviation: float | None
     verdict: str
     passed: bool = True
+
+
+class _Run(NamedTuple):
+    """The arguments of a module, and its results by the interpreter with their types."""
+
+    arguments: Sequence[Array]
+    expected: Sequence[Array]
+    types: Sequence[ArrayType]
 
 
 def check_module(chosen: Namespace) -> int:
@@ -70,6 +83,39 @@ def _verdicts(chosen: Namespace, text: str) -> Iterator[Verdict]:
         else:
             for place, (ours, theirs) in enumerate(zip(expected, results, strict=True)):
                 yield _compared(runtime.name, f"result{place}", ours, theirs, chosen.within)
+    # Commands that the environment names; the text has passed our own verifier.
+    with TemporaryDirectory(prefix="topos-check-") as folder:
+        if command := os.environ.get(VALIDATOR):
+            yield _validated(command, text, Path(folder))
+        if command := os.environ.get(EVALUATOR):
+            run = _Run(arguments, expected, exact.signature.results)
+            yield from _evaluated(command, text, run, Path(folder), chosen.within)
+
+
+def _validated(command: str, text: str, folder: Path) -> Verdict:
+    try:
+        demand_accepted(command, text, folder)
+    except ToposError as error:
+        return _wrong("validator", error)
+    return Verdict("validator", "", None, "holds")
+
+
+def _evaluated(
+    command: str, text: str, run: _Run, folder: Path, within: float | None
+) -> Iterator[Verdict]:
+    try:
+        results = evaluated(command, text, run.arguments, run.types, folder)
+    except ToposError as error:
+        yield _wrong("evaluator", error)
+    else:
+        for place, (ours, theirs) in enumerate(zip(run.expected, results, strict=True)):
+            yield _compared("evaluator", f"result{place}", ours, theirs, within)
+
+
+def _wrong(judge: str, error: ToposError) -> Verdict:
+    if isinstance(error, UnavailableError):
+        return Verdict(judge, "", None, f"skipped: {brief(error)}")
+    return Verdict(judge, "", None, f"FAILED: {brief(error)}", False)
 
 
 def _compared(

@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import os
 from argparse import ArgumentParser, Namespace
+from pathlib import Path
+from tempfile import TemporaryDirectory
 
 from topos import bundle
 from topos.cli._arguments import add_argument_sources
@@ -25,6 +27,9 @@ that a module ends has FAILED. In anyone's CI:
 A file, or - for stdin, is a module: it is verified, and run on every runtime with the arguments of
 --args, or with some drawn from a seed. A deviation is then a share of the largest magnitude of the
 interpreter's exact result, and --within bounds it; without a bound, any deviation passes.
+
+The commands that TOPOS_STABLEHLO_VALIDATOR and TOPOS_STABLEHLO_EVALUATOR name judge as well, such
+as "topos validate" and "topos eval --runtime xla". They get nothing that topos refuses.
 
 exit status: 0 all holds; 1 the bundle or module is refused, a result is outside its envelope, or a
 runtime failed; 2 wrong usage, no such file or folder, or a runtime that is named and not ready
@@ -55,5 +60,8 @@ def run(chosen: Namespace) -> int:
         needs = "--args and --extent need a module in a file"
         raise ArgumentError(f"{chosen.bundle}: {needs}, got the folder of a bundle")
     found = bundle.check(chosen.bundle, chosen.runtime, numerics=chosen.numerics, isolated=True)
+    with TemporaryDirectory(prefix="topos-check-") as folder:
+        named = bundle.named_verdicts(os.environ, found, Path(folder))
+    found = found._replace(verdicts=(*found.verdicts, *named))
     print(json.dumps(found.document(), indent=2) if chosen.json else found)
     return DONE if found.passed else FAILED
