@@ -12,35 +12,42 @@ from topos.engine.catalog import SHARED, Match, PatternKind, Standing, discover,
 from topos.graph import Columns, Form
 from topos.payload import TensorType
 
-__all__ = ["raised", "raising", "results_of", "standings"]
+__all__ = ["RAISES", "raised", "raising", "results_of", "standings"]
 
 
 class _Raise(NamedTuple):
     """The operation of a form, why it has another meaning over some types, and how it is written.
 
-    The reason is `""` where the meaning is that of the recorded nodes.
+    The reason is `""` where the meaning is that of the recorded nodes; `when` says when that is.
     """
 
     operation: str
+    when: str
     refusal: Callable[[Any, Sequence[TensorType]], str]
     write: Callable[[Any, Site], Ssa]
 
 
-_RAISES: Final[dict[PatternKind, _Raise]] = {
+_BATCH: Final = "the element is f32, or f64 with an epsilon that f32 holds"
+_FLOATS: Final = "the elements are floats"
+_READ: Final = f"{_FLOATS}, no operand is empty, and some element of each axis is read"
+RAISES: Final[dict[PatternKind, _Raise]] = {
     PatternKind.BATCH_NORM_INFERENCE: _Raise(
-        "stablehlo.batch_norm_inference", batch_norm.refusal, batch_norm.inference
+        "stablehlo.batch_norm_inference", _BATCH, batch_norm.refusal, batch_norm.inference
     ),
     PatternKind.BATCH_NORM_TRAINING: _Raise(
-        "stablehlo.batch_norm_training", batch_norm.refusal, batch_norm.training
+        "stablehlo.batch_norm_training", _BATCH, batch_norm.refusal, batch_norm.training
     ),
     PatternKind.REDUCE_WINDOW: _Raise(
-        "stablehlo.reduce_window", windows.maxima_refusal, windows.maxima
+        "stablehlo.reduce_window",
+        "the elements are numbers",
+        windows.maxima_refusal,
+        windows.maxima,
     ),
     PatternKind.WINDOW_PRODUCT: _Raise(
-        "stablehlo.convolution", windows.product_refusal, windows.product
+        "stablehlo.convolution", _FLOATS, windows.product_refusal, windows.product
     ),
     PatternKind.WINDOW_PRODUCT_WEIGHTS_GRADIENT: _Raise(
-        "stablehlo.convolution", windows.gradient_refusal, windows.weights_gradient
+        "stablehlo.convolution", _READ, windows.gradient_refusal, windows.weights_gradient
     ),
 }
 
@@ -54,7 +61,7 @@ def raising(columns: Columns, match: Match, exact: bool) -> Callable[..., str]:
     """Returns the text of `match` as a function of names, as `stamp` does for a node."""
     form = columns.forms[match.root]
     site = Site(Form(form.operation, _types(columns, match), form.type), exact)
-    value = _RAISES[match.kind].write(match.form, site)
+    value = RAISES[match.kind].write(match.form, site)
     return stamped(site, value, columns.locations is not None)
 
 
@@ -73,7 +80,7 @@ def standings(
 
     def standing(match: Match) -> Standing:
         if (match.kind, match.root) in taken:
-            return Standing(True, _RAISES[match.kind].operation)
+            return Standing(True, RAISES[match.kind].operation)
         return Standing(False, _refusal(columns, match) or SHARED)
 
     return standing
@@ -85,7 +92,7 @@ def _supports(columns: Columns, match: Match) -> bool:
 
 def _refusal(columns: Columns, match: Match) -> str:
     """Returns why no operation of StableHLO has the meaning of a match, or `""` where one has."""
-    found = _RAISES.get(match.kind)
+    found = RAISES.get(match.kind)
     if found is None:
         return "StableHLO has no operation for it"
     return found.refusal(match.form, _types(columns, match))
