@@ -1,9 +1,10 @@
 """The judge on programs of jax, flax and optax: its false alarms, and what its samples cost.
 
-Every program is graded on XLA, as it is and without its algebraic simplifier and fusion, and on
-IREE where --iree asks for it. What XLA gives is taken for right, so each suspect or wrong element
-is a false alarm; on IREE it may be a fault of IREE's. The cost is that of 8 samples by one exact
-run of the oracle, in time of the processor on one thread, best of rounds in turn.
+The first figure is the time of a whole grade. Then every program is graded on XLA, as it is and
+without its algebraic simplifier and fusion, and on IREE where --iree asks for it. What XLA gives is
+taken for right, so each suspect or wrong element is a false alarm; on IREE it may be a fault of
+IREE's. The cost is that of 8 samples by one exact run of the oracle, in time of the processor on
+one thread, best of rounds in turn.
 """
 
 from __future__ import annotations
@@ -38,6 +39,7 @@ PAIRS: Final[Mapping[str, tuple[str, Mapping[str, Any]]]] = {
     "xla": ("xla", {}),
     "xla without algsimp and fusion": ("xla", {"xla_disable_hlo_passes": "algsimp,fusion"}),
 }
+PARTS: Final = ("grade", "alarms", "costs")
 PRODUCT: Final = """
 func.func @main(%a: tensor<512x512xf32>, %b: tensor<512x512xf32>) -> tensor<512x512xf32> {
   %0 = stablehlo.dot_general %a, %b, contracting_dims = [1] x [0]
@@ -52,16 +54,42 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--iree", action="store_true", help="grade on IREE too")
     parser.add_argument("--rounds", type=int, default=3, help="of the costs (default: %(default)s)")
-    parser.add_argument("--only", choices=("alarms", "costs"), help="measure nothing else")
+    parser.add_argument("--only", choices=PARTS, help="measure nothing else")
     chosen = parser.parse_args()
+    parts = (chosen.only,) if chosen.only else PARTS
+    if "grade" in parts:
+        _grade()
+    if parts == ("grade",):
+        return 0
     programs = {case.name: case.exported() for case in cases()}
     pairs = {**PAIRS, **({"iree": ("iree", {})} if chosen.iree else {})}
     alarms = 0
-    for name, (runtime, options) in pairs.items() if chosen.only != "costs" else ():
+    for name, (runtime, options) in pairs.items() if "alarms" in parts else ():
         alarms += _alarms(name, runtime, options, programs)
-    if chosen.only != "alarms":
+    if "costs" in parts:
         _costs(programs, chosen.rounds)
     return int(alarms > 0)
+
+
+def _grade() -> None:
+    """Prints how long a grade of a thousand operations takes, and then a bisection of them."""
+    lines, value = [], "%x"
+    for place in range(500):
+        name = ("tanh", "sine", "logistic", "cosine")[place % 4]
+        lines += [
+            f"%a{place} = stablehlo.{name} {value} : tensor<64xf32>",
+            f"%b{place} = stablehlo.add %a{place}, %x : tensor<64xf32>",
+        ]
+        value = f"%b{place}"
+    body = "\n".join(lines)
+    text = f"func.func @main(%x: tensor<64xf32>) -> tensor<64xf32> {{\n{body}\nreturn {value}"
+    text += " : tensor<64xf32>\n}"
+    for call, most in ((judge.grade, " (at most 30 s)"), (judge.bisect, "")):
+        start = time.perf_counter()
+        found: Any = call(text, "xla")
+        seconds = time.perf_counter() - start
+        verdict = "passed" if found.passed else "is wrong"
+        print(f"{call.__name__} of 1,000 operations on XLA: {verdict}, {seconds:.1f} s{most}")
 
 
 def _alarms(
