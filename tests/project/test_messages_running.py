@@ -100,7 +100,7 @@ RUNNING = [
     Bad(
         "donated_array",
         errors.EmitError,
-        "a donation maps symbols of arguments to those of results, got ndarray",
+        "a donation maps arguments to results, by symbol or name, got ndarray",
         lambda n: n.entry(["loss"]).lower().emit_stablehlo(donate=np.zeros(0)),
     ),
     Bad(
