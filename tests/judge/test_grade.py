@@ -183,6 +183,22 @@ def test_an_oracle_that_does_not_end_for_drawn_inputs_is_stopped() -> None:
         judge.grade(ENDLESS, "interpreter", inputs=["special"], seed=seed)
 
 
+def test_options_of_the_command_line_reach_the_runtime(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    module = tmp_path / "sine.mlir"
+    module.write_text(SINE)
+    command = ["grade", str(module), "--runtime", "interpreter", "--option"]
+    assert main([*command, "max_steps=7", "--option", "isolated=true"]) == 0
+    assert main([*command, "max_steps=none"]) == 1
+    assert "max_steps needs" in capsys.readouterr().out
+    assert main(["grade", str(module), "--runtime", "program", "--option", "a=1"]) == 2
+    assert "options are for a runtime that has a name, got program" in capsys.readouterr().err
+    with pytest.raises(SystemExit):
+        main([*command, "max_steps"])
+    assert "needs NAME=VALUE, got 'max_steps'" in capsys.readouterr().err
+
+
 def test_each_set_of_inputs_is_graded_for_itself() -> None:
     def nothing(module: Module, arguments: Sequence[Any]) -> Sequence[Any]:
         return [np.zeros_like(arguments[0])]

@@ -101,6 +101,24 @@ def add_target(parser: ArgumentParser) -> None:
         default=Numerics.FAST.value,
         help="of a runtime that has a name (default: %(default)s)",
     )
+    parser.add_argument(
+        "--option",
+        metavar="NAME=VALUE",
+        type=_option,
+        action="append",
+        default=[],
+        help="an option of a runtime that has a name; may be given again",
+    )
+
+
+def _option(text: str) -> tuple[str, Any]:
+    """Returns the name and the value of an option, which may be a truth value or a number."""
+    name, equals, value = text.partition("=")
+    if not (name and equals):
+        raise ArgumentTypeError(f"needs NAME=VALUE, got {text!r}")
+    if value.lower() in ("true", "false"):
+        return name, value.lower() == "true"
+    return name, int(value) if value.lstrip("-").isdigit() else value
 
 
 def _sets(text: str) -> tuple[str, ...]:
@@ -142,7 +160,8 @@ def inputs_of(chosen: Namespace, subject: Any) -> dict[str, Any]:
 
 def target_of(chosen: Namespace) -> dict[str, Any]:
     """Returns the arguments of `judge.grade` that say which runtime is judged."""
-    return {"runtime": chosen.runtime, "numerics": chosen.numerics}
+    options = dict(chosen.option)
+    return {"runtime": chosen.runtime, "numerics": chosen.numerics, "options": options}
 
 
 def written(path: str | None, text: str) -> None:

@@ -51,6 +51,10 @@ class Target:
     numerics: Numerics | str = Numerics.FAST
     options: Mapping[str, Any] | None = None
 
+    def __post_init__(self) -> None:
+        if self.options and self.runtime not in runtimes.names():
+            raise ArgumentError(f"options are for a runtime that has a name, got {self} with some")
+
     def run(
         self, module: Module, arguments: Sequence[Array], signature: ModuleSignature
     ) -> tuple[Array, ...]:

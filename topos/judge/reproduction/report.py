@@ -118,7 +118,13 @@ def _commands(
 
 def _named(reproducer: Reproducer) -> str:
     exact = Numerics.of(reproducer.target.numerics) is Numerics.EXACT
-    return shlex.quote(str(reproducer.target)) + (" --numerics exact" if exact else "")
+    options = [f"--option {key}={each}" for key, each in (reproducer.target.options or {}).items()]
+    words = [
+        shlex.quote(str(reproducer.target)),
+        *(["--numerics exact"] if exact else []),
+        *options,
+    ]
+    return " ".join(words)
 
 
 def _console(*commands: str) -> Iterator[str]:

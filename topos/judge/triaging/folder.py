@@ -62,7 +62,10 @@ class Terms(NamedTuple):
             "--numerics": "" if posture is Numerics.FAST else posture.value,
             "--runtime": self.named,
         }
-        return [word for name, value in stated.items() if value for word in (name, value)]
+        words = [word for name, value in stated.items() if value for word in (name, value)]
+        return words + [
+            word for name, value in self.options.items() for word in ("--option", f"{name}={value}")
+        ]
 
     def described(self) -> str:
         """Returns the terms as a text that is equal where they are."""
