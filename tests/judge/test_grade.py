@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import fcntl
 import json
 import shlex
 import sys
+import time
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 import numpy as np
 import pytest
@@ -110,6 +112,8 @@ def test_a_program_is_judged_by_the_results_it_writes(
     [
         ("raise SystemExit('no such device')", "status 1: no such device"),
         ("import os; os.kill(os.getpid(), 11)", "SIGSEGV"),
+        ("import os; os.kill(os.getpid(), 40)", "ended by signal 40"),
+        ("raise SystemExit('\x1b[31m' + 'x' * 1000)", f"status 1: \ufffd[31m{'x' * 395}"),
         ("pass", "wrote no results"),
         ("import sys; open(sys.argv[3], 'w').write('x')", "is no .npz archive"),
         (
@@ -124,6 +128,71 @@ def test_a_program_that_fails_is_told(tmp_path: Path, program: str, told: str) -
     assert (found.verdict, found.passed, found.results) == (Verdict.WRONG, False, ())
 
 
+def test_what_a_program_leaves_running_is_neither_waited_for_nor_left(tmp_path: Path) -> None:
+    program = """
+import fcntl, subprocess, sys
+file = open("{path}", "w")
+fcntl.flock(file, fcntl.LOCK_EX)
+subprocess.Popen(["sleep", "600"], pass_fds=[file.fileno()])
+"""
+    locked = tmp_path / "locked"
+    found = judge.grade(SINE, command(tmp_path, program.format(path=locked)), [np.ones(64, F32)])
+    assert "wrote no results" in found.failure
+    with locked.open() as file:
+        until = time.monotonic() + 10
+        # A lock is free when whoever held it is gone.
+        while not is_free(file):
+            assert time.monotonic() < until
+            time.sleep(0.01)
+
+
+def is_free(file: IO[str]) -> bool:
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    return True
+
+
+def test_a_function_may_overwrite_its_arguments_and_keep_its_results() -> None:
+    kept: list[Any] = []
+
+    def overwriting(module: Module, arguments: Sequence[Any]) -> Sequence[Any]:
+        for each in kept:
+            each[...] = 0
+        (value,) = arguments
+        value[...] = np.sin(value)
+        kept.append(value)
+        return [value]
+
+    given = np.linspace(0.5, 3, 64, dtype=F32)
+    arguments = [given.copy()]
+    assert judge.grade(SINE, overwriting, arguments).passed
+    found = judge.grade(SINE, overwriting, arguments)
+    assert found.passed
+    assert (arguments[0] == given).all()
+    assert found.results[0].result.all()
+
+
+class UntoldError(Exception):
+    def __str__(self) -> str:
+        raise RuntimeError
+
+
+@pytest.mark.parametrize(
+    ("error", "told"),
+    [
+        (UntoldError(), "UntoldError: its text cannot be had"),
+        (ValueError("\udcff\x1b"), "ValueError: \ufffd\ufffd"),
+    ],
+)
+def test_what_a_function_raises_is_told_as_any_file_takes_it(error: Exception, told: str) -> None:
+    def raising(module: Module, arguments: Sequence[Any]) -> Sequence[Any]:
+        raise error
+
+    assert judge.grade(SINE, raising, [np.ones(64, F32)]).failure == told
+
+
 def test_wrong_usage_is_refused() -> None:
     argument = np.ones(64, F32)
     with pytest.raises(UnavailableError, match="nowhere: No such file"):
@@ -133,6 +202,10 @@ def test_wrong_usage_is_refused() -> None:
             judge.grade(SINE, none, [argument])  # type: ignore[arg-type]
     with pytest.raises(ArgumentError, match="samples are a number from 2 on"):
         judge.grade(SINE, "interpreter", [argument], samples=1)
+    with pytest.raises(ArgumentError, match="a seed is a whole number from 0 on, got -1"):
+        judge.grade(SINE, "interpreter", seed=-1)
+    with pytest.raises(ArgumentError, match="an extent is a whole number from 0 on"):
+        judge.grade(SINE, "interpreter", extent=-1)
     with pytest.raises(ArgumentError, match="takes 1 argument"):
         judge.grade(SINE, "interpreter", [])
 
@@ -154,6 +227,12 @@ def test_the_command_prints_verdicts_and_writes_json(
     assert document["results"][0]["worst"]["index"] == [5]
     assert document["results"][0]["counts"]["wrong"] == 1
     assert main(["grade", str(module), "--runtime", "interpreter"]) == 0
+    capsys.readouterr()
+    # What cannot be written is told before the work, or costs that file alone.
+    assert main(["grade", str(module), "--runtime", faulty, "--html", str(tmp_path)]) == 2
+    assert capsys.readouterr().out == ""
+    assert main(["grade", str(module), "--runtime", faulty, "--json", "/dev/full"]) == 2
+    assert ": wrong (seed 0, 8 samples)" in capsys.readouterr().out
     assert main(["grade", str(module), "--runtime", "nowhere"]) == 2
     assert "nowhere: No such file" in capsys.readouterr().err
 
@@ -179,7 +258,7 @@ def test_an_oracle_that_does_not_end_for_drawn_inputs_is_stopped() -> None:
         for seed in range(100)
         if np.isnan(special_array(np.random.default_rng(seed), ArrayType((), np.dtype(F32))))
     )
-    with pytest.raises(ExecutionError, match=r"steps[^$]*The inputs are special"):
+    with pytest.raises(ExecutionError, match=r"line 3.*; the inputs are special[^$]*while"):
         judge.grade(ENDLESS, "interpreter", inputs=["special"], seed=seed)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import json
 import os
 import shlex
@@ -110,7 +111,7 @@ def test_the_same_fault_of_several_modules_is_one_and_nothing_is_lost(
     assert fault.modules == ["0_tanh.mlir", "2_tanh.mlir", "5_again.mlir"]
     assert len(fault.forms) == 2
     assert death.modules == ["1_sign.mlir"]
-    assert death.example["reason"].startswith("died of SIGKILL\nwords words")
+    assert death.example["reason"].startswith("was ended by SIGKILL\nwords words")
     assert [*found.refused] == ["4_unknown.mlir", "inner/broken.mlir"]
     assert found.counts == {"passed": 1, "wrong": 3, "failed": 1, "refused": 2}
     assert "stablehlo.tanh f32 is wrong alone" in markdown(found)
@@ -131,12 +132,18 @@ def test_a_run_that_was_killed_is_resumed(tmp_path: Path) -> None:
             assert time.monotonic() < until
             time.sleep(0.05)
         process.kill()
-    before = record.read_text()
-    with record.open("a") as file:
-        file.write('{"key": "torn')
+    with record.open("ab") as file:
+        # Lines of somebody else stay as they are.
+        file.write(b'[]\n{"key": 1}\n\xff\r\n{"key": "k", "outcome": "wrong"}\n')
+        file.flush()
+        before = record.read_bytes()
+        # Two runs at once would cut off each other's last line.
+        fcntl.flock(file, fcntl.LOCK_EX)
+        assert main(words) == 2
+        file.write(b'{"key": "torn')
     (folder / "3_floor.mlir").write_text(MODULE.format(extent=9, operation="stablehlo.negate"))
     assert main(words) == 1
-    after = record.read_text()
+    after = record.read_bytes()
     assert after.startswith(before)
     (line,) = after.removeprefix(before).splitlines()
     assert json.loads(line)["file"] == "3_floor.mlir"

@@ -13,7 +13,7 @@ from topos.cli._progress import progress
 from topos.cli._reporting import DONE, FAILED, status_of, terminable
 from topos.cli._shared import table, whole
 from topos.judge import Triage
-from topos.judge.target import SECONDS
+from topos.judge.command import SECONDS
 from topos.judge.triaging.report import RIGHT, html, markdown, rows_of, summary
 
 HELP = "tell the faults of a runtime that a folder of modules shows"

@@ -2,14 +2,9 @@
 
 from __future__ import annotations
 
-import shlex
-import signal
-import subprocess
-import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
-from typing import Any, Final, TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -17,7 +12,7 @@ import numpy.typing as npt
 from topos import runtimes
 from topos.engine import Numerics
 from topos.errors import ArgumentError, ExecutionError, ToposError, UnavailableError
-from topos.runtimes._archive import load, save
+from topos.judge.command import command_results
 from topos.runtimes._runtime import Executable, isolating, requested
 from topos.runtimes._signature import ModuleSignature, require_results
 from topos.runtimes.interpreter.program import Array
@@ -30,9 +25,6 @@ RunFunction = Callable[[Module, Sequence[Array]], Sequence[npt.ArrayLike]]
 TargetLike = str | RunFunction
 # Takes the arguments of one module, returns its results.
 Prepared = Callable[[Sequence[Array]], tuple[Array, ...]]
-# How long a program may take, and how much of what it said is told.
-SECONDS: Final = 600.0
-LINES: Final = 8
 
 
 class RunError(ToposError):
@@ -97,7 +89,7 @@ def _failing(action: Callable[[T], R]) -> Callable[[T], R]:
         except (UnavailableError, ArgumentError):
             raise
         except ToposError as error:
-            raise RunError(str(error)) from error
+            raise RunError(_shown(str(error))) from error
 
     return failing
 
@@ -105,69 +97,28 @@ def _failing(action: Callable[[T], R]) -> Callable[[T], R]:
 def function_results(
     function: RunFunction, module: Module, arguments: Sequence[Array], signature: ModuleSignature
 ) -> tuple[Array, ...]:
-    """Returns the results of a Python function; raises `ExecutionError` for whatever it raises."""
+    """Returns the results of a Python function; raises `ExecutionError` for whatever it raises.
+
+    The arguments are copies, and so are the results: the function may write to what it was given,
+    and keep it.
+    """
     try:
-        results = tuple([np.asarray(each) for each in function(module, arguments)])
-    # The function is anybody's.
+        taken = [np.array(each) for each in arguments]
+        results = tuple([np.array(each) for each in function(module, taken)])
+    # The function is anybody's, and so is the text of what it raises.
     except Exception as error:
-        raise ExecutionError(f"{type(error).__name__}: {error}") from error
+        raise ExecutionError(f"{type(error).__name__}: {_text(error)}") from error
     require_results(results, signature.results)
     return results
 
 
-def command_results(
-    command: str,
-    text: str,
-    arguments: Sequence[Array],
-    signature: ModuleSignature,
-    seconds: float = SECONDS,
-) -> tuple[Array, ...]:
-    """Returns the results that `COMMAND MODULE ARGS.npz RESULTS.npz` writes for a module's text.
-
-    The archives hold arg0, arg1, ... and result0, result1, ..., as those of `topos run`. Raises
-    `UnavailableError` where there is no such program, and `ExecutionError` where it fails, takes
-    longer than `seconds`, or writes no such results.
-    """
+def _text(error: Exception) -> str:
     try:
-        words = shlex.split(command) if isinstance(command, str) else []
-    except ValueError:
-        words = []
-    if not words:
-        raise ArgumentError(f"a runtime is a name or a command line, got {command!r}")
-    with tempfile.TemporaryDirectory() as folder:
-        module, given, written = (
-            Path(folder) / name for name in ("module.mlir", "args.npz", "results.npz")
-        )
-        module.write_text(text)
-        save(given, arguments, "arg")
-        _run([*words, str(module), str(given), str(written)], seconds)
-        if not written.is_file():
-            raise ExecutionError(f"{words[0]} ended well and wrote no results")
-        try:
-            results = tuple(load(written, signature.results, "result"))
-        except ArgumentError as error:
-            raise ExecutionError(f"{words[0]}: {error}") from error
-        require_results(results, signature.results)
-        return results
+        return str(error)
+    except Exception:
+        return "its text cannot be had"
 
 
-def _run(command: Sequence[str], seconds: float) -> None:
-    name = command[0]
-    try:
-        done = subprocess.run(
-            command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
-            text=True, errors="replace", timeout=seconds, check=False,
-        )  # fmt: skip
-    except subprocess.TimeoutExpired:
-        raise ExecutionError(f"{name} took longer than {seconds:g} seconds") from None
-    except OSError as error:
-        raise UnavailableError(f"{name}: {error.strerror}") from error
-    if done.returncode:
-        said = "\n".join(done.stdout.strip().splitlines()[-LINES:])
-        raise ExecutionError(f"{name} {_ending(done.returncode)}{': ' if said else ''}{said}")
-
-
-def _ending(status: int) -> str:
-    if status >= 0:
-        return f"ended with status {status}"
-    return f"was ended by {signal.Signals(-status).name}"
+def _shown(text: str) -> str:
+    """Returns a text without what a terminal would obey and what no file in UTF-8 takes."""
+    return "".join(each if each.isprintable() or each in "\t\n" else "\ufffd" for each in text)

@@ -20,7 +20,7 @@ VARYING: Final = (
     (re.compile(r"(?<!status )[-+]?\b\d[\d.]*(?:[eE][-+]?\d+)?"), "N"),
 )
 # What a program printed before it ended, and what MLIR adds to an error.
-PRINTED: Final = re.compile(r"(ended with status -?\d+|was ended by SIG\w+): .*")
+PRINTED: Final = re.compile(r"(ended with status -?\d+|was ended by (?:SIG\w+|signal \d+)): .*")
 NOTE: Final = re.compile(r"\bnote: ")
 NOT_REPLAYED: Final = re.compile(r"line \d+: (\S+): ")
 

@@ -18,8 +18,9 @@ from topos import runtimes
 from topos.engine import Numerics
 from topos.errors import ArgumentError, UnavailableError
 from topos.judge.case import SAMPLES
+from topos.judge.command import SECONDS
 from topos.judge.progress import Stage, Watch, unwatched
-from topos.judge.target import SECONDS, TargetLike
+from topos.judge.target import TargetLike
 from topos.judge.triaging.examining import FAILED, PASSED, REFUSED, WRONG, Found
 from topos.judge.triaging.faults import Fault, faults_of
 from topos.judge.triaging.folder import ARCHIVE, Subject, Terms, subjects
@@ -165,11 +166,27 @@ def _record(out: str | os.PathLike[str] | None) -> Iterator[IO[str] | None]:
     path = Path(out) / FOUND
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        file = path.open("a+", encoding="utf-8")
+        # Whatever bytes stand there, as many are read as are cut off again.
+        file = path.open("a+", encoding="utf-8", errors="surrogateescape", newline="\n")
     except OSError as error:
         raise UnavailableError(f"{path}: {error.strerror}") from error
     with file:
+        _lock(file, path)
         yield file
+
+
+def _lock(file: IO[str], path: Path) -> None:
+    """Keeps a file for this process until it is closed; two runs would cut off each other's end."""
+    # Only POSIX has it.
+    import fcntl
+
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        raise UnavailableError(f"{path}: another triage writes there; name another --out") from None
+    # Some network folders have no locks.
+    except OSError:
+        return
 
 
 def _known(record: IO[str] | None, limits: Limits) -> dict[str, Found]:
@@ -183,16 +200,27 @@ def _known(record: IO[str] | None, limits: Limits) -> dict[str, Found]:
     text = record.read()
     whole = text[: text.rfind("\n") + 1]
     if whole != text:
-        record.truncate(len(whole.encode()))
+        record.truncate(len(whole.encode(errors="surrogateescape")))
     known: dict[str, Found] = {}
-    for line in whole.splitlines():
+    for line in whole.split("\n"):
         try:
             found = json.loads(line)
-        except ValueError:
+        except (ValueError, RecursionError):
             continue
-        if found.get("limits") in (None, [*limits]):
+        if _is_whole(found) and found.get("limits") in (None, [*limits]):
             known[found["key"]] = found
     return known
+
+
+def _is_whole(found: object) -> bool:
+    """Returns whether a line has what every one has that a triage wrote."""
+    return (
+        isinstance(found, dict)
+        and isinstance(found.get("key"), str)
+        and found.get("outcome") in (PASSED, WRONG, FAILED, REFUSED)
+        and isinstance(found.get("reason"), str)
+        and (found["outcome"] == REFUSED or isinstance(found.get("verdict"), str))
+    )
 
 
 def _demand_ready(terms: Terms) -> None:

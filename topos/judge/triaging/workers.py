@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any, Final, NamedTuple, NoReturn
 
 from topos.errors import UnavailableError
+from topos.judge.command import ending
 from topos.judge.triaging.examining import FAILED, Found, examined
 from topos.judge.triaging.folder import Subject, Terms
 
@@ -162,9 +163,7 @@ class _Worker:
     def _death(self) -> str:
         self._process.join()
         status = self._process.exitcode or 0
-        if status < 0:
-            return f"died of {signal.Signals(-status).name}"
-        return f"ended with status {status}"
+        return ending(status)
 
     def _last_lines(self) -> list[str]:
         text = self._said.read_bytes()[-(2**14) :].decode(errors="replace")
