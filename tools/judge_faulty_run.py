@@ -16,6 +16,7 @@ import numpy as np
 
 from tools.judge_faults import BY_OPERATION, KINDS, Call, Fault
 from topos.errors import ExecutionError
+from topos.judge.samples.branching import Turns
 from topos.judge.samples.ensemble import _SampledBuilder
 from topos.judge.samples.sampling import Freedom, Sampling
 from topos.runtimes.interpreter.context import BuildContext, Builder, Constant
@@ -108,11 +109,11 @@ class _FaultyBuilder(_SampledBuilder):
     """Builds programs over samples whose kernels may be faulty."""
 
     def __init__(self, module: Module, sampling: Sampling, injection: Injection) -> None:
-        super().__init__(module, sampling, free=False)
+        super().__init__(module, sampling, Turns(), free=False)
         self._injection = injection
         # What a faulty operation draws does not move what the others draw.
         self._aside = Sampling()
-        self._beside = _SampledBuilder(module, self._aside, free=False)
+        self._beside = _SampledBuilder(module, self._aside, Turns(), free=False)
 
     def _kernel(self, builder: Builder, context: BuildContext[Any]) -> Kernel | Constant:
         kernel = super()._kernel(builder, context)

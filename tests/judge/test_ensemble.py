@@ -39,6 +39,26 @@ func.func @main(%x: tensor<f32>) -> (tensor<f32>, tensor<i32>) {
 """
 
 
+# Ends at once for the oracle, whose two sines are alike, and for no sample.
+DIFFERENCE = """
+func.func @main(%x: tensor<f32>) -> tensor<f32> {
+  %zero = stablehlo.constant dense<0.0> : tensor<f32>
+  %0 = stablehlo.sine %x : tensor<f32>
+  %1 = stablehlo.sine %x : tensor<f32>
+  %start = stablehlo.subtract %0, %1 : tensor<f32>
+  %r = stablehlo.while(%v = %start) : tensor<f32>
+    cond {
+      %go = stablehlo.compare NE, %v, %zero : (tensor<f32>, tensor<f32>) -> tensor<i1>
+      stablehlo.return %go : tensor<i1>
+    } do {
+      stablehlo.return %v : tensor<f32>
+    }
+  %2 = stablehlo.add %r, %0 : tensor<f32>
+  return %2 : tensor<f32>
+}
+"""
+
+
 def samples(text: str, *arguments: Any, **options: Any) -> Sequence[Array]:
     return Ensemble(parse(text).verify()).run(arguments, **options).results
 
@@ -217,3 +237,8 @@ def test_a_product_that_broadcasts_may_vanish() -> None:
     (found,) = samples(text, left, right, samples=16, freedom=Freedom.RANGE)
     assert set((found[:, 0, 0] == 0).tolist()) == {True, False}
     assert (found[:, 0, 1] == 0).all()
+
+
+def test_a_loop_that_ends_for_the_oracle_alone_is_stopped() -> None:
+    (case,) = judge.cases_of(DIFFERENCE, [np.float32(1.5)])
+    assert case.judged(case.results)[0].verdicts == Verdict.EQUAL

@@ -16,10 +16,10 @@ from topos.judge.samples.sampling import Freedom
 from topos.judge.verdicts import BAD, NEAR, Explanation, Judgement, Verdict, judged
 from topos.runtimes._inputs import EXTENT, random_array, special_array
 from topos.runtimes._signature import ArrayType, ModuleSignature, fitting, require_count
-from topos.runtimes.interpreter.program import Array
+from topos.runtimes.interpreter.program import Array, StepsError, limited
 from topos.runtimes.interpreter.run import built
 from topos.stablehlo import Module, parse
-from topos.stablehlo.forms import ModuleLike
+from topos.stablehlo.forms import ModuleLike, text_of
 from topos.stablehlo.ir import Parameter, Tensor
 from topos.stablehlo.types import checked, dtype_of
 
@@ -34,6 +34,8 @@ MORE, WIDER = 16, 8.0
 CLOSE: Final = 3.0
 # A loop may never end for inputs that nobody chose, such as NaN.
 STEPS: Final = 20_000
+# More steps than any run takes, to count them.
+UNBOUNDED: Final = 2**62
 GIVEN, RANDOM, SPECIAL = "given", "random", "special"
 INPUTS: Final = {RANDOM: random_array, SPECIAL: special_array}
 
@@ -52,7 +54,8 @@ class Case:
 
     `name` says which arguments they are. `results` are the oracle's, in the order of @main; its run
     stops after `max_steps` turns of loops and calls of functions. Where `known` has the results and
-    the first samples, the oracle does not run. Raises what reading the module raises,
+    the first samples, the oracle does not run. `text` is what a tree was read from, which errors
+    show. Raises what reading the module raises,
     `ArgumentError` for arguments that do not fit, and what the oracle's own run raises: nothing is
     said of a module that the oracle cannot run.
     """
@@ -68,14 +71,21 @@ class Case:
         names: Sequence[str] = (),
         max_steps: int | None = None,
         known: tuple[tuple[Array, ...], Samples] | None = None,
+        text: str = "",
     ) -> None:
         if type(samples) is not int or samples < 2:
             raise ArgumentError(f"samples are a number from 2 on, got {samples!r}")
+        _demand_whole("a seed", seed)
         self.module = static(parse(module).verify(), arguments)
         self.seed, self.samples, self.name = seed, samples, name
-        oracle = built(self.module, max_steps=max_steps)
-        self.signature: ModuleSignature = oracle.signature
-        self.results: tuple[Array, ...] = oracle(*arguments) if known is None else known[0]
+        if not isinstance(module, Module):
+            text = text_of(module)
+        # The places of operations are those of the text that was read, not of the tree printed.
+        self._oracle, self._steps = built(self.module, text=text), -1
+        self.signature: ModuleSignature = self._oracle.signature
+        self.results: tuple[Array, ...] = (
+            self._run(arguments, max_steps) if known is None else known[0]
+        )
         types = self.signature.arguments
         self.arguments: tuple[Array, ...] = tuple(
             [fitting(place, each, types[place]) for place, each in enumerate(arguments)]
@@ -86,6 +96,15 @@ class Case:
         self._drawn: dict[_Wanted, Samples] = {}
         if known is not None:
             self._drawn[_Wanted(samples, seed)] = known[1]
+
+    def _run(self, arguments: Sequence[npt.ArrayLike], max_steps: int | None) -> tuple[Array, ...]:
+        """Returns the oracle's results, and counts the steps of its run."""
+        most = UNBOUNDED if max_steps is None else max_steps
+        with limited(most) as budget:
+            results = self._oracle(*arguments)
+        assert budget is not None  # A number of steps was given.
+        self._steps = most - budget[0]
+        return results
 
     @cached_property
     def ensemble(self) -> Ensemble:
@@ -102,9 +121,12 @@ class Case:
         """Returns samples of the results, the same arrays for the same wishes."""
         wanted = _Wanted(samples, seed, amplitude, freedom)
         if wanted not in self._drawn:
+            if self._steps < 0:
+                self._run(self.arguments, None)
             self._drawn[wanted] = self.ensemble.run(
-                self.arguments, samples=samples, seed=seed, amplitude=amplitude, freedom=freedom
-            )
+                self.arguments, samples=samples, seed=seed, amplitude=amplitude, freedom=freedom,
+                steps=self._steps,
+            )  # fmt: skip
         return self._drawn[wanted]
 
     def judged(self, results: Sequence[Array]) -> list[Judgement]:
@@ -182,7 +204,8 @@ def cases_of(
         if arguments is None:
             arguments = subject.arguments()
         subject = subject.emit_stablehlo()
-    module = parse(subject).verify()
+    text = "" if isinstance(subject, Module) else text_of(subject)
+    module = parse(text or subject).verify()
     types = argument_types(module)
     for name in inputs or (GIVEN if arguments is not None or not types else RANDOM,):
         if name != GIVEN and name not in INPUTS:
@@ -191,22 +214,40 @@ def cases_of(
         taken = (arguments or ()) if name == GIVEN else _made(name, types, seed, extent)
         require_count(len(taken), len(types))
         if name == GIVEN:
-            yield Case(module, taken, seed=seed, samples=samples, names=names)
+            yield Case(module, taken, seed=seed, samples=samples, names=names, text=text)
             continue
         try:
             case = Case(
-                module, taken, seed=seed, samples=samples, name=name, names=names, max_steps=STEPS
-            )
+                module, taken, seed=seed, samples=samples, name=name, names=names,
+                max_steps=STEPS, text=text,
+            )  # fmt: skip
         except ExecutionError as error:
-            raise ExecutionError(
-                f"{error}\nThe inputs are {name}; give others as arguments"
-            ) from None
+            raise _told_of_inputs(error, name) from error.__cause__
         yield case
 
 
+def _told_of_inputs(error: ExecutionError, name: str) -> ExecutionError:
+    """Returns an error of the oracle's run with the set of inputs that it had."""
+    hint = f"the inputs are {name}; give others as arguments"
+    cause = error.__cause__
+    if isinstance(cause, StepsError):
+        error.__cause__ = cause = StepsError(
+            f"{cause.reason}; {hint}", cause.line, cause.column, cause.source_line
+        )
+        return ExecutionError(str(cause))
+    return ExecutionError(f"{error}; {hint}")
+
+
 def _made(name: str, types: Sequence[ArrayType], seed: int, extent: int) -> list[Array]:
+    _demand_whole("a seed", seed)
+    _demand_whole("an extent", extent)
     generator = np.random.default_rng(seed)
     return [INPUTS[name](generator, type, extent) for type in types]
+
+
+def _demand_whole(what: str, number: object) -> None:
+    if type(number) is not int or number < 0:
+        raise ArgumentError(f"{what} is a whole number from 0 on, got {number!r}")
 
 
 def _of_bundle(

@@ -115,7 +115,7 @@ class Grade(NamedTuple):
             f"{self.runtime} failed for {inputs} inputs: {reason}"
             for inputs, reason in self.failures.items()
         ]
-        return "\n".join([*failed, *map(_line, self.results)])
+        return "\n".join([*failed, *map(_line, self.results)]) or "no results"
 
 
 def _entry(result: ResultGrade) -> dict[str, Any]:

@@ -13,6 +13,32 @@ from topos.runtimes.interpreter.program import Array, Program, single
 LONGER, SHORTEST = 10, 1000
 
 
+class Turns:
+    """How many turns the loops of a run may take while no sample stops, one and all together.
+
+    The oracle stopped after `steps`, where that is known.
+    """
+
+    __slots__ = ("left", "most")
+
+    def __init__(self, steps: int | None = None) -> None:
+        self.start(steps)
+
+    def start(self, steps: int | None) -> None:
+        """Begins a run."""
+        self.most = None if steps is None else max(SHORTEST, LONGER * steps)
+        self.left = None if self.most is None else LONGER * self.most
+
+    def bound(self) -> int | None:
+        """Returns how many turns the next loop may take, or `None` for any number."""
+        return None if self.most is None or self.left is None else min(self.most, self.left)
+
+    def taken(self, turns: int) -> None:
+        """Counts the turns of a loop that ended."""
+        if self.left is not None:
+            self.left = max(0, self.left - turns)
+
+
 @dataclass(frozen=True, slots=True)
 class Branches:
     """Programs of which each sample's index chooses one."""
@@ -36,22 +62,28 @@ class Branches:
 
 @dataclass(frozen=True, slots=True)
 class Loop:
-    """A condition and a body over the same `count` values; each sample stops by itself."""
+    """A condition and a body over the same `count` values; each sample stops by itself.
+
+    One that does not stop keeps the values that it had after the turns it may take.
+    """
 
     condition: Program
     body: Program
     count: int
+    turns: Turns
 
     def __call__(self, *values: Array) -> Any:
         state, captures = [*values[: self.count]], values[self.count :]
-        turns, limit = 0, None
+        turns, limit, stopped = 0, self.turns.bound(), False
         while True:
             truth = self.condition.run(*state, *captures)[0]
             going = np.count_nonzero(truth)
-            if not going or (limit is not None and turns > limit):
+            if not going or (limit is not None and turns >= limit):
+                self.turns.taken(turns)
                 return single(state)
-            if limit is None and going < len(truth):
-                limit = max(SHORTEST, LONGER * turns)
+            if not stopped and going < len(truth):
+                most, stopped = max(SHORTEST, LONGER * turns), True
+                limit = most if limit is None else min(limit, most)
             turned = self.body.run(*state, *captures)
             turns += 1
             state = (

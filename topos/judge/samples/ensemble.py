@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from topos.errors import ExecutionError
-from topos.judge.samples.branching import Branches, Loop
+from topos.judge.samples.branching import Branches, Loop, Turns
 from topos.judge.samples.following import CONTROL, FollowingBuilder
 from topos.judge.samples.sampled import over_samples
 from topos.judge.samples.sampling import Freedom, Sampling, ranged
@@ -40,7 +40,7 @@ class Ensemble:
     """A verified module with static types, built for sampling; one thread may run it at a time."""
 
     def __init__(self, module: Module) -> None:
-        self._module, self._sampling = module, Sampling()
+        self._module, self._sampling, self._turns = module, Sampling(), Turns()
         self._plain = self._built(free=False)
         # Built when a run has a freedom, which few have and every operation would ask for.
         self._free: Program | None = None
@@ -53,14 +53,17 @@ class Ensemble:
         seed: int = 0,
         amplitude: float = 1.0,
         freedom: Freedom = Freedom.NONE,
+        steps: int | None = None,
     ) -> Samples:
         """Returns samples of the results for the arguments, the same ones for the same seed.
 
-        The noise is `amplitude` times what a sound runtime may add. Raises `ExecutionError` where
-        memory ends.
+        The noise is `amplitude` times what a sound runtime may add. Where the oracle's own run took
+        `steps` turns of loops and calls, a loop that ends for no sample is stopped. Raises
+        `ExecutionError` where memory ends.
         """
         sampling = self._sampling
         sampling.start(samples, seed, amplitude, freedom)
+        self._turns.start(steps)
         program = self._plain
         if freedom is not Freedom.NONE:
             program = self._free = self._free or self._built(free=True)
@@ -74,15 +77,15 @@ class Ensemble:
         return Samples(tuple(whole), sampling.decisions, sampling.freed)
 
     def _built(self, *, free: bool) -> Program:
-        return _SampledBuilder(self._module, self._sampling, free).main()
+        return _SampledBuilder(self._module, self._sampling, self._turns, free).main()
 
 
 class _SampledBuilder(FollowingBuilder):
     """Builds programs over samples."""
 
-    def __init__(self, module: Module, sampling: Sampling, free: bool) -> None:
+    def __init__(self, module: Module, sampling: Sampling, turns: Turns, free: bool) -> None:
         super().__init__(module, exact=False)
-        self._sampling, self._free = sampling, free
+        self._sampling, self._turns, self._free = sampling, turns, free
 
     def _region(self, *arguments: Any, **options: Any) -> Program:
         program = super()._region(*arguments, **options)
@@ -93,7 +96,7 @@ class _SampledBuilder(FollowingBuilder):
         kind = type(context.op)
         if kind is control.While:
             condition, body = context.regions
-            return Loop(condition, body, len(context.operands))
+            return Loop(condition, body, len(context.operands), self._turns)
         if kind in (control.If, control.Case):
             regions = context.regions[::-1] if kind is control.If else context.regions
             return Branches(regions)

@@ -55,17 +55,20 @@ def spend(place: Place) -> None:
 
 
 @contextmanager
-def limited(max_steps: int | None) -> Iterator[None]:
-    """Gives what runs inside at most `max_steps` steps, or any number for `None`.
+def limited(max_steps: int | None) -> Iterator[list[int] | None]:
+    """Gives what runs inside at most `max_steps` steps; for `None` those that are left outside.
+
+    Where there is a bound, the value is what is left of it now and what it was.
 
     A step is one turn of a `stablehlo.while` or one call of a function, by `func.call` or as a
     composite's decomposition. A loop or a call applied to an array in place of a scalar is taken
     for all its elements at once. All else in a program runs at most once a step, so the steps
     bound the run.
     """
-    token = _BUDGET.set(None if max_steps is None else [max_steps, max_steps])
+    budget = _BUDGET.get() if max_steps is None else [max_steps, max_steps]
+    token = _BUDGET.set(budget)
     try:
-        yield
+        yield budget
     finally:
         _BUDGET.reset(token)
 
