@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 from pathlib import Path
 from typing import Any
@@ -77,6 +78,21 @@ def test_a_case_with_another_file_is_refused(recorded: Path, name: str) -> None:
         judge.recorded(recorded)
     file.unlink()
     with pytest.raises(ArgumentError, match=f"has no {name}"):
+        judge.recorded(recorded)
+
+
+@pytest.mark.parametrize(
+    "facts",
+    [
+        {"results": ["one"]}, {"results": 3}, {"seed": -1}, {"samples": "8"}, {"samples": 9},
+        {"decisions": None}, {"inputs": []}, {"files": {}}, {"files": {"../case/args.npz": ""}},
+        {"topos": "other"},
+    ],
+)  # fmt: skip
+def test_a_manifest_that_is_no_case_s_is_refused(recorded: Path, facts: dict[str, Any]) -> None:
+    manifest = recorded / "manifest.json"
+    manifest.write_text(json.dumps(json.loads(manifest.read_text()) | facts))
+    with pytest.raises(ArgumentError, match=r"record it again|write one with topos record"):
         judge.recorded(recorded)
 
 

@@ -15,6 +15,7 @@ from tests.judge.test_bisect import NESTED
 from tests.runtimes.require import require
 from topos import judge
 from topos.cli import main
+from topos.errors import ExecutionError
 from topos.judge import raw_iree, raw_xla
 from topos.judge.reproduction.reducing import shortest
 from topos.judge.target import Target
@@ -221,6 +222,17 @@ def test_what_fails_in_another_way_is_not_taken() -> None:
 
 def test_nothing_is_written_of_a_sound_runtime() -> None:
     assert judge.reduce(PRODUCT, run, drawn((16, 8), (8, 4))) is None
+
+
+def test_a_runtime_that_fails_once_is_told_of() -> None:
+    runs: list[Module] = []
+
+    def flickering(module: Module, arguments: Sequence[Any]) -> Sequence[Any]:
+        runs.append(module)
+        return [each + np.float32(len(runs) == 1) for each in run(module, arguments)]
+
+    with pytest.raises(ExecutionError, match="its results differ from run to run"):
+        judge.reduce(PRODUCT, flickering, drawn((16, 8), (8, 4)))
 
 
 def test_the_runtime_runs_no_more_often_than_it_may() -> None:

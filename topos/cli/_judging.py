@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
+import stat
+import tempfile
 from argparse import ArgumentParser, ArgumentTypeError, Namespace
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -11,7 +14,7 @@ from typing import Any, Final
 
 from topos import bundle, runtimes
 from topos.cli._arguments import archived
-from topos.cli._reporting import status_of
+from topos.cli._reporting import status_of, terminable
 from topos.cli._shared import naming, of_file, whole
 from topos.engine import Numerics
 from topos.errors import ArgumentError
@@ -131,7 +134,15 @@ def _sets(text: str) -> tuple[str, ...]:
 
 
 def of_subject(chosen: Namespace, action: Callable[[Any], None]) -> int:
-    """Runs `action` on the module or the bundle of a command line and returns the exit status."""
+    """Runs `action` on the module or the bundle of a command line and returns the exit status.
+
+    SIGTERM unwinds it, so that no half of a file is left, and no runtime.
+    """
+    with terminable():
+        return _of_subject(chosen, action)
+
+
+def _of_subject(chosen: Namespace, action: Callable[[Any], None]) -> int:
     if chosen.file == "-" or not os.path.isdir(chosen.file):
         return of_file(chosen.file, action)
 
@@ -164,11 +175,46 @@ def target_of(chosen: Namespace) -> dict[str, Any]:
     return {"runtime": chosen.runtime, "numerics": chosen.numerics, "options": options}
 
 
+def demand_outputs(*paths: str | None) -> None:
+    """Raises `UnavailableError` for files that cannot be written, before the work for them."""
+    for path in paths:
+        if path is None:
+            continue
+        with naming(path):
+            folder = Path(path).absolute().parent
+            if Path(path).is_dir():
+                raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
+            # A file that is there keeps its content until the work is done.
+            if not Path(path).exists() and not folder.is_dir():
+                raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT))
+            if not os.access(path if Path(path).exists() else folder, os.W_OK):
+                raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
+
+
 def written(path: str | None, text: str) -> None:
-    """Writes a text to a file, if the command line names one."""
+    """Writes a text to a file, all of it or nothing, if the command line names one."""
     if path is not None:
         with naming(path):
-            Path(path).write_text(text, encoding="utf-8")
+            _write(Path(os.path.realpath(path)), text.encode(errors="backslashreplace"))
+
+
+def _write(target: Path, content: bytes) -> None:
+    if target.exists() and not target.is_file():
+        # A pipe or a device, which takes what it can.
+        target.write_bytes(content)
+        return
+    mode = target.stat().st_mode if target.exists() else None
+    handle, partial = tempfile.mkstemp(dir=target.parent, prefix=".", suffix=".partial")
+    try:
+        with open(handle, "wb") as file:
+            file.write(content)
+        mask = os.umask(0o022)
+        os.umask(mask)
+        os.chmod(partial, 0o666 & ~mask if mode is None else stat.S_IMODE(mode))
+        os.replace(partial, target)
+    except BaseException:
+        Path(partial).unlink(missing_ok=True)
+        raise
 
 
 def as_json(document: Mapping[str, Any]) -> str:

@@ -10,6 +10,7 @@ from topos.cli._judging import (
     TARGETS,
     add_judge_arguments,
     as_json,
+    demand_outputs,
     inputs_of,
     of_subject,
     target_of,
@@ -42,11 +43,15 @@ def run(chosen: Namespace) -> int:
 
 
 def _bisected(chosen: Namespace, subject: Any) -> Bisection:
+    demand_outputs(chosen.json, chosen.html)
     with progress() as watch:
         found = judge.bisect(
             subject, **target_of(chosen), **inputs_of(chosen, subject), watch=watch
         )
-    written(chosen.json, as_json(found.document()))
-    written(chosen.html, bisected_page(f"Bisection of {chosen.file}", found))
-    print(found)
+    # What was found is printed even where a file takes nothing more.
+    try:
+        written(chosen.json, as_json(found.document()))
+        written(chosen.html, bisected_page(f"Bisection of {chosen.file}", found))
+    finally:
+        print(found)
     return found

@@ -11,6 +11,7 @@ from topos.cli._judging import (
     TARGETS,
     add_judge_arguments,
     as_json,
+    demand_outputs,
     inputs_of,
     of_subject,
     target_of,
@@ -44,9 +45,13 @@ def run(chosen: Namespace) -> int:
 
 
 def _graded(chosen: Namespace, subject: Any) -> Grade:
+    demand_outputs(chosen.json, chosen.html)
     with progress() as watch:
         found = judge.grade(subject, **target_of(chosen), **inputs_of(chosen, subject), watch=watch)
-    written(chosen.json, as_json(found.document()))
-    written(chosen.html, graded_page(f"Grade of {chosen.file}", [found]))
-    tell(found)
+    # What was found is printed even where a file takes nothing more.
+    try:
+        written(chosen.json, as_json(found.document()))
+        written(chosen.html, graded_page(f"Grade of {chosen.file}", [found]))
+    finally:
+        tell(found)
     return found

@@ -7,8 +7,8 @@ from pathlib import Path
 
 from topos import judge
 from topos.cli._grades import tell
-from topos.cli._judging import add_outputs, as_json, written
-from topos.cli._reporting import DONE, FAILED
+from topos.cli._judging import add_outputs, as_json, demand_outputs, written
+from topos.cli._reporting import DONE, FAILED, terminable
 from topos.cli._shared import naming
 from topos.judge.manifests import MANIFEST, digest
 from topos.judge.pages.grades import graded_page
@@ -35,14 +35,23 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 def run(chosen: Namespace) -> int:
     """Runs the command and returns the exit status."""
+    with terminable():
+        return _judged(chosen)
+
+
+def _judged(chosen: Namespace) -> int:
+    demand_outputs(chosen.json, chosen.html)
     with naming(chosen.case):
         case = judge.recorded(chosen.case)
         digest_of_all = digest(Path(chosen.case) / MANIFEST)[:12]
     with naming(chosen.results):
         results = load(chosen.results, case.signature.results, "result")
     found = judge.grade_results(case, results, chosen.results)
-    written(chosen.json, as_json(found.document()))
-    written(chosen.html, graded_page(f"{chosen.results} of {chosen.case}", [found]))
     print(f"{chosen.case}: digest {digest_of_all}")
-    tell(found)
+    # What was found is printed even where a file takes nothing more.
+    try:
+        written(chosen.json, as_json(found.document()))
+        written(chosen.html, graded_page(f"{chosen.results} of {chosen.case}", [found]))
+    finally:
+        tell(found)
     return DONE if found.passed else FAILED

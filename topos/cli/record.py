@@ -8,7 +8,6 @@ from typing import Any
 
 from topos import judge
 from topos.cli._judging import add_inputs, add_subject, inputs_of, of_subject
-from topos.cli._reporting import terminable
 from topos.cli._shared import EXIT, naming
 from topos.judge.manifests import MANIFEST, digest
 
@@ -37,7 +36,7 @@ def run(chosen: Namespace) -> int:
 
 
 def _recorded(chosen: Namespace, subject: Any) -> None:
-    with naming(chosen.out), terminable():
+    with naming(chosen.out):
         case = judge.record(subject, chosen.out, **inputs_of(chosen, subject))
     digest_of_all = digest(Path(chosen.out) / MANIFEST)[:12]
     print(f"{chosen.out}: {len(case.arguments)} arguments, {len(case.results)} results,")

@@ -12,12 +12,13 @@ from topos.cli._judging import (
     add_subject,
     add_target,
     as_json,
+    demand_outputs,
     inputs_of,
     of_subject,
     target_of,
     written,
 )
-from topos.cli._reporting import DONE, FAILED, terminable
+from topos.cli._reporting import DONE, FAILED
 from topos.cli._shared import naming, whole
 from topos.judge import Reproducer
 from topos.judge.manifests import REPRODUCER, demand_place
@@ -64,17 +65,22 @@ def run(chosen: Namespace) -> int:
 
 
 def _reduced(chosen: Namespace, subject: Any) -> Reproducer | None:
-    demand_place(chosen.out, REPRODUCER)
+    with naming(chosen.out):
+        demand_place(chosen.out, REPRODUCER)
+    demand_outputs(chosen.json)
     found = judge.reduce(
         subject, **target_of(chosen), **inputs_of(chosen, subject), attempts=chosen.attempts
     )
-    document = {"passed": True} if found is None else {"passed": False, **found.document()}
-    written(chosen.json, as_json(document))
     if found is None:
         print(f"nothing is wrong on {chosen.runtime}, and no reproducer is written")
+        written(chosen.json, as_json({"passed": True}))
         return None
-    with naming(chosen.out), terminable():
-        found.save(chosen.out)
-    print(found)
+    # What was found is printed even where a file takes nothing more.
+    try:
+        written(chosen.json, as_json({"passed": False, **found.document()}))
+        with naming(chosen.out):
+            found.save(chosen.out)
+    finally:
+        print(found)
     print(f"{found.runs} runs; the report is {chosen.out}/report.md")
     return found

@@ -36,7 +36,7 @@ def replacing(path: str | os.PathLike[str], kind: str, facts: Mapping[str, Any])
         yield partial
         files = {each.name: digest(each) for each in sorted(partial.iterdir())}
         manifest = {KIND: kind, "version": topos_version(), **facts, "files": files}
-        (partial / MANIFEST).write_text(json.dumps(manifest, indent=2) + "\n")
+        (partial / MANIFEST).write_text(json.dumps(manifest, indent=2) + "\n", encoding="utf-8")
         if target.exists():
             old = partial.with_suffix(".old")
             os.rename(target, old)

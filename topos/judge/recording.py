@@ -7,7 +7,7 @@ or wherever the folder is.
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,14 +15,15 @@ import numpy as np
 import numpy.typing as npt
 
 from topos.engine import Plan
-from topos.errors import ArgumentError
+from topos.errors import ArgumentError, ExecutionError
 from topos.judge.case import SAMPLES, Case, argument_types, array_types, cases_of
 from topos.judge.grading import Grade, results_of
-from topos.judge.manifests import CASE, manifest_of, replacing
+from topos.judge.manifests import CASE, MANIFEST, manifest_of, replacing
 from topos.judge.samples.ensemble import Samples
 from topos.runtimes._archive import load, save
 from topos.runtimes._inputs import EXTENT
-from topos.runtimes._signature import require_results
+from topos.runtimes._signature import ArrayType, require_results
+from topos.runtimes.interpreter.program import Array
 from topos.stablehlo import parse
 from topos.stablehlo.forms import ModuleLike
 
@@ -72,7 +73,7 @@ def facts_of(case: Case) -> dict[str, Any]:
 
 def write_case(case: Case, folder: Path) -> None:
     """Writes the files of a case into a folder."""
-    (folder / MODULE).write_text(str(case.module))
+    (folder / MODULE).write_text(str(case.module), encoding="utf-8")
     save(folder / ARGUMENTS, case.arguments, "arg")
     save(folder / EXPECTED, case.results, "result")
     save(folder / DRAWN, case.drawn(case.samples, case.seed).results, "sample")
@@ -85,16 +86,45 @@ def recorded(folder: str | os.PathLike[str]) -> Case:
     where the folder is no case, or a file of it is not the one that was recorded.
     """
     manifest, place = manifest_of(folder), Path(folder)
-    module = parse((place / MODULE).read_text()).verify()
+    try:
+        text = (place / MODULE).read_text(encoding="utf-8")
+    except (OSError, ValueError) as error:
+        raise ArgumentError(f"{place / MODULE} is no text of a module: record it again") from error
+    module = parse(text).verify()
     arguments = load(place / ARGUMENTS, argument_types(module), "arg")
     types = array_types(module.function().results)
+    _demand_facts(place, manifest, len(types))
     drawn = [type._replace(shape=(manifest["samples"], *type.shape)) for type in types]
-    samples = Samples(tuple(load(place / DRAWN, drawn, "sample")), manifest["decisions"], 0)
+    expected = _loaded(place / EXPECTED, types, "result")
+    samples = Samples(_loaded(place / DRAWN, drawn, "sample"), manifest["decisions"], 0)
     return Case(
         module, arguments, seed=manifest["seed"], samples=manifest["samples"],
         name=manifest["inputs"], names=manifest["results"],
-        known=(tuple(load(place / EXPECTED, types, "result")), samples),
+        known=(expected, samples),
     )  # fmt: skip
+
+
+def _demand_facts(folder: Path, manifest: Mapping[str, Any], results: int) -> None:
+    """Raises `ArgumentError` for a manifest that does not say what a case needs."""
+    names, whole = manifest.get("results"), (manifest.get("seed"), manifest.get("decisions"))
+    said = (
+        isinstance(manifest.get("inputs"), str)
+        and isinstance(names, list)
+        and [*map(type, names)] == [str] * results
+        and all(type(each) is int and each >= 0 for each in (*whole, manifest.get("samples")))
+        and {MODULE, ARGUMENTS, EXPECTED, DRAWN} <= {*manifest["files"]}
+    )
+    if not said:
+        raise ArgumentError(f"{folder / MANIFEST} is not one of a case: record it again")
+
+
+def _loaded(path: Path, types: Sequence[ArrayType], prefix: str) -> tuple[Array, ...]:
+    arrays = tuple(load(path, types, prefix))
+    try:
+        require_results(arrays, tuple(types))
+    except ExecutionError as error:
+        raise ArgumentError(f"{path} does not fit the module: {error}; record it again") from error
+    return arrays
 
 
 def grade_results(case: Case, results: Sequence[npt.ArrayLike], runtime: str = ELSEWHERE) -> Grade:

@@ -29,4 +29,4 @@ def save(reproducer: Reproducer, folder: str | os.PathLike[str]) -> None:
         if direct is not None and direct.runtime == "iree":
             for name, array in input_files(case).items():
                 np.save(partial / name, array, allow_pickle=False)
-        (partial / REPORT).write_text(report(reproducer, case, direct))
+        (partial / REPORT).write_text(report(reproducer, case, direct), encoding="utf-8")

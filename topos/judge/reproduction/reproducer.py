@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 import numpy.typing as npt
 
 from topos.engine import Numerics, Plan
+from topos.errors import ArgumentError, ExecutionError
 from topos.judge.bisection.bisect import bisected
 from topos.judge.bisection.finding import Bisection, Finding
 from topos.judge.bisection.locations import Locations
@@ -91,17 +92,27 @@ def reduce(
 ) -> Reproducer | None:
     """Returns the smallest module found on which a runtime fails, or `None` where it does not.
 
+    Raises `ExecutionError` where it failed at first, and then no more.
+
     The module is bisected, and the operation that is wrong, or the shortest chain of operations, is
     cut down as long as it is wrong in the same way: fewer operations and elements, numbers of few
     digits, arguments as constants. A module that the runtime refuses or that ends it is cut down as
     long as it says the same. The runtime runs up to `attempts` times after the bisection. Takes and
     raises what `judge.grade` does.
     """
+    if type(attempts) is not int or attempts < 1:
+        raise ArgumentError(f"attempts are a number from 1 on, got {attempts!r}")
     target, locations = Target(runtime, numerics, options), Locations.of(subject)
     for case in cases_of(subject, arguments, inputs, seed=seed, samples=samples, extent=extent):
         found = bisected(case, target, locations)
         if not found.passed:
-            return reduced(case, target, found, attempts)
+            made = reduced(case, target, found, attempts)
+            if made is None:
+                raise ExecutionError(
+                    f"{target} failed, and when the same ran again it did not: its results differ "
+                    "from run to run, or depend on what runs beside, and there is nothing to reduce"
+                )
+            return made
     return None
 
 
