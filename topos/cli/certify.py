@@ -58,6 +58,7 @@ def run(chosen: Namespace) -> int:
     making = Certification(
         chosen.runtime,
         numerics=chosen.numerics,
+        options=dict(chosen.option),
         seed=chosen.seed,
         only=only,
         journal=Path(chosen.journal) if chosen.journal else None,
