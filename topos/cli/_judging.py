@@ -18,7 +18,8 @@ from topos.cli._reporting import status_of, terminable
 from topos.cli._shared import naming, of_file, whole
 from topos.engine import Numerics
 from topos.errors import ArgumentError
-from topos.judge.case import GIVEN, INPUTS, RANDOM, argument_types
+from topos.judge.case import GIVEN
+from topos.judge.cases import INPUTS, RANDOM, argument_types
 from topos.runtimes._inputs import EXTENT
 from topos.stablehlo import parse
 

@@ -3,7 +3,8 @@
 from topos.judge.bisection.bisect import bisect
 from topos.judge.bisection.cures import Cure
 from topos.judge.bisection.finding import Bisection, Finding
-from topos.judge.case import Case, cases_of
+from topos.judge.case import Case
+from topos.judge.cases import cases_of
 from topos.judge.certification.certify import Certification, certify
 from topos.judge.grading import Grade, ResultGrade, grade
 from topos.judge.progress import Stage

@@ -10,7 +10,8 @@ import numpy as np
 import numpy.typing as npt
 
 from topos.engine import Numerics, Plan
-from topos.judge.case import SAMPLES, Case, cases_of
+from topos.judge.case import SAMPLES, Case
+from topos.judge.cases import cases_of
 from topos.judge.progress import Stage, Watch, unwatched
 from topos.judge.target import RunError, Target, TargetLike
 from topos.judge.verdicts import BAD, Judgement, Verdict

@@ -16,7 +16,8 @@ import numpy.typing as npt
 
 from topos.engine import Plan
 from topos.errors import ArgumentError, ExecutionError
-from topos.judge.case import SAMPLES, Case, argument_types, array_types, cases_of
+from topos.judge.case import SAMPLES, Case
+from topos.judge.cases import argument_types, array_types, cases_of
 from topos.judge.grading import Grade, results_of
 from topos.judge.manifests import CASE, MANIFEST, manifest_of, replacing
 from topos.judge.samples.ensemble import Samples

@@ -16,7 +16,8 @@ from topos.judge.bisection.cutting import Cut, length, operation_at, truncated, 
 from topos.judge.bisection.finding import Bisection, Finding, finding_of
 from topos.judge.bisection.locations import Locations
 from topos.judge.bisection.replay import Replay, Step, replays, steps_of
-from topos.judge.case import SAMPLES, Case, cases_of
+from topos.judge.case import SAMPLES, Case
+from topos.judge.cases import cases_of
 from topos.judge.grading import Grade, graded
 from topos.judge.progress import Stage, Watch, unwatched
 from topos.judge.target import RunError, Target, TargetLike

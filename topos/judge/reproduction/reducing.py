@@ -11,7 +11,8 @@ from typing import Any, Final, TypeVar
 import numpy as np
 
 from topos.errors import ToposError
-from topos.judge.case import STEPS, Case
+from topos.judge.case import Case
+from topos.judge.cases import STEPS
 from topos.judge.constants import with_constants
 from topos.judge.grading import Grade, graded
 from topos.judge.reproduction.axes import Axis, along, groups

@@ -14,7 +14,8 @@ from topos.judge.bisection.bisect import bisected
 from topos.judge.bisection.finding import Bisection, Finding
 from topos.judge.bisection.locations import Locations
 from topos.judge.bisection.replay import alone
-from topos.judge.case import SAMPLES, Case, cases_of
+from topos.judge.case import SAMPLES, Case
+from topos.judge.cases import cases_of
 from topos.judge.grading import Grade
 from topos.judge.reproduction.chains import Part
 from topos.judge.reproduction.folder import save

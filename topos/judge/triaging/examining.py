@@ -12,7 +12,8 @@ from topos.judge.bisection.bisect import bisected
 from topos.judge.bisection.finding import Bisection, Finding
 from topos.judge.bisection.locations import Locations
 from topos.judge.bisection.replay import Step, replays
-from topos.judge.case import GIVEN, Case, argument_types, cases_of
+from topos.judge.case import GIVEN, Case
+from topos.judge.cases import argument_types, cases_of
 from topos.judge.grading import Grade, ResultGrade, results_of
 from topos.judge.target import RunError, Target
 from topos.judge.triaging.folder import Subject, Terms
