@@ -17,6 +17,7 @@ from tests.runtimes.require import require
 from topos import judge, runtimes
 from topos.cli import main
 from topos.judge import Verdict
+from topos.judge.bisection.locations import brief
 from topos.stablehlo import Module
 from topos.stablehlo.ir import Operation
 
@@ -170,6 +171,7 @@ def test_a_fault_of_two_operations_is_found_between_them(kept: bool, stage: str)
     (finding,) = found.findings
     assert (finding.operation, finding.line, finding.stage) == ("stablehlo.add", 5, stage)
     assert finding.location == '"residual"("model.py":7:3)'
+    assert str(finding).endswith("(from residual at model.py:7)")
     assert finding.cut is not None
     assert len(finding.cut.function().results) == (4 if kept else 1)
     assert not found.failures
@@ -193,6 +195,15 @@ def test_a_runtime_that_fails_at_everything_is_not_asked_for_all_of_it() -> None
     assert found.failures[-1].endswith("65: the runtime ran none of those before")
 
 
+def test_of_a_stack_of_calls_the_innermost_is_told() -> None:
+    stack = (
+        '"jit(f)/Net/tanh"(callsite("Net.__call__"("net.py":7:12 to :22) at "main"("run.py":16:2)))'
+    )
+    assert brief(stack) == "jit(f)/Net/tanh at net.py:7"
+    assert brief('"net.py":3:1') == "net.py:3"
+    assert brief("unknown") == "unknown"
+
+
 def test_the_command_names_the_operation(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -201,7 +212,7 @@ def test_the_command_names_the_operation(
     runtime = swapping(tmp_path, "stablehlo.cosine", "stablehlo.sine")
     assert main(["bisect", str(module), "--runtime", runtime, "--json", str(document)]) == 1
     printed = capsys.readouterr().out
-    assert "the module is equal on" in printed
+    assert "the whole module on" in printed
     assert "line 3: stablehlo.cosine is wrong" in printed
     (entry,) = json.loads(document.read_text())["operations"]
     assert (entry["operation"], entry["line"]) == ("stablehlo.cosine", 3)

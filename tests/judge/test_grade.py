@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import fcntl
 import json
+import re
 import shlex
 import sys
 import time
@@ -126,6 +127,7 @@ def test_a_program_that_fails_is_told(tmp_path: Path, program: str, told: str) -
     found = judge.grade(SINE, command(tmp_path, program), [np.ones(64, F32)])
     assert told in found.failure
     assert (found.verdict, found.passed, found.results) == (Verdict.WRONG, False, ())
+    assert found.outcome == "failed"
 
 
 def test_what_a_program_leaves_running_is_neither_waited_for_nor_left(tmp_path: Path) -> None:
@@ -195,7 +197,7 @@ def test_what_a_function_raises_is_told_as_any_file_takes_it(error: Exception, t
 
 def test_wrong_usage_is_refused() -> None:
     argument = np.ones(64, F32)
-    with pytest.raises(UnavailableError, match="nowhere: No such file"):
+    with pytest.raises(UnavailableError, match="no program is called nowhere; the runtimes"):
         judge.grade(SINE, "nowhere", [argument])
     for none in ("'", "", 7):
         with pytest.raises(ArgumentError, match="a name or a command line"):
@@ -210,6 +212,14 @@ def test_wrong_usage_is_refused() -> None:
         judge.grade(SINE, "interpreter", [])
 
 
+def test_several_sets_of_inputs_are_told_apart() -> None:
+    text = "func.func @main(%x: tensor<f32>) -> tensor<f32> { return %x : tensor<f32> }"
+    found = judge.grade(text, "interpreter", [np.float32("nan")], inputs=("given", "random"))
+    given, random = str(found).splitlines()
+    assert given == "given inputs: result0: float32[]: 1 equal; all are NaN"
+    assert random == "random inputs: result0: float32[]: 1 equal"
+
+
 def test_the_command_prints_verdicts_and_writes_json(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -221,7 +231,10 @@ def test_the_command_prints_verdicts_and_writes_json(
     printed = capsys.readouterr().out
     assert ": wrong (seed 0, 8 samples)" in printed
     assert "float32[64]" in printed
-    assert "[5]: got" in printed
+    # An f32 is told by the fewest digits that tell it apart, which are 9 at most.
+    told = re.search(r"got (\S+), the oracle has (\S+),", printed)
+    assert told is not None
+    assert max(map(len, told.groups())) <= 12
     document: dict[str, Any] = json.loads(verdicts.read_text())
     assert document["passed"] is False
     assert document["results"][0]["worst"]["index"] == [5]
@@ -234,7 +247,11 @@ def test_the_command_prints_verdicts_and_writes_json(
     assert main(["grade", str(module), "--runtime", faulty, "--json", "/dev/full"]) == 2
     assert ": wrong (seed 0, 8 samples)" in capsys.readouterr().out
     assert main(["grade", str(module), "--runtime", "nowhere"]) == 2
-    assert "nowhere: No such file" in capsys.readouterr().err
+    assert "no program is called nowhere" in capsys.readouterr().err
+    assert main(["grade", str(module), "--runtime", "ire"]) == 2
+    assert "did you mean iree?" in capsys.readouterr().err
+    assert main(["grade", str(tmp_path)]) == 2
+    assert "give all to topos triage" in capsys.readouterr().err
 
 
 ENDLESS = """

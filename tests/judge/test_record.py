@@ -104,9 +104,9 @@ def test_a_case_replaces_a_case_and_nothing_else(recorded: Path, tmp_path: Path)
     (recorded / "mine").touch()
     with pytest.raises(ArgumentError, match="holds mine"):
         judge.record(SUM, recorded, arguments())
-    with pytest.raises(ArgumentError, match="is there and no case"):
+    with pytest.raises(ArgumentError, match="exists and is not a case"):
         judge.record(SUM, tmp_path, arguments())
-    with pytest.raises(ArgumentError, match="one case: choose one of random, special"):
+    with pytest.raises(ArgumentError, match="one case, got 2: 'random', 'special'"):
         judge.record(SUM, tmp_path / "two", inputs=["random", "special"])
     assert sorted(each.name for each in tmp_path.iterdir()) == ["case", "other"]
 
@@ -145,5 +145,7 @@ def test_the_commands_record_here_and_judge_there(
     assert main(["judge", str(there), str(results)]) == 1
     assert "wrong" in capsys.readouterr().out
     assert main(["judge", str(there), str(given)]) == 2
+    assert main(["grade", str(there)]) == 2
+    assert "is a case: topos judge takes it" in capsys.readouterr().err
     assert main(["judge", str(tmp_path), str(results)]) == 2
-    assert "is no case: write one with topos record" in capsys.readouterr().err
+    assert "is no case: write a case with topos record" in capsys.readouterr().err

@@ -237,9 +237,11 @@ def test_a_runtime_that_fails_once_is_told_of() -> None:
 
 def test_the_runtime_runs_no_more_often_than_it_may() -> None:
     runtime = swapping("stablehlo.tanh", "stablehlo.sine", "stablehlo.exponential")
-    found = judge.reduce(CHAIN, runtime, drawn((16, 8), (8, 4)), attempts=3)
+    stages: list[judge.Stage] = []
+    found = judge.reduce(CHAIN, runtime, drawn((16, 8), (8, 4)), attempts=3, watch=stages.append)
     assert found is not None
     assert found.runs == 3
+    assert sum(each.what.startswith("reducing: ") for each in stages) >= 3
     assert not found.grade.passed
 
 
@@ -299,7 +301,7 @@ def test_the_command_writes_a_folder_that_judges_as_a_case(
     assert f"the report is {folder}/report.md" in capsys.readouterr().out
     assert main(["judge", str(folder), str(folder / "expected.npz")]) == 0
     assert main(["record", str(module), "--out", str(folder)]) == 2
-    assert "is there and no case" in capsys.readouterr().err
+    assert "exists and is not a case" in capsys.readouterr().err
     (folder / "notes.txt").write_text("mine")
     assert main([*command, str(folder)]) == 2
     assert "holds notes.txt" in capsys.readouterr().err

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from topos.cli._shared import table
-from topos.judge import Grade, ResultGrade
+from topos.judge import Grade
 
 
 def tell(found: Grade) -> None:
     """Prints a grade: what failed, and a table of verdicts."""
-    print(f"{found.runtime}: {found.verdict} (seed {found.seed}, {found.samples} samples)")
+    print(f"{found.runtime}: {found.outcome} (seed {found.seed}, {found.samples} samples)")
     for inputs, reason in found.failures.items():
         print(f"failed for {inputs} inputs: {reason}")
     if found.results:
@@ -26,11 +26,6 @@ def _rows(found: Grade) -> Iterator[tuple[str, ...]]:
         name, type, before = result.name, str(result.type), result.inputs
         ill = str(result.ill_conditioned or "")
         for verdict, count in reversed(result.counts.items()):
-            worst = _worst(result) if name else ""
+            worst = result.worst_told() if name else ""
             yield (inputs, name, type, str(count), ill, str(verdict), worst)
             inputs = name = type = ill = ""
-
-
-def _worst(result: ResultGrade) -> str:
-    told = result.worst_told()
-    return f"{told} away" if told else ""

@@ -20,6 +20,7 @@ from topos.engine import Numerics
 from topos.errors import ArgumentError
 from topos.judge.case import GIVEN
 from topos.judge.cases import INPUTS, RANDOM, argument_types
+from topos.judge.manifests import MANIFEST, is_case
 from topos.runtimes._inputs import EXTENT
 from topos.stablehlo import parse
 
@@ -148,10 +149,25 @@ def _of_subject(chosen: Namespace, action: Callable[[Any], None]) -> int:
         return of_file(chosen.file, action)
 
     def loaded() -> int:
+        _demand_bundle(chosen.file)
         action(bundle.Bundle.load(chosen.file))
         return 0
 
     return status_of(loaded)
+
+
+def _demand_bundle(folder: str) -> None:
+    """Raises `ArgumentError` for a folder of another kind, with the command that takes it."""
+    if is_case(folder):
+        raise ArgumentError(
+            f"{folder} is a case: topos judge takes it; give its module as {folder}/module.mlir"
+            f" with --args {folder}/args.npz"
+        )
+    path = Path(folder)
+    if not (path / MANIFEST).exists() and any(path.glob("*.mlir*")):
+        raise ArgumentError(
+            f"{folder} is a folder of modules: name one, or give all to topos triage"
+        )
 
 
 def inputs_of(chosen: Namespace, subject: Any) -> dict[str, Any]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from argparse import ArgumentParser, Namespace
+from textwrap import fill
 from typing import Any, Final
 
 from topos import judge
@@ -23,11 +24,17 @@ from topos.judge import Grade, Verdict
 from topos.judge.pages.grades import graded_page
 
 HELP = "tell whether a runtime's results for a module are right"
-VERDICTS: Final = ", ".join(str(verdict) for verdict in Verdict)
+VERDICTS: Final = fill(
+    ", ".join(str(verdict) for verdict in Verdict if verdict is not Verdict.IMPRECISE), 100
+)
 EPILOG = f"""\
 The oracle runs the module exactly, and again with the rounding that a sound runtime may add; each
 element of the runtime's results is held against these samples. The verdicts, from good to bad:
-{VERDICTS}. What is ill-conditioned has no two digits that rounding leaves alone.
+{VERDICTS}.
+
+A spread is how far rounding moves the element: the root mean square distance of the samples from
+the oracle's number. Up to 5 spreads are rounding, more than 10 are wrong. The column `ill` counts
+ill-conditioned elements: rounding leaves no two digits of them, so they say little of the runtime.
 
 {TARGETS}"""
 

@@ -39,5 +39,6 @@ def _recorded(chosen: Namespace, subject: Any) -> None:
     with naming(chosen.out):
         case = judge.record(subject, chosen.out, **inputs_of(chosen, subject))
     digest_of_all = digest(Path(chosen.out) / MANIFEST)[:12]
-    print(f"{chosen.out}: {len(case.arguments)} arguments, {len(case.results)} results,")
-    print(f"{case.samples} samples of seed {case.seed}; digest {digest_of_all}")
+    counts = f"arguments: {len(case.arguments)}, results: {len(case.results)}"
+    drawn = f"samples: {case.samples} of seed {case.seed}"
+    print(f"{chosen.out}: {counts}, {drawn}; digest {digest_of_all}")

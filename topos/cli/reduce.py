@@ -18,6 +18,7 @@ from topos.cli._judging import (
     target_of,
     written,
 )
+from topos.cli._progress import progress
 from topos.cli._reporting import DONE, FAILED
 from topos.cli._shared import naming, whole
 from topos.judge import Reproducer
@@ -68,9 +69,14 @@ def _reduced(chosen: Namespace, subject: Any) -> Reproducer | None:
     with naming(chosen.out):
         demand_place(chosen.out, REPRODUCER)
     demand_outputs(chosen.json)
-    found = judge.reduce(
-        subject, **target_of(chosen), **inputs_of(chosen, subject), attempts=chosen.attempts
-    )
+    with progress() as watch:
+        found = judge.reduce(
+            subject,
+            **target_of(chosen),
+            **inputs_of(chosen, subject),
+            attempts=chosen.attempts,
+            watch=watch,
+        )
     if found is None:
         print(f"nothing is wrong on {chosen.runtime}, and no reproducer is written")
         written(chosen.json, as_json({"passed": True}))
@@ -82,5 +88,5 @@ def _reduced(chosen: Namespace, subject: Any) -> Reproducer | None:
             found.save(chosen.out)
     finally:
         print(found)
-    print(f"{found.runs} runs; the report is {chosen.out}/report.md")
+    print(f"{found.runs} runs after the bisection; the report is {chosen.out}/report.md")
     return found

@@ -10,9 +10,11 @@ import subprocess
 import tempfile
 from collections.abc import Sequence
 from contextlib import suppress
+from difflib import get_close_matches
 from pathlib import Path
 from typing import IO, Final
 
+from topos import runtimes
 from topos.errors import ArgumentError, ExecutionError, UnavailableError
 from topos.runtimes._archive import load, save
 from topos.runtimes._signature import ModuleSignature, require_results
@@ -74,6 +76,8 @@ def _run(command: Sequence[str], seconds: float) -> None:
                 command, stdin=subprocess.DEVNULL, stdout=said, stderr=subprocess.STDOUT,
                 start_new_session=not _has_guardian(),
             )  # fmt: skip
+        except FileNotFoundError as error:
+            raise UnavailableError(_unknown(name)) from error
         except OSError as error:
             raise UnavailableError(f"{name}: {error.strerror}") from error
         try:
@@ -85,6 +89,13 @@ def _run(command: Sequence[str], seconds: float) -> None:
         if status:
             told = "\n".join(_last_lines(said))
             raise ExecutionError(f"{name} {ending(status)}{': ' if told else ''}{told}")
+
+
+def _unknown(name: str) -> str:
+    known = runtimes.names()
+    near = get_close_matches(name, known, n=1)
+    hint = f"did you mean {near[0]}?" if near else f"the runtimes are {', '.join(known)}"
+    return f"no runtime and no program is called {name}; {hint}"
 
 
 def _has_guardian() -> bool:

@@ -13,6 +13,7 @@ from topos.engine import Numerics, Plan
 from topos.judge.case import SAMPLES, Case
 from topos.judge.cases import cases_of
 from topos.judge.progress import Stage, Watch, unwatched
+from topos.judge.samples.formats import is_floating
 from topos.judge.target import RunError, Target, TargetLike
 from topos.judge.verdicts import BAD, Judgement, Verdict
 from topos.runtimes._inputs import EXTENT
@@ -59,14 +60,23 @@ class ResultGrade(NamedTuple):
         """How many elements rounding leaves no two digits."""
         return int(self.judgement.ill_conditioned.sum())
 
+    @property
+    def _is_nan(self) -> bool:
+        """Whether the oracle has no number at all, so that little was compared."""
+        floats = self.oracle if is_floating(self.oracle.dtype) else np.zeros(0)
+        return floats.size > 0 and bool(np.isnan(floats).all())
+
     def worst_told(self) -> str:
-        """Returns the worst element in words, "" where all are equal."""
+        """Returns the worst element in words, "" where all are equal numbers."""
         place = self.worst
         if place is None:
-            return ""
+            return "all are NaN" if self._is_nan else ""
         distance = float(self.judgement.distances[place])
         got, expected = self.result[place], self.oracle[place]
-        return f"{list(place)}: got {got}, the oracle has {expected}, {distance:.3g} spreads"
+        # `str` gives the fewest digits that tell an f32 apart; `format` gives those of an f64.
+        return (
+            f"{list(place)}: got {got!s}, the oracle has {expected!s}, {distance:.3g} spreads away"
+        )
 
 
 class Grade(NamedTuple):
@@ -99,6 +109,11 @@ class Grade(NamedTuple):
         """Whether nothing is wrong or suspect."""
         return self.verdict not in BAD
 
+    @property
+    def outcome(self) -> str:
+        """The verdict in words, or "failed" where the runtime did."""
+        return "failed" if self.failures else str(self.verdict)
+
     def document(self) -> dict[str, Any]:
         """Returns the grade as JSON has it; a distance beyond all numbers is `None`."""
         return {
@@ -116,7 +131,12 @@ class Grade(NamedTuple):
             f"{self.runtime} failed for {inputs} inputs: {reason}"
             for inputs, reason in self.failures.items()
         ]
-        return "\n".join([*failed, *map(_line, self.results)]) or "no results"
+        several = len({result.inputs for result in self.results} | {*self.failures}) > 1
+        lines = [
+            f"{result.inputs} inputs: {_line(result)}" if several else _line(result)
+            for result in self.results
+        ]
+        return "\n".join([*failed, *lines]) or "no results"
 
 
 def _entry(result: ResultGrade) -> dict[str, Any]:
@@ -146,7 +166,9 @@ def _line(result: ResultGrade) -> str:
     if result.ill_conditioned:
         told += f", {result.ill_conditioned} ill-conditioned"
     worst = result.worst_told()
-    return f"{told}; worst {worst}" if worst else told
+    if result.worst is not None:
+        return f"{told}; worst {worst}"
+    return f"{told}; {worst}" if worst else told
 
 
 def grade(

@@ -58,7 +58,7 @@ def demand_place(path: str | os.PathLike[str], kind: str) -> Path:
         return target
     manifest = _manifest(target) if target.is_dir() else None
     if manifest is None or manifest[KIND] != kind:
-        raise ArgumentError(f"{target} is there and no {kind}: name another folder")
+        raise ArgumentError(f"{target} exists and is not a {kind}: name another folder")
     for each in sorted(target.iterdir()):
         if each.name != MANIFEST and each.name not in manifest["files"]:
             raise ArgumentError(
@@ -75,7 +75,8 @@ def manifest_of(path: str | os.PathLike[str]) -> dict[str, Any]:
     folder = Path(path)
     manifest = _manifest(folder)
     if manifest is None:
-        raise ArgumentError(f"{path} is no case: write one with topos record")
+        there = "is no case" if folder.is_dir() else "is no folder"
+        raise ArgumentError(f"{path} {there}: write a case with topos record")
     for name, wanted in manifest["files"].items():
         there = folder / name
         if not there.is_file():
@@ -83,6 +84,11 @@ def manifest_of(path: str | os.PathLike[str]) -> dict[str, Any]:
         if digest(there) != wanted:
             raise ArgumentError(f"{there} is not the file that was recorded: record it again")
     return manifest
+
+
+def is_case(path: str | os.PathLike[str]) -> bool:
+    """Returns whether a folder has the manifest of a case or a reproducer."""
+    return _manifest(Path(path)) is not None
 
 
 def digest(path: Path) -> str:

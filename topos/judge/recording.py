@@ -53,8 +53,11 @@ def record(
     """
     cases = [*cases_of(subject, arguments, inputs, seed=seed, samples=samples, extent=extent)]
     if len(cases) != 1:
-        names = ", ".join(each.name for each in cases)
-        raise ArgumentError(f"a folder holds one case: choose one of {names}")
+        names = ", ".join(f"{each.name!r}" for each in cases)
+        raise ArgumentError(
+            f"a folder holds one case, got {len(cases)}: {names}; name one set of inputs, and"
+            " instead of a bundle the module of one program with its arguments"
+        )
     with replacing(folder, CASE, facts_of(cases[0])) as partial:
         write_case(cases[0], partial)
     return cases[0]

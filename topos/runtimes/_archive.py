@@ -120,7 +120,9 @@ def load(path: str | os.PathLike[str], types: Sequence[ArrayType], prefix: str) 
     contents = _contents(path)
     if set(contents) != set(wanted):
         held, needed = (", ".join(names) or "nothing" for names in (sorted(contents), wanted))
-        raise ArgumentError(f"{path} must hold {needed}, and holds {held}")
+        named = f"; numpy.savez({str(path)!r}, {prefix}0=..., {prefix}1=...) names them"
+        hint = named if "arr_0" in contents else ""
+        raise ArgumentError(f"{path} must hold {needed}, and holds {held}{hint}")
     arrays = [
         restored(contents[name], wanted_type.dtype)
         for name, wanted_type in zip(wanted, types, strict=True)

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any, Final, NamedTuple
 
 from topos.judge.bisection.cures import Cure
+from topos.judge.bisection.locations import brief
 from topos.judge.bisection.replay import Step
 from topos.judge.grading import Grade, ResultGrade
 from topos.judge.verdicts import Verdict
@@ -52,11 +53,12 @@ class Finding(NamedTuple):
     def __str__(self) -> str:
         place = self.result.worst or ()
         got, expected = self.result.result[place], self.result.oracle[place]
-        of = f" of {', '.join(self.operands)}" if self.operands else ""
-        at = f" {self.location}" if self.location else ""
+        few = len(self.operands) == 1
+        given = f" for operand{'' if few else 's'} {', '.join(self.operands)}"
+        source = f" (from {brief(self.location)})" if self.location else ""
         return (
-            f"line {self.line}: {self.operation} is {self.verdict}{at}: got {got}{of},"
-            f" the oracle has {expected} at {list(place)}"
+            f"line {self.line}: {self.operation} is {self.verdict} at {list(place)}:"
+            f" got {got!s}{given if self.operands else ''}, the oracle has {expected!s}{source}"
         )
 
 
@@ -101,7 +103,7 @@ class Bisection(NamedTuple):
         return "\n".join(self._lines())
 
     def _lines(self) -> Iterator[str]:
-        yield f"the module is {self.whole.verdict} on {self.whole.runtime}"
+        yield f"the whole module on {self.whole.runtime}: {self.whole.outcome}"
         yield from self.whole.failures.values()
         if self.attributes:
             yield "without the attributes of arguments, results and the module it is right"
@@ -110,7 +112,8 @@ class Bisection(NamedTuple):
         if not self.findings:
             yield f"none of its {self.replayed} operations is wrong alone"
         yield from (f"not replayed: {failure}" for failure in self.failures)
-        yield ", ".join(f"{stage} {seconds:.1f} s" for stage, seconds in self.seconds.items())
+        spent = ", ".join(f"{stage} {seconds:.1f} s" for stage, seconds in self.seconds.items())
+        yield f"time: {spent}"
 
 
 def finding_of(

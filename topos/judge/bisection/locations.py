@@ -12,6 +12,9 @@ from topos.stablehlo.forms import text_of
 
 ALIAS: Final = re.compile(r"^(#\w+) = loc\((.*)\)$", re.MULTILINE)
 NAME: Final = re.compile(r"#loc\d*\b")
+# The names of a location, which are operations and functions, and its places in files.
+NAMED: Final = re.compile(r'"([^"]+)"(?!:\d)')
+PLACED: Final = re.compile(r'"([^"]+)":(\d+)')
 # An alias may lead to others, and in a wrong text to itself.
 DEEPEST: Final = 16
 
@@ -41,3 +44,10 @@ class Locations:
                 break
             location = told
         return location
+
+
+def brief(location: str) -> str:
+    """Returns the first name and the first line of a location, which may be a stack of calls."""
+    name, place = NAMED.search(location), PLACED.search(location)
+    told = [*([name[1]] if name else []), *([f"{place[1]}:{place[2]}"] if place else [])]
+    return " at ".join(told) or location

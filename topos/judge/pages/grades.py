@@ -6,12 +6,15 @@ from collections.abc import Iterator, Sequence
 from typing import Final
 
 from topos.judge.bisection.finding import Bisection, Finding
+from topos.judge.bisection.locations import brief
 from topos.judge.grading import Grade, ResultGrade
 from topos.judge.pages.histogram import histogram
 from topos.judge.pages.page import folded, page, paragraph, table
 from topos.judge.verdicts import BAD
 
-FOUND: Final = ("line", "operation", "verdict", "found by", "operands", "got", "oracle")
+FOUND: Final = (
+    "line", "operation", "verdict", "found by", "index", "operands", "got", "oracle", "source",
+)  # fmt: skip
 
 
 def graded_page(title: str, grades: Sequence[Grade]) -> str:
@@ -27,7 +30,7 @@ def bisected_page(title: str, found: Bisection) -> str:
 def _of_grade(grade: Grade) -> Iterator[str]:
     yield paragraph(grade.runtime, "h2")
     drawn = f"seed {grade.seed}, {grade.samples} samples"
-    yield paragraph(f"{grade.verdict} ({drawn})", kind="good" if grade.passed else "bad")
+    yield paragraph(f"{grade.outcome} ({drawn})", kind="good" if grade.passed else "bad")
     for inputs, reason in grade.failures.items():
         yield paragraph(f"failed for {inputs} inputs:")
         yield paragraph(reason, "pre")
@@ -56,7 +59,8 @@ def _found(finding: Finding) -> tuple[str, ...]:
     told = finding.document()
     return (
         str(finding.line), finding.operation, str(finding.verdict), finding.stage,
-        ", ".join(finding.operands), told["got"], told["oracle"],
+        str(told["index"]), ", ".join(finding.operands), told["got"], told["oracle"],
+        brief(finding.location),
     )  # fmt: skip
 
 

@@ -15,6 +15,7 @@ from topos.judge.case import Case
 from topos.judge.cases import STEPS
 from topos.judge.constants import with_constants
 from topos.judge.grading import Grade, graded
+from topos.judge.progress import Stage, Watch, unwatched
 from topos.judge.reproduction.axes import Axis, along, groups
 from topos.judge.reproduction.chains import Chains, Part
 from topos.judge.reproduction.shapes import WINDOWS, everywhere, extents, flattened
@@ -35,14 +36,16 @@ VARYING: Final = re.compile(r"0x[0-9a-fA-F]+|%[\w#]+|tensor<[^>]*>|[0-9]+")
 class Reducer:
     """The smallest part that fails so far; `attempts` is how often the runtime may still run.
 
-    `grade` is what the runtime got for it. A smaller part is taken where the oracle runs it and the
-    runtime fails in the same way: with the same message, or with a number as wrong as at first.
+    `grade` is what the runtime got for it; `watch` is called before every run. A smaller part is
+    taken where the oracle runs it and the runtime fails in the same way: with the same message, or
+    with a number as wrong as at first.
     """
 
     target: Target
     seed: int
     samples: int
     attempts: int
+    watch: Watch = unwatched
     part: Part = field(init=False)
     grade: Grade = field(init=False)
     _sign: tuple[bool, str | Verdict] = field(init=False)
@@ -89,6 +92,10 @@ class Reducer:
         except ToposError:
             return None
         self.attempts -= 1
+        operations = sum(1 for _ in part.module.walk())
+        elements = sum(each.size for each in part.arguments)
+        told = f"reducing: {operations} operations, {elements} elements in the arguments"
+        self.watch(Stage(0, None, told))
         return graded([case], self.target, self.seed, self.samples)
 
     def shorten(self) -> None:

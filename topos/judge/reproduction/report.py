@@ -76,8 +76,8 @@ def _fault(grade: Grade) -> Iterator[str]:
         distance = float(each.judgement.distances[place])
         told = f"{distance:.3g}" if distance < MANY else f"more than {MANY:.0e}"
         yield (
-            f"{each.name} is {each.type}: got `{each.result[place]}`{at}, expected"
-            f" `{each.oracle[place]}` ({each.verdict}, {told} spreads of rounding noise away)."
+            f"{each.name} is {each.type}: got `{each.result[place]!s}`{at}, expected"
+            f" `{each.oracle[place]!s}` ({each.verdict}, {told} spreads of rounding noise away)."
         )
 
 

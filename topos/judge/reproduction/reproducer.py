@@ -17,6 +17,7 @@ from topos.judge.bisection.replay import alone
 from topos.judge.case import SAMPLES, Case
 from topos.judge.cases import cases_of
 from topos.judge.grading import Grade
+from topos.judge.progress import Watch, unwatched
 from topos.judge.reproduction.chains import Part
 from topos.judge.reproduction.folder import save
 from topos.judge.reproduction.reducing import Reducer
@@ -90,6 +91,7 @@ def reduce(
     numerics: Numerics | str = Numerics.FAST,
     options: Mapping[str, Any] | None = None,
     attempts: int = ATTEMPTS,
+    watch: Watch = unwatched,
 ) -> Reproducer | None:
     """Returns the smallest module found on which a runtime fails, or `None` where it does not.
 
@@ -98,16 +100,17 @@ def reduce(
     The module is bisected, and the operation that is wrong, or the shortest chain of operations, is
     cut down as long as it is wrong in the same way: fewer operations and elements, numbers of few
     digits, arguments as constants. A module that the runtime refuses or that ends it is cut down as
-    long as it says the same. The runtime runs up to `attempts` times after the bisection. Takes and
-    raises what `judge.grade` does.
+    long as it says the same. The runtime runs up to `attempts` times after the bisection. `watch`
+    is called as each stage begins and before each of these runs. Takes and raises what
+    `judge.grade` does.
     """
     if type(attempts) is not int or attempts < 1:
         raise ArgumentError(f"attempts are a number from 1 on, got {attempts!r}")
     target, locations = Target(runtime, numerics, options), Locations.of(subject)
     for case in cases_of(subject, arguments, inputs, seed=seed, samples=samples, extent=extent):
-        found = bisected(case, target, locations)
+        found = bisected(case, target, locations, watch)
         if not found.passed:
-            made = reduced(case, target, found, attempts)
+            made = reduced(case, target, found, attempts, watch)
             if made is None:
                 raise ExecutionError(
                     f"{target} failed, and when the same ran again it did not: its results differ "
@@ -118,11 +121,15 @@ def reduce(
 
 
 def reduced(
-    case: Case, target: Target, found: Bisection, attempts: int = ATTEMPTS
+    case: Case,
+    target: Target,
+    found: Bisection,
+    attempts: int = ATTEMPTS,
+    watch: Watch = unwatched,
 ) -> Reproducer | None:
     """Returns what `reduce` does, of a case that is bisected; `None` where nothing fails again."""
     for finding, part in _starts(case, found):
-        reducer = Reducer(target, case.seed, case.samples, attempts)
+        reducer = Reducer(target, case.seed, case.samples, attempts, watch)
         if not reducer.start(part):
             continue
         reducer.shorten()

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
+from topos.judge.bisection.locations import brief
 from topos.judge.pages import page
 from topos.judge.triaging.faults import Fault
 from topos.judge.triaging.triage import Triage
@@ -63,10 +64,10 @@ def _where(fault: Fault) -> str:
     if "operation" not in operation:
         return str(fault.example.get("reason", ""))
     given = f" of {', '.join(operation['operands'])}" if operation["operands"] else ""
-    location = f" {operation['location']}" if operation["location"] else ""
+    source = f" (from {brief(operation['location'])})" if operation["location"] else ""
     return (
         f"line {operation['line']}: {operation['operation']}{given} is {operation['got']} at"
-        f" {operation['index']}, the oracle has {operation['oracle']}{location}"
+        f" {operation['index']}, the oracle has {operation['oracle']}{source}"
     )
 
 
