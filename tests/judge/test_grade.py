@@ -220,6 +220,15 @@ def test_several_sets_of_inputs_are_told_apart() -> None:
     assert random == "random inputs: result0: float32[]: 1 equal"
 
 
+def test_what_is_allowed_beside_the_samples_is_told_without_a_distance() -> None:
+    text = """func.func @main(%x: tensor<f32>) -> tensor<f32> {
+      %0 = stablehlo.sine %x : tensor<f32>
+      return %0 : tensor<f32>
+    }"""
+    found = judge.grade(text, lambda _, given: [np.nextafter(F32(0.84147098), F32(0))], [F32(1)])
+    assert str(found).endswith(", within 2 units in the last place")
+
+
 def test_the_command_prints_verdicts_and_writes_json(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -250,6 +259,8 @@ def test_the_command_prints_verdicts_and_writes_json(
     assert "no program is called nowhere" in capsys.readouterr().err
     assert main(["grade", str(module), "--runtime", "ire"]) == 2
     assert "did you mean iree?" in capsys.readouterr().err
+    assert main(["grade", str(module), "--runtime", "iree --flag"]) == 2
+    assert "the runtime iree takes no words behind its name" in capsys.readouterr().err
     assert main(["grade", str(tmp_path)]) == 2
     assert "give all to topos triage" in capsys.readouterr().err
 

@@ -92,7 +92,7 @@ def test_a_case_with_another_file_is_refused(recorded: Path, name: str) -> None:
 def test_a_manifest_that_is_no_case_s_is_refused(recorded: Path, facts: dict[str, Any]) -> None:
     manifest = recorded / "manifest.json"
     manifest.write_text(json.dumps(json.loads(manifest.read_text()) | facts))
-    with pytest.raises(ArgumentError, match=r"record it again|write one with topos record"):
+    with pytest.raises(ArgumentError, match=r"record it again|write a case with topos record"):
         judge.recorded(recorded)
 
 

@@ -24,6 +24,7 @@ from topos.judge import Grade, Verdict
 from topos.judge.pages.grades import graded_page
 
 HELP = "tell whether a runtime's results for a module are right"
+# Only of one operation, in `topos bisect`, is what is wrong found to be imprecise.
 VERDICTS: Final = fill(
     ", ".join(str(verdict) for verdict in Verdict if verdict is not Verdict.IMPRECISE), 100
 )

@@ -93,6 +93,8 @@ def _run(command: Sequence[str], seconds: float) -> None:
 
 def _unknown(name: str) -> str:
     known = runtimes.names()
+    if name in known:
+        return f"the runtime {name} takes no words behind its name: give options with --option"
     near = get_close_matches(name, known, n=1)
     hint = f"did you mean {near[0]}?" if near else f"the runtimes are {', '.join(known)}"
     return f"no runtime and no program is called {name}; {hint}"

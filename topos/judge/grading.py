@@ -73,10 +73,11 @@ class ResultGrade(NamedTuple):
             return "all are NaN" if self._is_nan else ""
         distance = float(self.judgement.distances[place])
         got, expected = self.result[place], self.oracle[place]
+        far = f"{distance:.3g} spreads away"
+        if self.verdict is Verdict.ROUNDING and not distance:
+            far = "within 2 units in the last place"
         # `str` gives the fewest digits that tell an f32 apart; `format` gives those of an f64.
-        return (
-            f"{list(place)}: got {got!s}, the oracle has {expected!s}, {distance:.3g} spreads away"
-        )
+        return f"{list(place)}: got {got!s}, the oracle has {expected!s}, {far}"
 
 
 class Grade(NamedTuple):
