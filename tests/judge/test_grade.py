@@ -290,6 +290,21 @@ def test_an_oracle_that_does_not_end_for_drawn_inputs_is_stopped() -> None:
         judge.grade(ENDLESS, "interpreter", inputs=["special"], seed=seed)
 
 
+def test_several_runtimes_are_graded_beside_one_oracle(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    module, verdicts = tmp_path / "sine.mlir", tmp_path / "verdicts.json"
+    module.write_text(SINE)
+    faulty = command(tmp_path, FAULTY.format(error=0.25))
+    options = ["--runtime", "interpreter", "--runtime", faulty, "--json", str(verdicts)]
+    assert main(["grade", str(module), *options]) == 1
+    printed = capsys.readouterr().out
+    assert printed.index("interpreter: rounding") < printed.index("runtime.py: wrong")
+    document = json.loads(verdicts.read_text())
+    assert document["passed"] is False
+    assert [each["passed"] for each in document["grades"]] == [True, False]
+
+
 def test_options_of_the_command_line_reach_the_runtime(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

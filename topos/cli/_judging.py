@@ -24,6 +24,7 @@ from topos.judge.manifests import MANIFEST, is_case
 from topos.runtimes._inputs import EXTENT
 from topos.stablehlo import parse
 
+RUNTIME: Final = "xla"
 RUNTIMES: Final = """\
 R is the name of a runtime, or a command line, called as R MODULE ARGS.npz RESULTS.npz with the
 names of `topos run`. A runtime runs in a process of its own.
@@ -36,11 +37,11 @@ interrupted.
 """
 
 
-def add_judge_arguments(parser: ArgumentParser) -> None:
+def add_judge_arguments(parser: ArgumentParser, *, several: bool = False) -> None:
     """Adds the subject of a command, its inputs, the runtime that is judged, and JSON."""
     add_subject(parser)
     add_inputs(parser)
-    add_target(parser)
+    add_target(parser, several=several)
     add_outputs(parser)
 
 
@@ -92,14 +93,15 @@ def add_inputs(parser: ArgumentParser, *, archive: bool = True) -> None:
     )
 
 
-def add_target(parser: ArgumentParser) -> None:
-    """Adds the runtime that is judged, and its numerics."""
-    parser.add_argument(
-        "--runtime",
-        metavar="R",
-        default="xla",
-        help=f"one of {', '.join(runtimes.names())}, or a command (default: %(default)s)",
-    )
+def add_target(parser: ArgumentParser, *, several: bool = False) -> None:
+    """Adds the runtime that is judged, or several of them, and its numerics."""
+    told = f"one of {', '.join(runtimes.names())}, or a command"
+    if several:
+        told = f"{told}; may be given again (default: {RUNTIME})"
+        parser.add_argument("--runtime", metavar="R", action="append", help=told)
+    else:
+        told = f"{told} (default: %(default)s)"
+        parser.add_argument("--runtime", metavar="R", default=RUNTIME, help=told)
     parser.add_argument(
         "--numerics",
         choices=[each.value for each in Numerics],

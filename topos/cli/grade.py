@@ -3,25 +3,28 @@
 from __future__ import annotations
 
 from argparse import ArgumentParser, Namespace
+from collections.abc import Mapping, Sequence
 from textwrap import fill
 from typing import Any, Final
 
 from topos import judge
 from topos.cli._grades import tell
 from topos.cli._judging import (
+    RUNTIME,
     TARGETS,
     add_judge_arguments,
     as_json,
     demand_outputs,
     inputs_of,
     of_subject,
-    target_of,
     written,
 )
 from topos.cli._progress import progress
 from topos.cli._reporting import DONE, FAILED
 from topos.judge import Grade, Verdict
+from topos.judge.grading import graded
 from topos.judge.pages.grades import graded_page
+from topos.judge.target import Target
 
 HELP = "tell whether a runtime's results for a module are right"
 # Only of one operation, in `topos bisect`, is what is wrong found to be imprecise.
@@ -42,24 +45,39 @@ ill-conditioned elements: rounding leaves no two digits of them, so they say lit
 
 def add_arguments(parser: ArgumentParser) -> None:
     """Adds what the command line takes."""
-    add_judge_arguments(parser)
+    add_judge_arguments(parser, several=True)
 
 
 def run(chosen: Namespace) -> int:
     """Runs the command and returns the exit status."""
     found: list[Grade] = []
-    status = of_subject(chosen, lambda subject: found.append(_graded(chosen, subject)))
-    return status if not found else DONE if found[0].passed else FAILED
+    status = of_subject(chosen, lambda subject: found.extend(_graded(chosen, subject)))
+    return status if not found else DONE if all(each.passed for each in found) else FAILED
 
 
-def _graded(chosen: Namespace, subject: Any) -> Grade:
+def _graded(chosen: Namespace, subject: Any) -> list[Grade]:
     demand_outputs(chosen.json, chosen.html)
+    targets = [
+        Target(runtime, chosen.numerics, dict(chosen.option))
+        for runtime in chosen.runtime or [RUNTIME]
+    ]
     with progress() as watch:
-        found = judge.grade(subject, **target_of(chosen), **inputs_of(chosen, subject), watch=watch)
+        # The oracle and its samples run once for all of the runtimes.
+        cases = [*judge.cases_of(subject, **inputs_of(chosen, subject))]
+        found = [graded(cases, target, chosen.seed, watch=watch) for target in targets]
     # What was found is printed even where a file takes nothing more.
     try:
-        written(chosen.json, as_json(found.document()))
-        written(chosen.html, graded_page(f"Grade of {chosen.file}", [found]))
+        written(chosen.json, as_json(_document(found)))
+        written(chosen.html, graded_page(f"Grade of {chosen.file}", found))
     finally:
-        tell(found)
+        for each in found:
+            tell(each)
     return found
+
+
+def _document(found: Sequence[Grade]) -> Mapping[str, Any]:
+    """Returns the one grade, or several of them and whether all passed."""
+    if len(found) == 1:
+        return found[0].document()
+    passed = all(each.passed for each in found)
+    return {"passed": passed, "grades": [each.document() for each in found]}
