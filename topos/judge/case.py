@@ -130,21 +130,21 @@ class Case:
         first = self.drawn(self.samples, self.seed)
         plain, others = [first], list[tuple[Verdict, Samples, float]]()
         judgements = self._against(results, plain, others)
-        if _is_bad(judgements):
+        if is_bad(judgements):
             run = self.drawn(MORE, self.seed, freedom=Freedom.RANGE)
             if run.freed:
                 others.append((Verdict.RANGED, run, NEAR))
                 judgements = self._against(results, plain, others)
-        if _is_bad(judgements):
+        if is_bad(judgements):
             plain.append(self.drawn(MORE, self.seed + 1))
             judgements = self._against(results, plain, others)
-        if _is_bad(judgements):
+        if is_bad(judgements):
             run = self.drawn(self.samples, self.seed + 2, WIDER)
             # Wider noise explains anything, so it is believed only where it turns more decisions.
             if run.decisions > first.decisions:
                 others.append((Verdict.DECISION, run, CLOSE))
                 judgements = self._against(results, plain, others)
-        if _is_bad(judgements):
+        if is_bad(judgements):
             # Without rounding, samples differ only where nothing says what the value is.
             run = self.drawn(MORE, self.seed, 0.0, Freedom.OPEN)
             for judgement, samples in zip(judgements, run.results, strict=True):
@@ -183,7 +183,8 @@ def static(module: Module, arguments: Sequence[npt.ArrayLike]) -> Module:
     return module.specialize([np.asarray(each) for each in arguments]) if opened else module
 
 
-def _is_bad(judgements: Sequence[Judgement]) -> bool:
+def is_bad(judgements: Sequence[Judgement]) -> bool:
+    """Returns whether any element has a verdict that a sound runtime does not get."""
     return any(bool(_is_bad_at(each).any()) for each in judgements)
 
 

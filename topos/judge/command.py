@@ -38,12 +38,7 @@ def command_results(
     `UnavailableError` where there is no such program, and `ExecutionError` where it fails, takes
     longer than `seconds`, or writes no such results.
     """
-    try:
-        words = shlex.split(command) if isinstance(command, str) else []
-    except ValueError:
-        words = []
-    if not words or "\0" in command:
-        raise ArgumentError(f"a runtime is a name or a command line, got {command!r}")
+    words = words_of(command)
     with tempfile.TemporaryDirectory() as folder:
         module, given, written = (
             Path(folder) / name for name in ("module.mlir", "args.npz", "results.npz")
@@ -62,6 +57,17 @@ def command_results(
             raise ExecutionError(f"{words[0]}: {error}") from error
         require_results(results, signature.results)
         return results
+
+
+def words_of(command: object) -> list[str]:
+    """Returns the words of a command line; raises `ArgumentError` for what is none."""
+    try:
+        words = shlex.split(command) if isinstance(command, str) else []
+    except ValueError:
+        words = []
+    if not words or "\0" in str(command):
+        raise ArgumentError(f"a runtime is a name or a command line, got {command!r}")
+    return words
 
 
 def _run(command: Sequence[str], seconds: float) -> None:

@@ -16,7 +16,7 @@ from topos.judge.bisection.cutting import Cut, length, operation_at, truncated, 
 from topos.judge.bisection.finding import Bisection, Finding, finding_of
 from topos.judge.bisection.locations import Locations
 from topos.judge.bisection.replay import Replay, Step, replays, steps_of
-from topos.judge.case import SAMPLES, Case
+from topos.judge.case import SAMPLES, Case, is_bad
 from topos.judge.cases import cases_of
 from topos.judge.grading import Grade, graded
 from topos.judge.progress import Stage, Watch, unwatched
@@ -131,7 +131,7 @@ class _Bisector:
             results = self.target.run(bare, self.case.arguments, self.case.signature)
         except RunError:
             return False
-        return all(not _is_bad(each.verdicts.max(initial=0)) for each in self.case.judged(results))
+        return not is_bad(self.case.judged(results))
 
     def _replayed(self, replay: Replay) -> list[Finding]:
         """Returns what is wrong of some operations; halves find the one that ends the others.
@@ -255,7 +255,3 @@ def without_attributes(module: Module) -> Module:
     )
     functions = tuple([plain if each is main else each for each in module.functions])
     return module._replace(attributes={}, functions=functions)
-
-
-def _is_bad(verdict: int) -> bool:
-    return verdict in BAD

@@ -18,7 +18,7 @@ from topos import runtimes
 from topos.engine import Numerics
 from topos.errors import ArgumentError, UnavailableError
 from topos.judge.case import SAMPLES
-from topos.judge.command import SECONDS
+from topos.judge.command import SECONDS, words_of
 from topos.judge.progress import Stage, Watch, unwatched
 from topos.judge.target import TargetLike
 from topos.judge.triaging.examining import FAILED, PASSED, REFUSED, WRONG, Found
@@ -239,12 +239,7 @@ def _demand_ready(terms: Terms) -> None:
         if not status.ready:
             raise UnavailableError(status.detail)
         return
-    try:
-        words = shlex.split(runtime)
-    except ValueError:
-        words = []
-    if not words:
-        raise ArgumentError(f"a runtime is a name or a command line, got {runtime!r}")
+    words = words_of(runtime)
     if shutil.which(words[0]) is None:
         raise UnavailableError(f"{words[0]}: No such file or directory")
 
