@@ -10,8 +10,9 @@ import pytest
 from tests.bundle.bundled_models import attention, inferred, mlp, recorded
 from topos import Activation, Element, Plan, Tape, Value, bf16, f16, f32, f64, i64, runtimes
 from topos.bundle.envelope import FLOOR, deviation, envelopes, factor
+from topos.bundle.plan_subject import subjects_of
 from topos.bundle.sample import calls_of
-from topos.bundle.subject import Subject, evaluated, subjects_of
+from topos.bundle.subject import Subject
 
 MODELS: dict[str, Callable[[Element], Plan]] = {
     "mlp": lambda element: mlp(3, element=element),
@@ -29,10 +30,10 @@ def shares(plan: Plan, other: Plan) -> float:
     """Returns how far the oracle of another program is, in envelopes of the first."""
     subject, wrong = subject_of(plan), subject_of(other)
     calls = calls_of(subject, [], 0)
-    answers = [evaluated(subject, inputs) for inputs in calls]
+    answers = [subject.evaluated(inputs) for inputs in calls]
     ((name, allowed),) = envelopes(subject, calls, answers).items()
     return max(
-        deviation(ours[name].numpy(), evaluated(wrong, inputs)[name].numpy()) / allowed
+        deviation(ours[name].numpy(), wrong.evaluated(inputs)[name].numpy()) / allowed
         for inputs, ours in zip(calls, answers, strict=True)
     )
 
@@ -42,7 +43,7 @@ def test_a_walk_without_moves_has_the_oracles_bits() -> None:
         subject = subject_of(plan)
         (inputs, _) = calls_of(subject, [], 0)
         oracle = plan.network.entry(plan.results).interpret(None, inputs)
-        ((name, result),) = evaluated(subject, inputs).items()
+        ((name, result),) = subject.evaluated(inputs).items()
         assert result.numpy().tobytes() == oracle.of(name).numpy().tobytes()
 
 
@@ -55,7 +56,7 @@ def test_the_oracle_reordered_by_every_runtime_lies_inside_with_margin(
     plan = MODELS[model](element)
     subject = subject_of(plan)
     calls = calls_of(subject, [], 0)
-    answers = [evaluated(subject, inputs) for inputs in calls]
+    answers = [subject.evaluated(inputs) for inputs in calls]
     ((name, allowed),) = envelopes(subject, calls, answers).items()
     for runtime in ("interpreter", "xla"):
         if not runtimes.load(runtime).status().ready:
@@ -110,7 +111,7 @@ def test_the_envelope_grows_with_the_factor_and_not_with_the_scale() -> None:
         plan = recorded(lambda tape, features: (features * factor) @ features.transpose(), 3)
         subject = subject_of(plan)
         calls = calls_of(subject, [], 0)
-        answers = [evaluated(subject, inputs) for inputs in calls]
+        answers = [subject.evaluated(inputs) for inputs in calls]
         return envelopes(subject, calls, answers)["scores"]
 
     assert allowed(1.0) == pytest.approx(allowed(1024.0), rel=1e-3)
@@ -127,7 +128,7 @@ def test_a_conversion_that_rounds_nothing_moves_nothing_and_a_quotient_does() ->
     plan = tape.into_network().entry(["converted", "thirds", "positive"]).lower()
     subject = subject_of(plan)
     calls = calls_of(subject, [{"whole": np.array([1, 2, 3, 7])}], 0)
-    answers = [evaluated(subject, inputs) for inputs in calls]
+    answers = [subject.evaluated(inputs) for inputs in calls]
     found = envelopes(subject, calls, answers)
     assert found["converted"] == FLOOR * 2.0**-23
     assert factor("f32") * 2.0**-24 <= found["thirds"] <= factor("f32") * 2.0**-22
@@ -140,7 +141,7 @@ def test_a_result_that_others_are_made_of_is_kept() -> None:
     (inner + inner).named("outer")
     subject = subject_of(tape.into_network().entry(["outer"], observe=["inner"]).lower())
     (inputs, _) = calls_of(subject, [], 0)
-    found = evaluated(subject, inputs)
+    found = subject.evaluated(inputs)
     assert list(found) == ["outer", "inner"]
     assert (found["inner"].numpy() * 2 == found["outer"].numpy()).all()
 
@@ -150,7 +151,7 @@ def test_cancellation_widens_the_envelope() -> None:
         plan = recorded(lambda tape, features: (features + offset) - offset, 3)
         subject = subject_of(plan)
         calls = calls_of(subject, [], 0)
-        answers = [evaluated(subject, inputs) for inputs in calls]
+        answers = [subject.evaluated(inputs) for inputs in calls]
         return envelopes(subject, calls, answers)["scores"]
 
     assert allowed(1000.0) > 50 * allowed(0.0)
@@ -162,7 +163,7 @@ def test_what_only_moves_data_is_exact_but_for_the_floor() -> None:
     moving = recorded(lambda tape, features: features.transpose().reshape((10,)), 2)
     held = subject_of(moving)
     calls = calls_of(held, [], 0)
-    answers = [evaluated(held, inputs) for inputs in calls]
+    answers = [held.evaluated(inputs) for inputs in calls]
     # The arguments alone move, by one unit each.
     assert envelopes(held, calls, answers)["scores"] <= factor("f32") * 2.0**-23
 

@@ -8,19 +8,17 @@ Parker, 1997). The largest movement that reaches a result tells how the program 
 
 from __future__ import annotations
 
-from collections.abc import Container, Mapping, Sequence
-from functools import cache, partial
+from collections.abc import Mapping, Sequence
+from functools import cache
 from typing import Any, Final
 
 import ml_dtypes
 import numpy as np
 import numpy.typing as npt
 
-from topos.bundle.subject import Move, Subject, evaluated
+from topos.bundle.subject import Subject
 from topos.emit.lowering.elementwise import ARITHMETIC, MAPS
 from topos.errors import BundleError
-from topos.graph import Form
-from topos.op import Convert, Source
 from topos.payload import DIFFERENTIABLE, Element
 from topos.reading import Tensor
 from topos.runtimes._certificate import POSITIVE
@@ -49,13 +47,11 @@ def envelopes(
     moved = dict.fromkeys((slot.name for slot in subject.results), 0.0)
     for place, (inputs, answered) in enumerate(zip(calls, oracle, strict=True)):
         for draw in range(DRAWS):
-            again = evaluated(subject, inputs, _move(subject, (place, draw)))
+            again = subject.moved(inputs, (place, draw))
             for name, before in answered.items():
                 share = deviation(before.numpy(), again[name].numpy())
                 moved[name] = max(moved[name], share)
-    return {
-        slot.name: _envelope(slot.port.type.element, moved[slot.name]) for slot in subject.results
-    }
+    return {slot.name: _envelope(slot.type.element, moved[slot.name]) for slot in subject.results}
 
 
 @cache
@@ -101,35 +97,3 @@ def _envelope(element: Element, moved: float) -> float:
         return moved
     limits: Any = ml_dtypes.finfo  # It has no types of its own.
     return max(factor(element.name) * moved, FLOOR * float(limits(element.dtype).eps))
-
-
-def _move(subject: Subject, seed: tuple[int, ...]) -> Move:
-    """Returns the move of every rounded value by a unit in the last place, drawn from a seed."""
-    forms = subject.plan.network.columns.forms
-    rounding = {index for index in subject.plan.order if _rounds(forms[index])}
-    return partial(_moved_one, rounding, seed)
-
-
-def _moved_one(
-    rounding: Container[int], seed: tuple[int, ...], index: int, value: Tensor
-) -> Tensor:
-    if index not in rounding:
-        return value
-    array = value.numpy()
-    places = np.array(array, order="C").view(f"i{array.dtype.itemsize}")
-    words = np.random.PCG64([*seed, index]).random_raw(-(-array.size // 64))
-    up = np.unpackbits(words.view(np.uint8))[: array.size].reshape(array.shape)
-    # Zeros stay: what is nothing by a mask or a rectifier is nothing on every runtime.
-    movable = np.isfinite(array) & (array != 0)
-    places += np.where(movable, 2 * up.astype(np.int8) - 1, 0).astype(places.dtype)
-    return Tensor.wrap(places.view(array.dtype), value.element)
-
-
-def _rounds(form: Form) -> bool:
-    """Returns whether a value is the rounding of another one: computed, or brought from outside."""
-    if form.type.element not in DIFFERENTIABLE:
-        return False
-    if isinstance(form.operation, Convert):
-        return form.operands[0].element in DIFFERENTIABLE
-    # What makes no NaN of numbers moves data, compares or chooses, and rounds nothing.
-    return isinstance(form.operation, Source) or form.operation.introduces_nan

@@ -27,9 +27,10 @@ from topos.bundle.manifest import (
 )
 from topos.bundle.naming import Payloads, References, by_name
 from topos.bundle.oracles import Oracle, batched_oracles, single_oracle
+from topos.bundle.plan_subject import subjects_of
 from topos.bundle.portable import serialized, version_of
 from topos.bundle.replacement import demand_place, replacing
-from topos.bundle.subject import Slot, Subject, subjects_of
+from topos.bundle.subject import Slot, Subject
 from topos.engine import Plan
 from topos.errors import ArgumentError, BundleError
 from topos.graph import Parameters
@@ -118,7 +119,7 @@ def _program(folder: Path, oracle: Oracle, readers: str) -> ProgramEntry:
     module, artifact, sample = (
         f"{name}{suffix}" for suffix in (".mlir", ".mlirbc", ".sample.safetensors")
     )
-    text = subject.plan.emit_stablehlo()
+    text = subject.text
     (folder / module).write_bytes(text.encode())
     (folder / artifact).write_bytes(serialized(text, readers))
     arguments = tuple(Argument(*_port(slot), slot.value is not None) for slot in subject.arguments)
@@ -147,7 +148,7 @@ def _program(folder: Path, oracle: Oracle, readers: str) -> ProgramEntry:
 
 
 def _port(slot: Slot) -> tuple[str, Shape, str]:
-    return slot.name, slot.port.type.shape, slot.port.type.element.name
+    return slot.name, slot.type.shape, slot.type.element.name
 
 
 # All names of a bundle stand in its manifest, which has to stay readable in a moment.

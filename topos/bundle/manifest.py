@@ -10,7 +10,7 @@ import msgspec
 import numpy as np
 
 from topos.errors import BundleError
-from topos.payload import ELEMENTS, TensorType
+from topos.payload import CARRIED, TensorType
 
 FORMAT: Final = 1
 MANIFEST: Final = "manifest.json"
@@ -36,12 +36,12 @@ class Port(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     @property
     def dtype(self) -> np.dtype[Any]:
         """The numpy storage of one element."""
-        return ELEMENTS[self.element].dtype
+        return CARRIED[self.element].dtype
 
     @property
     def type(self) -> TensorType:
         """The shape and the element."""
-        return TensorType(self.shape, ELEMENTS[self.element])
+        return TensorType(self.shape, CARRIED[self.element])
 
     @property
     def nbytes(self) -> int:
@@ -197,7 +197,7 @@ def _demand_program(program: ProgramEntry, batched: bool) -> None:
 
 def _demand_port(port: Port, program: str) -> None:
     where = f"{port.name!r} in {program}"
-    _demand(port.element in ELEMENTS, f"has no known element for {where}, got {port.element!r}")
+    _demand(port.element in CARRIED, f"has no known element for {where}, got {port.element!r}")
     possible = len(port.shape) <= MOST_AXES and all(extent >= 0 for extent in port.shape)
     possible = possible and port.nbytes <= MOST_BYTES
     _demand(possible, f"has no possible shape for {where}, got {port.shape}")

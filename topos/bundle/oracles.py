@@ -9,7 +9,7 @@ from topos.bundle.envelope import demand_telling, envelopes
 from topos.bundle.naming import Payloads
 from topos.bundle.rows import Answers, demand_alike, demand_distinct, demand_independent, turned
 from topos.bundle.sample import CALLS, Inputs, calls_of, pool_of, rows_of, taken
-from topos.bundle.subject import Subject, evaluated
+from topos.bundle.subject import Subject
 from topos.errors import BundleError
 from topos.reading import Tensor
 
@@ -27,7 +27,7 @@ class Oracle(NamedTuple):
 def single_oracle(subject: Subject, given: Sequence[Payloads], seed: int) -> Oracle:
     """Returns what the oracle returns for the samples that are given, or to drawn ones."""
     calls = calls_of(subject, given, seed)
-    answers = [evaluated(subject, inputs) for inputs in calls]
+    answers = [subject.evaluated(inputs) for inputs in calls]
     return Oracle(subject, None, calls, answers, _telling(subject, calls, answers))
 
 
@@ -63,16 +63,16 @@ def _answered(
     starts = range(0, min(CALLS * rows, max(count, 1)), rows)
     places = [[(start + row) % count for row in range(rows)] for start in starts]
     calls = [taken(pool, each) for each in places]
-    answers = [evaluated(subject, inputs) for inputs in calls]
+    answers = [subject.evaluated(inputs) for inputs in calls]
     demand_independent(subject, pool, places[0], answers[0], seed)
     slots: Answers = {}
-    elsewhere = [(each, evaluated(subject, taken(pool, each))) for each in turned(places[0])]
+    elsewhere = [(each, subject.evaluated(taken(pool, each))) for each in turned(places[0])]
     for own, answered in (*zip(places, answers, strict=True), *elsewhere):
         needs = "a batched bundle needs rows that do not depend on their place"
-        demand_alike(slots, own, answered, f"{needs}, and the plan of {rows} rows")
+        demand_alike(slots, own, answered, f"{needs}, and the {subject.kind} of {rows} rows")
     for own, answered in zip(places, answers, strict=True):
-        needs = "the plans need to be one function at several numbers of rows"
-        demand_alike(known, own, answered, f"{needs}, and the plan of {rows} rows")
+        needs = f"the {subject.kind}s need to be one function at several numbers of rows"
+        demand_alike(known, own, answered, f"{needs}, and the {subject.kind} of {rows} rows")
     return calls, answers
 
 
@@ -88,18 +88,18 @@ def _demand_one_function(subjects: Sequence[Subject]) -> None:
     """Raises `BundleError` where plans differ in more than their rows."""
     rows = [rows_of(subject) for subject in subjects]
     if len(set(rows)) < len(rows):
-        raise BundleError(f"the plans need a number of rows each, got {rows}")
+        raise BundleError(f"the {subjects[0].kind}s need a number of rows each, got {rows}")
     first, *others = subjects
     for subject in others:
         if _per_row(subject) != _per_row(first):
             raise BundleError(
-                "the plans need equal names and types but for the rows, got "
-                f"{first.plan.signature()} and {subject.plan.signature()}"
+                f"the {first.kind}s need equal names and types but for the rows, got "
+                f"{first.signature} and {subject.signature}"
             )
 
 
 def _per_row(subject: Subject) -> list[tuple[object, ...]]:
     return [
-        (slot.name, slot.port.type.shape[slot.value is None :], str(slot.port.type.element))
+        (slot.name, slot.type.shape[slot.value is None :], str(slot.type.element))
         for slot in (*subject.arguments, *subject.results)
     ]

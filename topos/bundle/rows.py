@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from topos.bundle.sample import Inputs, drawn, taken
-from topos.bundle.subject import Subject, evaluated
+from topos.bundle.subject import Subject
 from topos.errors import BundleError, FeedError
 from topos.payload import DIFFERENTIABLE, Element
 from topos.reading import Tensor
@@ -44,7 +44,7 @@ def demand_independent(
     In further ones every other row, or half of them, is NaN, infinite, or large.
     """
     for trial in _trials(pool, places, seed):
-        again = evaluated(subject, trial.inputs)
+        again = subject.evaluated(trial.inputs)
         for name, before in answered.items():
             for row in range(len(places)):
                 if row not in trial.changed and _row(before, row) != _row(again[name], row):

@@ -30,7 +30,7 @@ def calls_of(subject: Subject, samples: Sequence[Payloads], seed: int) -> list[I
     _demand_names(subject, samples)
     return [
         {
-            slot.name: _one(slot, given, slot.port.type.shape, (seed, call, place))
+            slot.name: _one(slot, given, slot.type.shape, (seed, call, place))
             for place, slot in enumerate(subject.inputs)
         }
         for call, given in enumerate(samples or [{}] * CALLS)
@@ -48,11 +48,11 @@ def pool_of(subjects: Sequence[Subject], samples: Sequence[Payloads], seed: int)
     for call, given in enumerate(samples or [{}]):
         count = _count(given, CALLS * most)
         for place, slot in enumerate(first.inputs):
-            shape = (count, *slot.port.type.shape[1:])
+            shape = (count, *slot.type.shape[1:])
             own = _one(slot, given, shape, (seed, call, place), batched=True)
             parts[slot.name].append(own.numpy())
     return {
-        slot.name: Tensor.wrap(np.concatenate(parts[slot.name]), slot.port.type.element)
+        slot.name: Tensor.wrap(np.concatenate(parts[slot.name]), slot.type.element)
         for slot in first.inputs
     }
 
@@ -71,10 +71,10 @@ def rows_of(subject: Subject) -> int:
     Raises `BundleError` where they have none in common.
     """
     slots = (*subject.inputs, *subject.results)
-    leading = {slot.port.type.shape[:1] for slot in slots}
+    leading = {slot.type.shape[:1] for slot in slots}
     extents = [extent for shape in leading for extent in shape]
     if not subject.inputs or len(leading) > 1 or not extents or not all(extents):
-        has = ", ".join(f"{slot.name}: {slot.port.type}" for slot in slots)
+        has = ", ".join(f"{slot.name}: {slot.type}" for slot in slots)
         raise BundleError(
             "a batched bundle needs inputs and results of one leading extent, got "
             f"{has}; what is no row of a request is given as resident"
@@ -96,7 +96,7 @@ def drawn(type: TensorType, seed: Sequence[int]) -> Tensor:
 def _one(
     slot: Slot, given: Payloads, shape: Shape, seed: Sequence[int], *, batched: bool = False
 ) -> Tensor:
-    wanted = TensorType(shape, slot.port.type.element)
+    wanted = TensorType(shape, slot.type.element)
     if slot.name in given:
         return fitted(slot.name, wanted, given[slot.name])
     if wanted.element not in DIFFERENTIABLE and wanted.element.dtype.kind != "b":

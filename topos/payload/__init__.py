@@ -1,5 +1,7 @@
 """Numbers: shapes, elements, and the kernels whose bits are the spec."""
 
+from topos.payload.carried import CARRIED as CARRIED
+from topos.payload.carried import carried_element as carried_element
 from topos.payload.element import DIFFERENTIABLE as DIFFERENTIABLE
 from topos.payload.element import ELEMENTS as ELEMENTS
 from topos.payload.element import Element as Element
