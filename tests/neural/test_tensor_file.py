@@ -278,3 +278,10 @@ def test_without_the_package_the_extra_is_named(
         load(path, parameters, network)
     # Only reading has to distrust a file.
     save(path, parameters, network)
+
+
+def test_a_large_tensor_that_lies_turned_is_written_in_parts(tmp_path: Path) -> None:
+    rows = np.arange(5_000_000, dtype=np.float32).reshape(2_500, 2_000)
+    for name, tensor in (("plain", Tensor(rows)), ("turned", Tensor(rows.T).transpose())):
+        write_tensors(tmp_path / name, {"w": tensor}, {})
+    assert (tmp_path / "turned").read_bytes() == (tmp_path / "plain").read_bytes()

@@ -52,6 +52,10 @@ def matmul(left: Array, right: Array, out: Array | None = None) -> Array:
     from topos.backend.compiled.product import matmul as compiled
 
     (rows, depth), columns = left.shape[-2:], right.shape[-1]
+    row_cuts = [slice(None)] if left.flags.c_contiguous else product.cuts(left, -2)
+    column_cuts = [slice(None)] if right.flags.c_contiguous else product.cuts(right, -1)
+    if out is None and len(row_cuts) * len(column_cuts) > 1:
+        return product.in_parts(matmul, left, right, row_cuts, column_cuts)
     batch = math.prod(left.shape[:-2])
     first = np.ascontiguousarray(left).reshape(batch, rows, depth)
     second = np.ascontiguousarray(right).reshape(batch, depth, columns)

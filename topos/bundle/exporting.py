@@ -52,7 +52,8 @@ def export(
 ) -> Bundle:
     """Writes plans with the values of their parameters as a bundle, and returns it loaded.
 
-    `parameters` default to the initial state. `resident` gives further inputs a value that stays:
+    `parameters` default to the initial state; arrays are read where they lie until the export is
+    done, for they may be large. `resident` gives further inputs a value that stays:
     running statistics, say. `samples` are the inputs of calls that the oracle runs; floats that
     they leave out are drawn from `seed`. `batched` declares that the leading extent of every
     input and result counts rows that leave each other alone, which the oracle tries; only then

@@ -113,7 +113,7 @@ def read_manifest(folder: Path) -> bytes:
         length = os.fstat(file.fileno()).st_size
         if length > MOST_MANIFEST:
             raise damaged(folder, f"has a {MANIFEST} of {length} bytes, too many for one")
-        return file.read(MOST_MANIFEST)
+        return file.read(length)
 
 
 def _instead(path: Path) -> str:

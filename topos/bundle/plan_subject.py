@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Container, Mapping, Sequence
 from functools import partial
+from typing import Final
 
 from topos.bundle.movement import moved_by_one
 from topos.bundle.naming import (
@@ -14,13 +15,16 @@ from topos.bundle.naming import (
     names_of,
     state_by_name,
 )
-from topos.bundle.subject import Slot, Subject, fitted, held
+from topos.bundle.subject import Slot, Subject, held, viewed
 from topos.engine import Plan
 from topos.errors import BundleError, FeedError
 from topos.graph import Form, Parameters, replay
 from topos.op import Convert, Leaf, Source
 from topos.payload import DIFFERENTIABLE, ELEMENTS
 from topos.reading import Tensor
+
+# An argument of more bytes is moved at each use, and not kept in between.
+KEPT_BYTES: Final = 1 << 24
 
 
 class PlanSubject(Subject):
@@ -61,15 +65,20 @@ class PlanSubject(Subject):
             if isinstance(source, Leaf):
                 assert source.payload is not None
                 values[index] = Tensor.wrap(source.payload, source.type.element)
+            if isinstance(source, Source):
                 continue
-            if index in given:
-                values[index] = given[index]
+            operands = set(columns.operands[index])
+            # Read where it is used: all moved weights at once would take their memory again.
+            for operand in operands & given.keys() - values.keys():
+                values[operand] = _moved(move, operand, given[operand])
             replay(columns, [index], values)
-            if move is not None:
-                values[index] = move(index, values[index])
-            for operand in set(columns.operands[index]):
-                if last[operand] == index and operand not in kept:
+            values[index] = _moved(move, index, values[index])
+            for operand in operands - kept:
+                again = operand in given and values[operand].numpy().nbytes > KEPT_BYTES
+                if again or last[operand] == index:
                     del values[operand]
+        for index in kept & given.keys() - values.keys():
+            values[index] = _moved(move, index, given[index])
         return {slot.name: values[at] for slot, at in zip(self.results, results, strict=True)}
 
 
@@ -118,11 +127,15 @@ def _filled(slot: Slot, values: Payloads) -> Slot:
     """Returns an argument with its value, where it has one."""
     if slot.name not in values:
         return slot
-    return slot._replace(value=fitted(slot.name, slot.type, values[slot.name]))
+    return slot._replace(value=viewed(slot.name, slot.type, values[slot.name]))
 
 
 Move = Callable[[int, Tensor], Tensor]
 """What becomes of the value of a node, by its position."""
+
+
+def _moved(move: Move | None, index: int, value: Tensor) -> Tensor:
+    return value if move is None else move(index, value)
 
 
 def _moved_one(

@@ -6,6 +6,8 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from typing import ClassVar, NamedTuple
 
+import numpy as np
+
 from topos.bundle.naming import Payload
 from topos.errors import FeedError, ToposError
 from topos.payload import TensorType, carried_element
@@ -78,6 +80,13 @@ def fitted(name: str, wanted: TensorType, value: Payload) -> Tensor:
     if tensor.type != wanted:
         raise FeedError(f"{name!r} needs {wanted}, got {tensor.type}")
     return tensor
+
+
+def viewed(name: str, wanted: TensorType, value: Payload) -> Tensor:
+    """Returns `fitted` of a value; an array is read where it lies, for weights may be large."""
+    if isinstance(value, np.ndarray) and value.dtype == wanted.element.dtype:
+        value = Tensor.wrap(value, wanted.element)
+    return fitted(name, wanted, value)
 
 
 def _tensor(wanted: TensorType, value: Payload) -> Tensor:

@@ -30,6 +30,7 @@ ELEMENTS: Final[Mapping[str, Element]] = {
 }
 TEXT: Final = "__metadata__"
 ALIGNMENT: Final = 8
+LARGEST_PART: Final = 1 << 24
 
 
 class TensorFile:
@@ -148,7 +149,8 @@ def _header(ordered: Sequence[tuple[str, Tensor]], metadata: Mapping[str, str]) 
 def _write(file: Any, target: Path, mode: int, parts: Iterable[bytes | Tensor]) -> None:
     try:
         for part in parts:
-            file.write(_bytes(part) if isinstance(part, Tensor) else part)
+            for each in _parts(part) if isinstance(part, Tensor) else (part,):
+                file.write(each)
         file.flush()
         # Renamed before its bytes are on the disk, an empty file could outlive a crash.
         os.fsync(file.fileno())
@@ -160,10 +162,24 @@ def _write(file: Any, target: Path, mode: int, parts: Iterable[bytes | Tensor]) 
         raise
 
 
-def _bytes(tensor: Tensor) -> bytes:
-    """Returns the payload in row-major order, as the format has it: little end first."""
+def _parts(tensor: Tensor) -> Iterator[memoryview]:
+    """Yields the payload in row-major order, as the format has it: little end first."""
     array = tensor.numpy()
-    return (array if sys.byteorder == "little" else array.byteswap()).tobytes()
+    if sys.byteorder == "little" and array.flags.c_contiguous:
+        yield _bytes(array)
+        return
+    # What has to be turned is copied a part at a time.
+    rows = array if array.ndim else array.reshape(1)
+    step = max(1, len(rows) * LARGEST_PART // max(1, rows.nbytes))
+    for start in range(0, len(rows), step):
+        part = rows[start : start + step].copy(order="C")
+        yield _bytes(part if sys.byteorder == "little" else part.byteswap())
+
+
+def _bytes(array: Any) -> memoryview:
+    # numpy has no buffer of the elements that it does not know, but of their bytes.
+    data: memoryview = array.reshape(-1).view("u1").data
+    return data
 
 
 def _mode(target: Path) -> int:

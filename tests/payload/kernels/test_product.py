@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
+from topos.backend import twins
 from topos.payload.kernels import canonical, product
 
 Array = npt.NDArray[Any]
@@ -167,3 +168,17 @@ def test_nan_of_a_product_is_canonical(floating: np.dtype[Any], same: Same) -> N
     right = np.array([[0.0], [1.0]], floating)
     result = product.matmul(left, right)
     assert result.view(f"u{floating.itemsize}")[0, 0] == canonical.LAYOUTS[floating].quiet
+
+
+@pytest.mark.parametrize("turn", [lambda array: array, lambda array: np.array(array.T).T])
+def test_large_operands_are_taken_in_parts(turn: Callable[[Array], Array]) -> None:
+    pytest.importorskip("numba")
+    random = np.random.default_rng(1)
+    small, large = (random.standard_normal(shape, np.float32) for shape in [(2, 5), (5, 1_800_000)])
+    wanted = np.zeros((2, 1_800_000), np.float32)
+    for k in range(5):
+        wanted += small[:, k, None] * large[k]
+    assert len(product.cuts(large, -1)) == 2
+    for matmul in (product.matmul, twins.matmul):
+        assert matmul(small, turn(large)).tobytes() == wanted.tobytes()
+        assert matmul(turn(large).T, small.T).tobytes() == wanted.T.tobytes()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Final
 
 import numpy as np
@@ -17,6 +17,8 @@ _TILE_BYTES: Final = 1 << 18
 _LONG_AXIS: Final = 512
 # Below this many sums, running sums in one call beat one call for each step.
 _FEW_SUMS: Final = 64
+# An operand that has to be copied, turned or widened, is so in parts of about this many bytes.
+_PART_BYTES: Final = 1 << 25
 
 
 @np.errstate(all="ignore")
@@ -32,6 +34,9 @@ def matmul(left: Array, right: Array) -> Array:
         # Addition modulo a power of two has no order, so any product of integers has the bits.
         return np.asarray(np.matmul(left, right))
     (rows, depth), columns = left.shape[-2:], right.shape[-1]
+    row_cuts, column_cuts = cuts(left, -2), cuts(right, -1)
+    if len(row_cuts) * len(column_cuts) > 1:
+        return in_parts(matmul, left, right, row_cuts, column_cuts)
     batch = math.prod(left.shape[:-2])
     first = promoted(left).reshape(batch, rows, depth)
     second = promoted(right).reshape(batch, depth, columns)
@@ -45,6 +50,28 @@ def matmul(left: Array, right: Array) -> Array:
     plain = totals.transpose(tuple(order.index(axis) for axis in range(3)))
     result = rounded(np.ascontiguousarray(plain), left.dtype)
     return result.reshape(*left.shape[:-1], columns)
+
+
+def cuts(operand: Array, axis: int) -> list[slice]:
+    """Returns slices of an axis of an operand, such that a copy of each is small."""
+    extent, itemsize = operand.shape[axis], max(4, operand.itemsize)
+    step = max(1, extent * _PART_BYTES // max(1, operand.size * itemsize))
+    return [slice(first, first + step) for first in range(0, extent, step)]
+
+
+def in_parts(
+    product: Callable[[Array, Array], Array],
+    left: Array,
+    right: Array,
+    rows: Sequence[slice],
+    columns: Sequence[slice],
+) -> Array:
+    """Returns the `product` of some rows and some columns at a time: no element reads another."""
+    result = np.empty((*left.shape[:-1], right.shape[-1]), left.dtype)
+    for row in rows:
+        for column in columns:
+            result[..., row, column] = product(left[..., row, :], right[..., column])
+    return result
 
 
 def _order(batch: int, rows: int, columns: int) -> tuple[int, int, int]:
