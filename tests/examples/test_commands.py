@@ -15,7 +15,17 @@ for package in ("sklearn", "rich", "matplotlib", "msgspec", "safetensors"):
     pytest.importorskip(package)
 # The others are run whole, as commands, by tests of their own; those that are no command are
 # imported by these.
-NAMES = ("digits", "digits_cnn", "digits_served", "llama", "minilm", "moons", "names", "xor")
+NAMES = (
+    "digits",
+    "digits_cnn",
+    "digits_served",
+    "gpt2",
+    "llama",
+    "minilm",
+    "moons",
+    "names",
+    "xor",
+)
 
 
 # Runs each file as a command does, in a process that has loaded what those before it need.

@@ -177,7 +177,9 @@ def test_names_tell_what_follows(interpreted: tuple[CompiledPlan, RecordedStep])
 
 def test_what_cannot_follow_is_refused(interpreted: tuple[CompiledPlan, RecordedStep]) -> None:
     whole, step = interpreted
-    with pytest.raises(ArgumentError, match=r"^a loop carries parameters, got .*pixels"):
+    with pytest.raises(ArgumentError, match=r"^a loop carries parameters and inputs, got .*loss"):
+        whole.loop({"loss": "loss"})
+    with pytest.raises(FeedError, match=r"pixels' needs a feed"):
         whole.loop({"pixels": "loss"})
     (first, *_) = step.parameters
     with pytest.raises(ArgumentError, match=r"^a loop needs .*, the next .*, among the roots$"):
@@ -190,7 +192,7 @@ def test_what_cannot_follow_is_refused(interpreted: tuple[CompiledPlan, Recorded
     _, other = recorded()
     with pytest.raises(SymbolError):
         whole.loop(other.following)
-    message = r"^a loop needs a mapping of parameters to their next values, got None$"
+    message = r"^a loop needs a mapping of arguments to their next values, got None$"
     with pytest.raises(ArgumentError, match=message):
         whole.loop(None)  # type: ignore[arg-type]
 
@@ -211,3 +213,21 @@ def test_a_parameter_that_its_step_does_not_read_follows_too() -> None:
     assert run.of(total.symbol).item() == 18.0
     assert loop.parameters().of("seen").numpy().tolist() == [3.0, 3.0]
     assert loop.parameters().of("weight").numpy().tolist() == [6.0, 6.0]
+
+
+@pytest.mark.parametrize("name", ["interpreter", "xla"])
+def test_inputs_are_carried_bound_and_begun_again(name: str) -> None:
+    require(name)
+    tape = Tape()
+    scale = tape.parameter(np.full(2, 2.0, np.float32), name="scale")
+    total, shift, each = (tape.input(shape=[2], name=own) for own in ("total", "shift", "each"))
+    (total + scale * each + shift).named("next")
+    (total * shift).named("told")
+    plan = tape.into_network().entry(["told", "next"]).lower()
+    one = np.ones(2, np.float32)
+    loop = plan.compile(name).loop({"total": "next"}, feeds={"total": 0.0 * one, "shift": one})
+    assert [loop.forward({"each": one}).of("told").numpy()[0] for _ in range(3)] == [0.0, 3.0, 6.0]
+    loop.restart(feeds={"total": 5.0 * one})
+    assert [loop.forward({"each": one}).of("told").numpy()[0] for _ in range(2)] == [5.0, 8.0]
+    with pytest.raises(FeedError, match="'total' needs a feed"):
+        loop.restart()

@@ -51,15 +51,21 @@ class CompiledPlan:
         """
         return BoundPlan(self, parameters)
 
-    def loop(self, following: Following, parameters: Parameters | None = None) -> PlanLoop:
-        """Returns this plan as a step whose parameters stay in the runtime.
+    def loop(
+        self,
+        following: Following,
+        parameters: Parameters | None = None,
+        feeds: Feeds | None = None,
+    ) -> PlanLoop:
+        """Returns this plan as a step whose state stays in the runtime.
 
-        `following` maps parameters to the roots that are their next values: `following` of a
-        recorded step. Parameters that nothing follows are bound. `parameters` are the first
-        state, by default the initial one. Raises `ArgumentError` for what is no parameter, and
-        where its next value is no root or has another type.
+        `following` maps parameters and inputs to the roots that are their next values:
+        `following` of a recorded step. Parameters that nothing follows are bound, and so are the
+        inputs among `feeds` that nothing follows. `parameters` and `feeds` are the first state, by
+        default the recorded one. Raises `ArgumentError` for what is neither, and where its next
+        value is no root or has another type.
         """
-        return PlanLoop(self, following, parameters)
+        return PlanLoop(self, following, parameters, feeds)
 
     def __repr__(self) -> str:
         signature = self.plan.signature()
@@ -89,7 +95,8 @@ class BoundPlan:
 class PlanLoop:
     """A compiled step whose parameters the runtime keeps from one call to the next.
 
-    One call runs at a time. Where one fails, the state is lost, and every later use says so.
+    Inputs may be kept as well: a cache, say. One call runs at a time. Where one fails, the state
+    is lost, and every later use says so.
     """
 
     def __init__(
@@ -97,26 +104,36 @@ class PlanLoop:
         compiled: CompiledPlan,
         following: Following,
         parameters: Parameters | None,
+        feeds: Feeds | None = None,
     ) -> None:
         plan, signature = compiled.plan, compiled.plan.signature()
         after = _following(plan, following)
         _demand_state(parameters, "a loop starts from")
-        ports = signature.parameters
-        arrays = _arrays(plan, ports, parameters, {})
-        fixed = {at: array for at, array in enumerate(arrays) if ports[at].symbol not in after}
-        state = [array for at, array in enumerate(arrays) if at not in fixed]
+        fed = {plan.network.symbol(at) for at in feeds or ()}
+        # What a step takes: the inputs that are neither carried nor bound.
+        self._inputs = [each for each in signature.inputs if each.symbol not in {*after, *fed}]
+        ports = [each for each in signature.arguments if each not in self._inputs]
+        first = dict(zip(ports, _arrays(plan, ports, parameters, feeds), strict=True))
+        fixed = {
+            at: first[port]
+            for at, port in enumerate(signature.arguments)
+            if port in first and port.symbol not in after
+        }
+        left = [port for at, port in enumerate(signature.arguments) if at not in fixed]
+        state = {at: first[port] for at, port in enumerate(left) if port.symbol in after}
         self.plan, self.runtime = plan, compiled.runtime
-        # The carried parameters come first once the others are bound, and the inputs last.
-        self._carried = [port.symbol for port in ports if port.symbol in after]
+        # What is carried, by its place among the arguments that are not bound.
+        self._ports = {at: left[at] for at in state}
         places = {port.symbol: place for place, port in enumerate(signature.results)}
-        taken = [places[after[symbol]] for symbol in self._carried]
+        taken = {at: places[after[port.symbol]] for at, port in self._ports.items()}
         whole = compiled.executable.bind(fixed) if fixed else compiled.executable
-        self._loop = whole.loop(dict(enumerate(taken)), dict(enumerate(state)))
-        self._inputs = signature.inputs
-        self._results = [each for at, each in enumerate(signature.results) if at not in taken]
+        self._loop = whole.loop(taken, state)
+        given = set(taken.values())
+        self._results = [each for at, each in enumerate(signature.results) if at not in given]
         self._first = parameters
         # A parameter that the step does not read is no argument: its next value is a result.
-        self._unread = {at: new for at, new in after.items() if at not in self._carried}
+        kept = {port.symbol for port in self._ports.values()}
+        self._unread = {at: new for at, new in after.items() if at not in kept}
         self._latest: dict[Reference, Tensor] = {}
 
     def forward(self, feeds: Feeds | None = None) -> Run:
@@ -126,18 +143,26 @@ class PlanLoop:
         self._latest = {at: run.of(new) for at, new in self._unread.items()}
         return run
 
+    def restart(self, parameters: Parameters | None = None, feeds: Feeds | None = None) -> None:
+        """Begins again with another first state of all that is carried; nothing is compiled."""
+        _demand_state(parameters, "a loop starts from")
+        arrays = _arrays(self.plan, [*self._ports.values()], parameters, feeds)
+        self._loop.restart(dict(zip(self._ports, arrays, strict=True)))
+        self._first = self._first if parameters is None else parameters
+        self._latest = {}
+
     def parameters(self) -> Parameters:
         """Returns copies of all parameters as the last step left them."""
         network, state = self.plan.network, dict(self._latest)
         for place, array in self._loop.state().items():
-            symbol = self._carried[place]
-            element = network.columns.forms[symbol.position].type.element
-            state[symbol] = Tensor.wrap(array, element)
+            port = self._ports[place]
+            if network.columns.forms[port.symbol.position].operation.name == "parameter":
+                state[port.symbol] = Tensor.wrap(array, port.type.element)
         before = network.parameters() if self._first is None else self._first
         return before.with_payloads(state)
 
     def __repr__(self) -> str:
-        kept = f"{len(self._carried)} carried"
+        kept = f"{len(self._ports)} carried"
         return f"PlanLoop({self.runtime}, {kept}, {_brief(self._inputs, self._results)})"
 
 
@@ -194,18 +219,18 @@ def _following(plan: Plan, following: Following) -> dict[Symbol, Symbol]:
     """Returns `following` by symbols, checked against what the plan answers."""
     if not isinstance(following, Mapping):
         raise ArgumentError(
-            f"a loop needs a mapping of parameters to their next values, got {following!r}"
+            f"a loop needs a mapping of arguments to their next values, got {following!r}"
         )
     network, columns = plan.network, plan.network.columns
     after = {network.symbol(at): network.symbol(new) for at, new in following.items()}
     results = {port.symbol for port in plan.signature().results}
     for at, new in after.items():
         title = columns.title(at.position)
-        if columns.forms[at.position].operation.name != "parameter":
-            raise ArgumentError(f"a loop carries parameters, got {title}")
+        if columns.forms[at.position].operation.name not in ("parameter", "input"):
+            raise ArgumentError(f"a loop carries parameters and inputs, got {title}")
         if new not in results:
             wanted = columns.title(new.position)
             raise ArgumentError(f"a loop needs {wanted}, the next {title}, among the roots")
     if len({*after.values()}) < len(after):
-        raise ArgumentError("a loop needs a next value of its own for each parameter")
+        raise ArgumentError("a loop needs a next value of its own for each argument")
     return after

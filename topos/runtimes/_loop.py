@@ -42,6 +42,18 @@ class Loop:
         self._turn = threading.Lock()
         self._start({at: fitting(at, state[at], signature.arguments[at]) for at in self.carried})
 
+    def restart(self, state: Mapping[int, npt.ArrayLike]) -> None:
+        """Begins again with another first state, whatever became of the one before.
+
+        Raises `ArgumentError` where it does not fit, which leaves the loop as it was.
+        """
+        signature = self.executable.signature
+        require_carried(signature, self.carried, state)
+        fitted = {at: fitting(at, state[at], signature.arguments[at]) for at in self.carried}
+        with self._turn:
+            self._start(fitted)
+            self._failure = None
+
     def __call__(self, *arguments: npt.ArrayLike) -> tuple[Array, ...]:
         """Runs one step on the arguments that are not carried, and returns the other results.
 
