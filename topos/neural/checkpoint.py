@@ -15,7 +15,8 @@ from topos.neural.matching import Rename as Rename
 from topos.neural.matching import Report as Report
 from topos.neural.matching import named as named
 from topos.neural.optimizer import OptimizerState, Slot
-from topos.neural.tensor_file import TensorFile, opened, write_tensors
+from topos.neural.shards import Shards, opened_shards
+from topos.neural.tensor_file import write_tensors
 
 Adapt = Callable[[str, Tensor], Tensor]
 """The tensor that our name stands for, from what the file has: transposed or converted, say."""
@@ -68,19 +69,23 @@ def load(
     rename: Rename | None = None,
     adapt: Adapt | None = None,
 ) -> Checkpoint:
-    """Returns `parameters`, and `state` where it is given, with the payloads that a file holds.
+    """Returns `parameters`, and `state` where it is given, with the payloads of a checkpoint.
+
+    `path` is a safetensors file, the `.safetensors.index.json` of several, or a folder as Hugging
+    Face's libraries write it: `model.safetensors`, or `model.safetensors.index.json` and the files
+    that it names. One file or one index of another name is as good.
 
     `state` is what the optimizer starts with. One `FeedError` lists every entry that is missing,
     unexpected, or of another shape or element; with `partial` the first two are only reported,
     and what is missing keeps its payload. Of several names of one parameter a file may hold any;
-    where it holds more, they have to agree. Raises `FeedError` for a damaged file, `OSError` for
-    one that cannot be opened, `UnavailableError` without the package safetensors, `SymbolError` for
-    a state of another recording.
+    where it holds more, they have to agree. Raises `FeedError` for a damaged file, a missing shard
+    or a folder of several checkpoints, `OSError` for what cannot be opened, `UnavailableError`
+    without the package safetensors, `SymbolError` for a state of another recording.
     """
     _demand_beside(parameters, state)
     places = places_of(names, state)
     wanted = {name: _held(parameters, state, place).type for name, place in places.items()}
-    with opened(path) as file:
+    with opened_shards(path) as file:
         match = matched(file.names, places, rename, stateful=state is not None)
         tensors, faults = _read(file, match, wanted, adapt)
         metadata = file.metadata
@@ -94,7 +99,7 @@ def load(
 
 
 def _read(
-    file: TensorFile, match: Match, wanted: Mapping[str, TensorType], adapt: Adapt | None
+    file: Shards, match: Match, wanted: Mapping[str, TensorType], adapt: Adapt | None
 ) -> tuple[dict[str, Tensor], list[str]]:
     """Returns the tensors that fit by our names, and what is wrong with the others."""
     tensors: dict[str, Tensor] = {}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any, Final
 
@@ -32,30 +33,41 @@ def described(path: str) -> str | None:
     """Returns what a file is and what to do, or None where that cannot be told."""
     with open(path, "rb") as file:
         head = file.read(HEAD)
-    if not head:
-        return "empty: download or copy it again"
     # What begins with the length of a header, and then the header, was a checkpoint.
     if head[4:9] == b"\0\0\0\0{":
         return None
-    start = head.removeprefix(b"\xef\xbb\xbf").lstrip()
-    for magic, what in KINDS:
-        if start.startswith(magic):
-            return what
-    return _json(path) if start.startswith(b"{") else None
+    return recognized(path) or (_json(path) if _start(head).startswith(b"{") else None)
+
+
+def recognized(path: str) -> str | None:
+    """Returns what a file is by how it starts, or None for JSON and what nobody knows."""
+    with open(path, "rb") as file:
+        head = file.read(HEAD)
+    if not head:
+        return "empty: download or copy it again"
+    return next((what for magic, what in KINDS if _start(head).startswith(magic)), None)
+
+
+def few(names: Iterable[str]) -> str:
+    """Returns the first of some names, for an error to show."""
+    own = list(names)
+    return ", ".join(own[:SHOWN]) + (", ..." if len(own) > SHOWN else "")
+
+
+def _start(head: bytes) -> bytes:
+    return head.removeprefix(b"\xef\xbb\xbf").lstrip()
 
 
 def _json(path: str) -> str:
-    """Returns what a file of JSON is: the index of a checkpoint in several files, most often."""
+    """Returns what a file of JSON is: an index under another name, most often."""
     try:
-        shards = sorted(set(_weight_map(path).values()))
+        shards = sorted({str(shard) for shard in _weight_map(path).values()})
     except FAULTS:
         shards = []
     if not shards:
         return "JSON, which holds no tensors: the checkpoint lies beside it most often"
-    shown = ", ".join(map(str, shards[:SHOWN])) + (", ..." if len(shards) > SHOWN else "")
-    several = f"{len(shards)} files: load each of them with partial=True"
-    told = several if len(shards) > 1 else "1 file: load that one"
-    return f"the index of a checkpoint in {told} ({shown})"
+    files = f"{len(shards)} file{'s' * (len(shards) > 1)} ({few(shards)})"
+    return f"the index of a checkpoint in {files}: give it a name that ends with .json"
 
 
 def _weight_map(path: str) -> dict[str, Any]:
@@ -83,10 +95,3 @@ def miscounted(path: str) -> str | None:
     if size == described:
         return None
     return f"it has {size} bytes, and its header describes {described}: {again}"
-
-
-def held(folder: str) -> str:
-    """Returns the checkpoints that could be meant in a folder."""
-    names = sorted(name for name in os.listdir(folder) if name.endswith(".safetensors"))
-    shown = ", ".join(names[:SHOWN]) + (", ..." if len(names) > SHOWN else "")
-    return f" that holds {shown}" if names else ""

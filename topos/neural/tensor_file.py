@@ -10,13 +10,15 @@ import sys
 import tempfile
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from functools import partial
 from importlib import import_module
 from pathlib import Path
 from typing import Any, Final
 
 from topos import Element, Tensor, TensorType, bf16, bool_, f16, f32, f64, i32, i64
 from topos.errors import FeedError, UnavailableError
-from topos.neural.foreign_file import described, held, miscounted
+from topos.neural.foreign_file import described, miscounted
+from topos.payload.storage import filled
 
 # Names and order are the format's own: https://huggingface.co/docs/safetensors.
 ELEMENTS: Final[Mapping[str, Element]] = {
@@ -30,33 +32,55 @@ ELEMENTS: Final[Mapping[str, Element]] = {
 }
 TEXT: Final = "__metadata__"
 ALIGNMENT: Final = 8
+# How many bytes tell the length of a header.
+LENGTH: Final = 8
 LARGEST_PART: Final = 1 << 24
 
 
 class TensorFile:
-    """An open safetensors file: its text, its tensors' types, and each tensor where it is asked."""
+    """An open safetensors file: its text, its tensors' types, and each tensor where it is asked.
 
-    def __init__(self, path: str | os.PathLike[str], handle: Any) -> None:
-        self._path, self._handle = path, handle
-        self.metadata: Mapping[str, str] = dict(handle.metadata() or {})
-        self.names: tuple[str, ...] = tuple(handle.keys())
+    A tensor is read straight into the memory that it stays in. Nothing maps the file, so that a
+    later change of it changes no tensor, and its end is an error and not that of the process.
+    """
+
+    def __init__(self, path: str, file: Any) -> None:
+        self._path, self._file = path, file
+        length = int.from_bytes(file.read(LENGTH), "little")
+        self._entries: dict[str, Any] = json.loads(file.read(length))
+        self._start = LENGTH + length
+        self.metadata: Mapping[str, str] = self._entries.pop(TEXT, None) or {}
+        self.names: tuple[str, ...] = tuple(self._entries)
 
     def type(self, name: str) -> TensorType | str:
         """Returns the type of a tensor, or how the file calls it where no element is that."""
-        header = self._handle.get_slice(name)
-        shape, code = tuple(header.get_shape()), header.get_dtype()
+        entry = self._entries[name]
+        shape, code = tuple(entry["shape"]), entry["dtype"]
         if code not in ELEMENTS:
             return f"{code.lower()}[{', '.join(map(str, shape))}]"
         return TensorType(shape, ELEMENTS[code])
 
     def tensor(self, name: str) -> Tensor:
-        """Returns a tensor of the file; raises `FeedError` where none of our elements holds it."""
+        """Returns a tensor of the file, whose reading copies it once.
+
+        Raises `FeedError` where none of our elements holds it, and where the file got shorter.
+        """
         type = self.type(name)
         if isinstance(type, str):
             raise FeedError(f"{self._path} holds {name!r} as {type}, which no element is")
-        # The extension behind bf16 has to be there before numpy can be asked for it.
-        assert type.element.dtype
-        return Tensor(self._handle.get_tensor(name), type.element)
+        start, end = self._entries[name]["data_offsets"]
+        array = filled(type.shape, type.element.dtype, partial(self._read, self._start + start))
+        assert array.nbytes == end - start
+        return Tensor.wrap(array, type.element)
+
+    def _read(self, start: int, target: memoryview) -> None:
+        """Fills `target` with the bytes from `start` on; the system may return fewer at once."""
+        self._file.seek(start)
+        while target:
+            count = self._file.readinto(target)
+            if not count:
+                raise FeedError(f"{self._path} got shorter while it was read: load it again")
+            target = target[count:]
 
 
 @contextmanager
@@ -68,21 +92,21 @@ def opened(path: str | os.PathLike[str]) -> Iterator[TensorFile]:
     """
     package = _safetensors()
     target = os.fspath(path)
-    mode = os.stat(target).st_mode
-    if stat.S_ISDIR(mode):
-        told = f"a checkpoint is a file, and this is a folder{held(target)}"
-        raise OSError(errno.EISDIR, told, target)
-    if not stat.S_ISREG(mode):
+    if not stat.S_ISREG(os.stat(target).st_mode):
         raise OSError(errno.EINVAL, "a checkpoint needs a regular file, got another thing", target)
-    try:
-        with package.safe_open(target, framework="numpy") as handle:
-            yield TensorFile(path, handle)
-    except package.SafetensorError as error:
-        what = described(target)
-        if what is not None:
-            raise FeedError(f"{target} is no safetensors file but {what}") from None
-        reason = miscounted(target) or f"its header is damaged: {_own(error)}"
-        raise FeedError(f"{target} cannot be read as a safetensors file: {reason}") from error
+    # A buffer would hold every byte twice.
+    with open(target, "rb", buffering=0) as file:
+        try:
+            # The package knows every fault of a header.
+            with package.safe_open(target, framework="numpy"):
+                pass
+        except package.SafetensorError as error:
+            what = described(target)
+            if what is not None:
+                raise FeedError(f"{target} is no safetensors file but {what}") from None
+            reason = miscounted(target) or f"its header is damaged: {_own(error)}"
+            raise FeedError(f"{target} cannot be read as a safetensors file: {reason}") from error
+        yield TensorFile(target, file)
 
 
 def _own(error: Exception) -> str:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import math
 import numbers
+import sys
+from collections.abc import Callable
 from typing import Any, Final
 
 import numpy as np
@@ -142,6 +144,17 @@ def aligned(shape: tuple[int, ...], dtype: np.dtype[Any]) -> Array:
     return memory[start : start + size].view(dtype).reshape(shape)
 
 
+def filled(
+    shape: tuple[int, ...], dtype: np.dtype[Any], fill: Callable[[memoryview], object]
+) -> Array:
+    """Returns a frozen, aligned array whose bytes `fill` writes, little end first."""
+    array = aligned(shape, dtype)
+    fill(array.reshape(-1).view(np.uint8).data)
+    if sys.byteorder == "big":
+        array.byteswap(inplace=True)
+    return _owned(array)
+
+
 def iota(shape: Shape) -> Array:
     """Returns the i64 row-major position of each element of `shape`."""
     return frozen(np.arange(np.prod(shape, dtype=np.int64), dtype=np.int64).reshape(shape))
@@ -153,10 +166,17 @@ def _copied(array: Array) -> Array:
         return frozen(np.array(array, order="C"))
     copy = aligned(array.shape, array.dtype)
     copy[...] = array
-    # A runtime takes over what nobody can write to, through what it views neither.
-    assert isinstance(copy.base, np.ndarray)
-    frozen(copy.base)
-    return frozen(copy)
+    return _owned(copy)
+
+
+def _owned(array: Array) -> Array:
+    """Returns an array of `aligned` frozen with the memory that it views.
+
+    A runtime takes over what nobody can write to, through what it views neither.
+    """
+    assert isinstance(array.base, np.ndarray)
+    frozen(array.base)
+    return frozen(array)
 
 
 def frozen(array: Array) -> Array:
