@@ -153,6 +153,14 @@ def processor_digest() -> str:
     return hashlib.sha256(processor().encode()).hexdigest()[:16]
 
 
+def processor_label() -> str:
+    """Returns the name of this machine's processor, and a digest that tells its instructions."""
+    named = [
+        line.partition(":")[2] for line in processor().splitlines() if line[:10] == "model name"
+    ]
+    return " ".join([*(named or [platform.machine()]), processor_digest()]).strip()
+
+
 @cache
 def processor() -> str:
     """Returns what tells this machine's processors apart: its name and its instructions."""

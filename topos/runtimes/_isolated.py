@@ -95,8 +95,7 @@ class IsolatedRuntime(Runtime):
             "options": chosen,
             "cache": None if kept is None else str(kept.folder),
         }
-        named = NAMED.search(text)
-        module = f"the module {named[1]}" if named else "a module without a name"
+        module = _title(text)
         device = {DEVICE: chosen[DEVICE]} if DEVICE in chosen else {}
         code = _bytes(text.encode(errors="surrogatepass"))
         return self._made(request, [code], _Terms(module, seconds, device), f"compiled {module}")
@@ -122,6 +121,23 @@ class IsolatedRuntime(Runtime):
         terms = _Terms("a compiled module", self._seconds(chosen), dict(chosen))
         request = {"do": "deserialize", "options": chosen}
         return self._made(request, [_bytes(bytes(data))], terms, "loaded a compiled module")
+
+    def restore(
+        self,
+        module: ModuleLike,
+        data: bytes | bytearray | memoryview,
+        *,
+        numerics: Numerics | str = Numerics.FAST,
+        options: Mapping[str, Any] | None = None,
+    ) -> IsolatedExecutable:
+        """Returns what `serialize` gave for `module`, held against it and loaded by the worker."""
+        text, chosen = text_of(module), requested(options)
+        seconds = self._seconds(chosen)
+        request = {"do": "restore", "numerics": Numerics.of(numerics).value, "options": chosen}
+        code = _bytes(text.encode(errors="surrogatepass"))
+        device = {DEVICE: chosen[DEVICE]} if DEVICE in chosen else {}
+        terms = _Terms(_title(text), seconds, device)
+        return self._made(request, [code, _bytes(bytes(data))], terms, f"loaded {terms.module}")
 
     def bound(
         self, whole: IsolatedExecutable, resident: Mapping[int, npt.ArrayLike | Placed]
@@ -226,6 +242,11 @@ class IsolatedExecutable(Executable):
     def __reduce__(self) -> NoReturn:
         name = self._runtime.title
         raise ExecutionError(f"an executable of {name} lives in its process: pickle the text")
+
+
+def _title(text: str) -> str:
+    named = NAMED.search(text)
+    return f"the module {named[1]}" if named else "a module without a name"
 
 
 def _bytes(data: bytes) -> Array:

@@ -212,6 +212,22 @@ class Runtime(ABC):
         """
         raise UnsupportedError(f"the {self.name} runtime has no compiled form to load")
 
+    def restore(
+        self,
+        module: ModuleLike,
+        data: bytes | bytearray | memoryview,
+        *,
+        numerics: Numerics | str = Numerics.FAST,
+        options: Mapping[str, Any] | None = None,
+    ) -> Executable:
+        """Returns what `compile` would here, from what `Executable.serialize` gave for `module`.
+
+        The data is machine code, as that of `deserialize`. Raises `CompileError`, which says what
+        differs, where it was made from another module, by other versions, for another machine,
+        numerics or options; the rest as `deserialize` does.
+        """
+        raise UnsupportedError(f"the {self.name} runtime restores no compiled form of a module")
+
 
 def requested(options: Mapping[str, Any] | None) -> dict[str, Any]:
     """Returns `options` as a dictionary of their own.

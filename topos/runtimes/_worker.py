@@ -100,6 +100,15 @@ class Worker:
         data = arrays[0].tobytes()
         return self._keep(header, self._runtime.deserialize(data, options=header["options"]))
 
+    def restore(self, header: Header, arrays: list[Array]) -> Message:
+        """Loads the compiled form of a text."""
+        text = arrays[0].tobytes().decode(errors="surrogatepass")
+        data, options = arrays[1].tobytes(), header["options"]
+        numerics = header["numerics"]
+        return self._keep(
+            header, self._runtime.restore(text, data, numerics=numerics, options=options)
+        )
+
     def place(self, header: Header, arrays: list[Array]) -> Message:
         """Holds an array, where the runtime wants it."""
         array = restored(arrays[0], np.dtype(header["dtype"]))
@@ -153,8 +162,8 @@ class Worker:
 ACTIONS: Final[dict[str, Callable[[Worker, Header, list[Array]], Message]]] = {
     each.__name__: each
     for each in (
-        *(Worker.compile, Worker.deserialize, Worker.place, Worker.bind, Worker.run, Worker.time),
-        *(Worker.serialize, Worker.memory, Worker.cost),
+        *(Worker.compile, Worker.deserialize, Worker.restore, Worker.place, Worker.bind),
+        *(Worker.run, Worker.time, Worker.serialize, Worker.memory, Worker.cost),
     )
 }
 

@@ -17,7 +17,7 @@ from topos.runtimes._isolated import IsolatedRuntime
 from topos.runtimes._packages import imported, installed
 from topos.runtimes._placed import Placed, placed_on_host
 from topos.runtimes._runtime import ISOLATED, TIMEOUT, Executable, Runtime, isolated, requested
-from topos.runtimes.xla.build import NAME, Recipe, built, restored
+from topos.runtimes.xla.build import NAME, Recipe, built, rebuilt, restored
 from topos.runtimes.xla.device import DEVICE, device_of
 from topos.runtimes.xla.executable import XlaExecutable, placed_on
 from topos.runtimes.xla.module import bindings, flags_of
@@ -72,13 +72,7 @@ class Xla(Runtime):
             return dynamic
         if isolated(chosen):
             return self.worker.compile(text, numerics=numerics, options=chosen, cache=cache)
-        if TIMEOUT in chosen:
-            raise CompileError(
-                f"{TIMEOUT} needs {ISOLATED}=True, for a call here cannot be stopped"
-            )
-        device_name = chosen.pop(DEVICE, None)
-        flags, kept = flags_of(numerics, chosen), cache_at(cache)
-        recipe = Recipe(text, flags, self._device(device_name), kept)
+        recipe = self._recipe(text, numerics, chosen, cache)
         return XlaExecutable(built(recipe, {}), recipe)
 
     def place(self, array: npt.ArrayLike, *, options: Mapping[str, Any] | None = None) -> Placed:
@@ -98,6 +92,37 @@ class Xla(Runtime):
             return self.worker.deserialize(data, options=chosen)
         device = self._device(_only_device(chosen))
         return XlaExecutable(restored(data, device), None)
+
+    def restore(
+        self,
+        module: ModuleLike,
+        data: bytes | bytearray | memoryview,
+        *,
+        numerics: Numerics | str = Numerics.FAST,
+        options: Mapping[str, Any] | None = None,
+    ) -> Executable:
+        """Returns what `compile` would, from what `XlaExecutable.serialize` gave for `module`.
+
+        Beside what `deserialize` holds it against, that is the number of threads, XLA_FLAGS and
+        jax's own settings: the results have the same bits as those of `compile`.
+        """
+        text, chosen = text_of(module), requested(options)
+        if isolated(chosen):
+            return self.worker.restore(text, data, numerics=numerics, options=chosen)
+        recipe = self._recipe(text, numerics, chosen, None)
+        return XlaExecutable(rebuilt(recipe, data), recipe)
+
+    def _recipe(
+        self, text: str, numerics: Numerics | str, chosen: dict[str, Any], cache: Path | None
+    ) -> Recipe:
+        if TIMEOUT in chosen:
+            raise CompileError(
+                f"{TIMEOUT} needs {ISOLATED}=True, for a call here cannot be stopped"
+            )
+        device_name = chosen.pop(DEVICE, None)
+        flags, kept = flags_of(numerics, chosen), cache_at(cache)
+        posture = Numerics.of(numerics).value
+        return Recipe(text, posture, flags, self._device(device_name), kept)
 
     def _device(self, name: object) -> Any:
         # A package that is broken or too old is told as such here.
