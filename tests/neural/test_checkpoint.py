@@ -190,7 +190,7 @@ def test_an_element_that_is_none_of_ours_is_named(tmp_path: Path) -> None:
     tape.parameter([1.0, 2.0], name="w")
     network, path = tape.into_network(), tmp_path / "w.safetensors"
     numpy.save_file({"w": np.zeros(2, np.uint8)}, path)
-    message = f"{path} does not fit: w needs f32[2], got u8[2]"
+    message = f"{path} does not fit: w needs f32[2], got ui8[2]"
     for adapt in (None, lambda _name, own: own):
         with pytest.raises(FeedError, match=exactly(message)):
             load(path, network.parameters(), network, adapt=adapt)

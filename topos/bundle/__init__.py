@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from topos.bundle.exporting import export
     from topos.bundle.external import evaluator_verdicts, named_verdicts, validator_verdicts
     from topos.bundle.manifest import Argument, Port, Result
+    from topos.bundle.module_export import export_module
     from topos.bundle.modules import demand_runnable
     from topos.bundle.report import Check
 
@@ -32,6 +33,7 @@ __all__ = [
     "deviation",
     "evaluator_verdicts",
     "export",
+    "export_module",
     "named_verdicts",
     "validator_verdicts",
 ]
@@ -46,6 +48,7 @@ _HOMES: Final = {
     "demand_runnable": "modules",
     "deviation": "envelope",
     "export": "exporting",
+    "export_module": "module_export",
 }
 
 

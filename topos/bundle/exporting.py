@@ -69,19 +69,40 @@ def export(
     """
     demand_options(samples, batched, name)
     sequence = plans_of(plans, batched)
+    readers = readers_of(path, compatibility)
+    subjects = subjects_of(sequence, parameters, resident)
+    given = [by_name(sequence, sample, "samples") for sample in samples]
+    return written(path, subjects, given, batched, name, readers, seed)
+
+
+def readers_of(path: str | os.PathLike[str], compatibility: str) -> str:
+    """Returns the StableHLO version of artifacts, once a bundle may take its place at `path`.
+
+    The oracle takes its time, which is lost where nothing can be written afterwards.
+    """
     target = place_of(path, "an export").folder
     readers = version_of(compatibility)
-    # The oracle takes its time, which is lost where nothing can be written afterwards.
     demand_place(target)
-    subjects = subjects_of(sequence, parameters, resident)
+    return readers
+
+
+def written(
+    path: str | os.PathLike[str],
+    subjects: Sequence[Subject],
+    samples: Sequence[Payloads],
+    batched: bool,
+    name: str | None,
+    readers: str,
+    seed: int,
+) -> Bundle:
+    """Writes subjects as a bundle, with what the oracle says of them, and returns it loaded."""
     for subject in subjects:
         demand_names(subject)
-    given = [by_name(sequence, sample, "samples") for sample in samples]
     if batched:
-        oracles = batched_oracles(subjects, given, seed)
+        oracles = batched_oracles(subjects, samples, seed)
     else:
-        oracles = [single_oracle(subjects[0], given, seed)]
-    with replacing(target) as folder:
+        oracles = [single_oracle(subjects[0], samples, seed)]
+    with replacing(place_of(path, "an export").folder) as folder:
         _write(folder, oracles, batched, name, readers)
         _demand_readable(folder)
     return Bundle.load(path)

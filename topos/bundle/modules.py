@@ -61,7 +61,7 @@ def _demand_signature(program: Program) -> None:
     """Raises where our verifier refuses a module, or where its types are not the manifest's."""
     text = program.text
     with told_of(text):
-        _demand_known_targets(read(text))
+        demand_known_targets(read(text))
     found = runtimes.load("interpreter").compile(text).signature
     for kind, types, ports in (
         ("arguments", found.arguments, program.arguments),
@@ -73,7 +73,7 @@ def _demand_signature(program: Program) -> None:
             raise BundleError(f"the manifest has {kind} {says}, and @main has {has}")
 
 
-def _demand_known_targets(module: Module) -> None:
+def demand_known_targets(module: Module) -> None:
     """Raises `UnsupportedError` for a custom call anywhere in a module that has no kernel here."""
     bodies = [function.body for function in module.functions if function.body is not None]
     beside = (region for operation in module.others for region in operation.regions)

@@ -6,7 +6,7 @@ import re
 from typing import Any, Final
 
 from topos.errors import ArgumentError, BundleError, UnavailableError
-from topos.runtimes._mlir import bytecode, parse
+from topos.runtimes._mlir import bytecode, main_of, parse
 from topos.runtimes._packages import imported, installed
 
 # How long ago a reader may have been built, by the names that StableHLO has for the promise:
@@ -88,6 +88,34 @@ def bytecode_of(text: str) -> bytes:
 
     with make_ir_context():
         return bytecode(parse(ir, text))
+
+
+def argument_locations(text: str) -> list[str | None]:
+    """Returns what the location of each argument of `@main` calls it, None where it has no name.
+
+    Raises as `demand_valid` does.
+    """
+    _binding()
+    from jax.extend.mlir import ir
+    from jax.interpreters.mlir import make_ir_context
+
+    with make_ir_context():
+        module = parse(ir, text)
+        symbols: Any = ir.SymbolTable(module.operation)
+        return [_located(symbols, argument) for argument in main_of(ir, module).arguments]
+
+
+def _located(symbols: Any, argument: Any) -> str | None:
+    """Returns the name of an argument by its location, or by that of a callee's that it becomes.
+
+    A module of jax with open shapes has its names in a function that `@main` calls.
+    """
+    own = getattr(argument.location, "name_str", None)
+    for use in [] if own else argument.uses:
+        if use.owner.name == "func.call":
+            callee = symbols[use.owner.attributes["callee"].value]
+            return getattr(callee.arguments[use.operand_number].location, "name_str", None)
+    return own
 
 
 def demand_valid(text: str) -> None:

@@ -12,7 +12,7 @@ from topos.bundle.naming import Payload, Payloads
 from topos.bundle.subject import Slot, Subject, fitted
 from topos.errors import BundleError, FeedError
 from topos.neural import init
-from topos.payload import DIFFERENTIABLE, Shape, TensorType
+from topos.payload import DIFFERENTIABLE, Element, Shape, TensorType, size
 from topos.reading import Tensor
 
 Inputs = dict[str, Tensor]
@@ -82,8 +82,21 @@ def rows_of(subject: Subject) -> int:
     return extents[0]
 
 
+def is_drawable(element: Element) -> bool:
+    """Returns whether values of an element may be made up.
+
+    Those are floats, truth values, and integers of eight bits, which are the pixels of images, say;
+    nobody knows the range of any wider integer.
+    """
+    return element in DIFFERENTIABLE or element.dtype.itemsize == 1
+
+
 def drawn(type: TensorType, seed: Sequence[int]) -> Tensor:
-    """Returns normal floats, or truth values as likely as not; `type` is of one of these."""
+    """Returns normal floats, truth values as likely as not, or all that eight bits can be."""
+    if type.element.dtype.kind in "iu":
+        words = np.random.PCG64([*seed]).random_raw(-(-size(type.shape) // 8))
+        octets = words.view(type.element.dtype)[: size(type.shape)]
+        return Tensor.wrap(octets.reshape(type.shape), type.element)
     start, *others = seed
     numbers = init.normal(start)
     for other in others:
@@ -99,7 +112,7 @@ def _one(
     wanted = TensorType(shape, slot.type.element)
     if slot.name in given:
         return fitted(slot.name, wanted, given[slot.name])
-    if wanted.element not in DIFFERENTIABLE and wanted.element.dtype.kind != "b":
+    if not is_drawable(wanted.element):
         # The rows that would be drawn are those of no plan.
         has = f"{wanted._replace(shape=shape[1:])} a row" if batched else str(wanted)
         raise FeedError(

@@ -20,7 +20,8 @@ MOST_HEADER: Final = 1 << 27
 # The format's names of elements: https://huggingface.co/docs/safetensors.
 CODES: Final[Mapping[str, str]] = {
     **{"f64": "F64", "f32": "F32", "f16": "F16", "bf16": "BF16"},
-    **{"i64": "I64", "i32": "I32", "bool": "BOOL"},
+    **{"i64": "I64", "i32": "I32", "i16": "I16", "i8": "I8"},
+    **{"ui64": "U64", "ui32": "U32", "ui16": "U16", "ui8": "U8", "bool": "BOOL"},
 }
 
 

@@ -23,6 +23,7 @@ _COMMANDS: Final = {
     "status": "status",
     "emit": "emit",
     "export": "export",
+    "bundle": "bundle",
     "check": "check",
     "grade": "grade",
     "bisect": "bisect",

@@ -36,7 +36,7 @@ def of_file(path: str, action: Callable[[str], None]) -> int:
     The file may hold any form of a module; `-` is standard input. A fault is told on standard error
     as `FILE:LINE:COLUMN: reason`, followed by the line and a caret.
     """
-    return _status(path, lambda: action(_text(path)))
+    return _status(path, lambda: action(module_text(path)))
 
 
 def of_parts(path: str, action: Callable[[str], None]) -> int:
@@ -71,7 +71,8 @@ def _status(path: str, action: Callable[[], None]) -> int:
     return status_of(report, path)
 
 
-def _text(path: str) -> str:
+def module_text(path: str) -> str:
+    """Returns the text of the module that a file holds in any form; `-` is standard input."""
     # What the system has against a path is told below, where it is opened.
     if path != "-" and os.path.isdir(path):
         raise UnavailableError(f"{path}: {folder_mistake(Path(path))}")

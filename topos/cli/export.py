@@ -81,8 +81,17 @@ def _export(chosen: Namespace, found: Exportable) -> int:
         return _fail(f"{chosen.target}: {error}{form}", FAILED)
     except ToposError as error:
         return _fail(f"{chosen.target}: {error}", FAILED)
-    print(_summary(chosen.bundle, written))
+    print(summary(chosen.bundle, written))
     return DONE
+
+
+def summary(path: str, written: bundle.Bundle) -> str:
+    """Returns what was written and where, in two lines."""
+    rows = [str(program.rows) for program in written.programs if program.rows is not None]
+    unit = "row" if rows == ["1"] else "rows"
+    batches = f", {' or '.join(rows)} {unit} a call" if rows else ""
+    inputs, results = (", ".join(map(str, ports)) for ports in (written.inputs, written.results))
+    return f"{path}: {written.name} {written.version}{batches}\n({inputs}) -> ({results})"
 
 
 def _demand_writable(chosen: Namespace) -> None:
@@ -101,14 +110,6 @@ def _demand_writable(chosen: Namespace) -> None:
 def _unusable(chosen: Namespace, error: Exception) -> int:
     told = f"{chosen.bundle}: {error.strerror or error}" if isinstance(error, OSError) else error
     return _fail(str(told), UNUSABLE)
-
-
-def _summary(path: str, written: bundle.Bundle) -> str:
-    rows = [str(program.rows) for program in written.programs if program.rows is not None]
-    unit = "row" if rows == ["1"] else "rows"
-    batches = f", {' or '.join(rows)} {unit} a call" if rows else ""
-    inputs, results = (", ".join(map(str, ports)) for ports in (written.inputs, written.results))
-    return f"{path}: {written.name} {written.version}{batches}\n({inputs}) -> ({results})"
 
 
 def _fail(message: str, status: int) -> int:

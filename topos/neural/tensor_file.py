@@ -18,17 +18,24 @@ from typing import Any, Final
 from topos import Element, Tensor, TensorType, bf16, bool_, f16, f32, f64, i32, i64
 from topos.errors import FeedError, UnavailableError
 from topos.neural.foreign_file import described, miscounted
+from topos.payload import CARRIED
 from topos.payload.storage import filled
 
 # Names and order are the format's own: https://huggingface.co/docs/safetensors.
 ELEMENTS: Final[Mapping[str, Element]] = {
     "I64": i64,
     "F64": f64,
+    "U64": CARRIED["ui64"],
     "F32": f32,
     "I32": i32,
+    "U32": CARRIED["ui32"],
     "BF16": bf16,
     "F16": f16,
+    "I16": CARRIED["i16"],
+    "U16": CARRIED["ui16"],
     "BOOL": bool_,
+    "I8": CARRIED["i8"],
+    "U8": CARRIED["ui8"],
 }
 TEXT: Final = "__metadata__"
 ALIGNMENT: Final = 8

@@ -1,0 +1,155 @@
+"""`topos bundle`: writes a StableHLO module from anywhere as a bundle."""
+
+from __future__ import annotations
+
+import json
+from argparse import ArgumentParser, ArgumentTypeError, Namespace
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from topos import bundle
+from topos.cli._reporting import DONE, status_of
+from topos.cli._shared import module_text, naming, whole
+from topos.cli.export import summary
+from topos.errors import ArgumentError, UnavailableError
+from topos.neural.tensor_file import opened
+
+HELP = "write a StableHLO module from anywhere as a bundle"
+EPILOG = """\
+MODULE is text, MLIR bytecode, a portable artifact, or what jax.export serializes. The bundle has
+what one of topos export has: an oracle's sample and envelopes, for topos check, bench and serve.
+
+    topos bundle model.mlir --weights model.safetensors --names w,b,image,logits --out digits
+    topos bundle model.mlir --rows 1,8,64     # a program each, where the module leaves rows open
+    topos check digits
+
+--weights fills the arguments of @main whose names its entries have, without any conversion; the
+others are inputs of each call. Without --names, arguments have the names that the module carries:
+topos.name, jax's names, locations, or else arg0, arg1, result0. Inputs that --sample leaves out are
+drawn from --seed: normal floats, truth values, and integers of 8 bits. Give wider integers, for
+nobody knows their range. A bundle that stands at FOLDER is replaced whole; anything else is left.
+
+exit status: 0 done; 1 the module cannot be a bundle, or weights or samples do not fit; 2 wrong
+usage, a file that cannot be read, a FOLDER that cannot be written, or something that this
+installation lacks; 130 interrupted.
+"""
+
+
+def add_arguments(parser: ArgumentParser) -> None:
+    """Adds what the command line takes."""
+    parser.add_argument(
+        "modules", metavar="MODULE", nargs="+", help="a file; several need --batched"
+    )
+    parser.add_argument(
+        "--out", metavar="FOLDER", help="where to (default: MODULE's name without its ending)"
+    )
+    parser.add_argument("--weights", metavar="FILE", help="safetensors file of arguments that stay")
+    parser.add_argument(
+        "--partial", action="store_true", help="leave out weights that no argument is called by"
+    )
+    parser.add_argument(
+        "--names",
+        metavar="NAMES",
+        help="of the arguments and then of the results, as a,b,c; or a file that ends in .json, "
+        "with a list of these or an object of new names by those that the module carries",
+    )
+    parser.add_argument(
+        "--sample",
+        metavar="FILE",
+        action="append",
+        default=[],
+        help="safetensors file with inputs of a call by name; may be given again",
+    )
+    parser.add_argument(
+        "--shapes",
+        metavar="NAME=2x3,...",
+        type=_shapes,
+        default={},
+        help="shapes of arguments that the module leaves open",
+    )
+    parser.add_argument(
+        "--rows",
+        metavar="N,...",
+        type=_rows,
+        default=(),
+        help="numbers for the leading extents that the module leaves open; implies --batched",
+    )
+    parser.add_argument(
+        "--batched",
+        action="store_true",
+        help="leading extents are rows that leave each other alone, which is verified",
+    )
+    parser.add_argument("--name", help="what the model is called (default: as its folder)")
+    parser.add_argument(
+        "--compatibility",
+        metavar="VERSION",
+        default="week-12",
+        help="StableHLO version that the artifact is for, such as 1.13.7, or current, week-4, "
+        "week-12, max (default: %(default)s)",
+    )
+    parser.add_argument("--seed", type=whole, default=0, help="of drawn inputs (default: 0)")
+
+
+def run(chosen: Namespace) -> int:
+    """Runs the command and returns the exit status."""
+    if chosen.out is None and chosen.modules[0] == "-":
+        raise ArgumentError("a module on standard input needs --out, the folder to write")
+    return status_of(lambda: _bundle(chosen), ", ".join(chosen.modules))
+
+
+def _bundle(chosen: Namespace) -> int:
+    out = chosen.out or Path(chosen.modules[0]).name.split(".")[0]
+    modules = [module_text(path) for path in chosen.modules]
+    names, samples = _names(chosen.names), [_sample(path) for path in chosen.sample]
+    try:
+        written = bundle.export_module(
+            out,
+            modules,
+            chosen.weights,
+            names=names,
+            samples=samples,
+            shapes=chosen.shapes,
+            rows=chosen.rows,
+            batched=chosen.batched,
+            partial=chosen.partial,
+            name=chosen.name,
+            compatibility=chosen.compatibility,
+            seed=chosen.seed,
+        )
+    except OSError as error:
+        told = f"{error.filename or out}: {error.strerror or error}"
+        raise UnavailableError(told) from error
+    print(summary(out, written))
+    return DONE
+
+
+def _names(text: str | None) -> Any:
+    """Returns the names of a command line, or those of a file that it names."""
+    if text is None or not text.endswith(".json"):
+        return text and [name.strip() for name in text.split(",")]
+    with naming(text):
+        data = Path(text).read_bytes()
+    try:
+        return json.loads(data)
+    except (ValueError, RecursionError) as error:
+        raise ArgumentError(f"{text} is no JSON: {error}") from None
+
+
+def _sample(path: str) -> Mapping[str, Any]:
+    with naming(path), opened(path) as file:
+        return {name: file.tensor(name) for name in file.names}
+
+
+def _shapes(text: str) -> dict[str, tuple[int, ...]]:
+    found = {}
+    for part in text.split(","):
+        name, equals, extents = part.rpartition("=")
+        if not equals or not name:
+            raise ArgumentTypeError(f"needs NAME=2x3, got {part!r}")
+        found[name] = tuple(whole(extent) for extent in extents.split("x") if extents)
+    return found
+
+
+def _rows(text: str) -> tuple[int, ...]:
+    return tuple(whole(part, 1) for part in text.split(","))
