@@ -245,7 +245,7 @@ def test_without_a_command_all_are_listed(capsys: Captured) -> None:
     captured = capsys.readouterr()
     assert captured.out == ""
     assert captured.err.startswith("usage: topos ")
-    for name in ("run", "validate", "print", "ops", "status", "export", "check", "serve", "bench"):
+    for name in ("run", "validate", "print", "ops", "export", "bundle", "check", "bench"):
         assert f"\n    {name} " in captured.err
 
 

@@ -12,7 +12,8 @@ from topos.bundle.module_names import Names
 from topos.bundle.module_reading import ReadModule, Shapes, read_modules
 from topos.bundle.module_subject import ModuleSubject
 from topos.bundle.naming import Payloads
-from topos.bundle.subject import Slot, fitted
+from topos.bundle.ranges import Ranges, with_drawn
+from topos.bundle.subject import Slot, viewed
 from topos.errors import ArgumentError, BundleError, FeedError
 from topos.neural.tensor_file import TensorFile, opened
 from topos.reading import Tensor
@@ -29,6 +30,7 @@ def export_module(
     *,
     names: Names | None = None,
     samples: Sequence[Payloads] = (),
+    ranges: Ranges | None = None,
     shapes: Shapes | None = None,
     rows: Sequence[int] = (),
     batched: bool = False,
@@ -46,9 +48,10 @@ def export_module(
     those of arguments whose extents the module leaves open, and `rows` numbers for every leading
     extent that it leaves open, of which each makes a program of a batched bundle.
 
-    The oracle is the interpreter under Exact. Everything else is as `export` does it, and drawn
-    samples have integers of eight bits too. Raises what that does, what reading a module raises,
-    and `UnsupportedError` for what the oracle cannot run, such as a custom call.
+    The oracle is the interpreter under Exact. What samples leave out is drawn: floats, truth
+    values, integers of eight bits, and those of `ranges`, which are ends as Python's `range` has
+    them. The rest is as `export` does it. Raises what that does, what reading a module raises, and
+    `UnsupportedError` for what the oracle cannot run, such as a custom call.
     """
     demand_options(samples, batched, name)
     readers = readers_of(path, compatibility)
@@ -58,8 +61,9 @@ def export_module(
             f"a bundle of {len(found)} modules needs batched=True: one function at several numbers"
             " of rows that leave each other alone"
         )
-    subjects = _subjects(found, weights, partial)
-    return written(path, subjects, samples, batched or bool(rows), name, readers, seed)
+    subjects, alone = _subjects(found, weights, partial), not (batched or rows)
+    given = with_drawn(subjects, samples, ranges or {}, not alone, seed)
+    return written(path, subjects, given, not alone, name, readers, seed)
 
 
 def _subjects(
@@ -93,7 +97,7 @@ def _given(found: Sequence[ReadModule], weights: Payloads, partial: bool) -> dic
     values = {}
     for slot in taken:
         try:
-            values[slot.name] = fitted(slot.name, slot.type, weights[slot.name])
+            values[slot.name] = viewed(slot.name, slot.type, weights[slot.name])
         except FeedError as error:
             faults.append(str(error))
     _demand_none(faults, "the weights do", found)

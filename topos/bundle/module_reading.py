@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
-from topos.bundle.module_names import Named, Names, names_in
+from topos.bundle.module_names import Names, names_in
 from topos.bundle.subject import Slot
 from topos.errors import ArgumentError, BundleError, FeedError
 from topos.payload import CARRIED, TensorType
@@ -13,6 +13,7 @@ from topos.stablehlo import Module
 from topos.stablehlo.forms import ModuleLike, text_of
 from topos.stablehlo.ir import Function, Parameter, Tensor
 from topos.stablehlo.read import read
+from topos.stablehlo.types import extents
 
 Shapes = Mapping[str, Sequence[int]]
 """The shapes of arguments that a module leaves open, by name."""
@@ -55,19 +56,15 @@ def _read(text: str, names: Names | None, shapes: Shapes, rows: int | None) -> R
     module = Module(*read(text))
     main = _main(module)
     named = names_in(module, text, names)
-    _demand_tensors("argument", named.arguments, main.arguments)
-    types = _static(main, named, shapes, rows)
-    if types != [each.type for each in main.arguments]:
-        text = str(module.specialize(types))
+    found = _tensors("argument", named.arguments, main.arguments)
+    types = _static(found, shapes, rows)
+    if types != found:
+        text = str(module.specialize([*types.values()]))
         # The places of errors are those of the text that the bundle has.
         module = Module(*read(text))
         main = _main(module)
-    _demand_tensors("result", named.results, main.results)
-    arguments, results = (
-        tuple(Slot(name, _type(each)) for name, each in zip(own, parameters, strict=True))
-        for own, parameters in zip(named, (main.arguments, main.results), strict=True)
-    )
-    return ReadModule(module, text, arguments, results)
+    results = _tensors("result", named.results, main.results)
+    return ReadModule(module, text, _slots(types), _slots(results))
 
 
 def _main(module: Module) -> Function:
@@ -81,8 +78,9 @@ def _main(module: Module) -> Function:
     return main
 
 
-def _demand_tensors(kind: str, names: Sequence[str], parameters: Sequence[Parameter]) -> None:
-    """Raises `BundleError` for what is no tensor, or of an element that no bundle holds."""
+def _tensors(kind: str, names: Sequence[str], parameters: Sequence[Parameter]) -> dict[str, Tensor]:
+    """Returns types by name; raises `BundleError` for what is none of a bundle's."""
+    found = {}
     for name, parameter in zip(names, parameters, strict=True):
         type = parameter.type
         if not isinstance(type, Tensor) or type.encoding:
@@ -90,18 +88,19 @@ def _demand_tensors(kind: str, names: Sequence[str], parameters: Sequence[Parame
         if _element(type) not in CARRIED:
             known = ", ".join(CARRIED)
             raise BundleError(f"a bundle holds {known}, got the {kind} {name!r} of {type}")
+        found[name] = type
+    return found
 
 
-def _static(main: Function, named: Named, shapes: Shapes, rows: int | None) -> list[Tensor]:
+def _static(found: Mapping[str, Tensor], shapes: Shapes, rows: int | None) -> dict[str, Tensor]:
     """Returns the types of all arguments, those that are open as `shapes` and `rows` say."""
-    found = {name: each.type for name, each in zip(named.arguments, main.arguments, strict=True)}
     stated = ", ".join(f"{name}: {type}" for name, type in found.items()) or "none"
     for name in shapes:
         if name not in found:
             raise FeedError(f"a shape is given for {name!r}, and the arguments are {stated}")
     if rows is not None and not any(type.shape[:1] == (None,) for type in found.values()):
         raise BundleError(f"rows are for leading extents that a module leaves open, got {stated}")
-    types = []
+    types = {}
     for name, type in found.items():
         shape = tuple(shapes.get(name, type.shape))
         if rows is not None and shape[:1] == (None,):
@@ -109,9 +108,9 @@ def _static(main: Function, named: Named, shapes: Shapes, rows: int | None) -> l
         if None in shape:
             raise BundleError(
                 f"a bundle needs static shapes, and @main leaves {name}: {type} open: give its"
-                f" shape, or rows where the leading extent counts those"
+                " shape, or rows where the leading extent counts those"
             )
-        types.append(type._replace(shape=shape))
+        types[name] = type._replace(shape=shape)
     return types
 
 
@@ -119,9 +118,8 @@ def _element(type: Tensor) -> str:
     return "bool" if type.element == "i1" else type.element
 
 
-def _type(parameter: Parameter) -> TensorType:
-    type = parameter.type
-    assert isinstance(type, Tensor)
-    return TensorType(
-        tuple(each for each in type.shape if each is not None), CARRIED[_element(type)]
+def _slots(types: Mapping[str, Tensor]) -> tuple[Slot, ...]:
+    return tuple(
+        Slot(name, TensorType(extents(type), CARRIED[_element(type)]))
+        for name, type in types.items()
     )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from argparse import ArgumentParser, ArgumentTypeError, Namespace
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -27,8 +27,8 @@ what one of topos export has: an oracle's sample and envelopes, for topos check,
 --weights fills the arguments of @main whose names its entries have, without any conversion; the
 others are inputs of each call. Without --names, arguments have the names that the module carries:
 topos.name, jax's names, locations, or else arg0, arg1, result0. Inputs that --sample leaves out are
-drawn from --seed: normal floats, truth values, and integers of 8 bits. Give wider integers, for
-nobody knows their range. A bundle that stands at FOLDER is replaced whole; anything else is left.
+drawn from --seed: normal floats, truth values, and integers of 8 bits. Wider integers need --ranges
+or --sample. A bundle that stands at FOLDER is replaced whole; anything else is left alone.
 
 exit status: 0 done; 1 the module cannot be a bundle, or weights or samples do not fit; 2 wrong
 usage, a file that cannot be read, a FOLDER that cannot be written, or something that this
@@ -60,6 +60,13 @@ def add_arguments(parser: ArgumentParser) -> None:
         action="append",
         default=[],
         help="safetensors file with inputs of a call by name; may be given again",
+    )
+    parser.add_argument(
+        "--ranges",
+        metavar="NAME=0:9,...",
+        type=_ranges,
+        default={},
+        help="least integer of an input that is drawn, and the one after the greatest",
     )
     parser.add_argument(
         "--shapes",
@@ -109,6 +116,7 @@ def _bundle(chosen: Namespace) -> int:
             chosen.weights,
             names=names,
             samples=samples,
+            ranges=chosen.ranges,
             shapes=chosen.shapes,
             rows=chosen.rows,
             batched=chosen.batched,
@@ -142,13 +150,30 @@ def _sample(path: str) -> Mapping[str, Any]:
 
 
 def _shapes(text: str) -> dict[str, tuple[int, ...]]:
+    return {
+        name: tuple(whole(extent) for extent in extents.split("x") if extents)
+        for name, extents in _assigned(text, "2x3")
+    }
+
+
+def _ranges(text: str) -> dict[str, tuple[int, int]]:
     found = {}
-    for part in text.split(","):
-        name, equals, extents = part.rpartition("=")
-        if not equals or not name:
-            raise ArgumentTypeError(f"needs NAME=2x3, got {part!r}")
-        found[name] = tuple(whole(extent) for extent in extents.split("x") if extents)
+    for name, range in _assigned(text, "0:9"):
+        least, _, beyond = range.partition(":")
+        try:
+            found[name] = int(least), int(beyond)
+        except ValueError:
+            raise ArgumentTypeError(f"needs NAME=0:9, got {name}={range}") from None
     return found
+
+
+def _assigned(text: str, form: str) -> Iterator[tuple[str, str]]:
+    """Yields the names of a list of assignments, each with what it is given."""
+    for part in text.split(","):
+        name, _, value = part.rpartition("=")
+        if not name:
+            raise ArgumentTypeError(f"needs NAME={form}, got {part!r}")
+        yield name, value
 
 
 def _rows(text: str) -> tuple[int, ...]:
