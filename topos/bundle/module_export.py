@@ -15,12 +15,12 @@ from topos.bundle.naming import Payloads
 from topos.bundle.ranges import Ranges, with_drawn
 from topos.bundle.subject import Slot, viewed
 from topos.errors import ArgumentError, BundleError, FeedError
-from topos.neural.tensor_file import TensorFile, opened
+from topos.neural.shards import Shards, opened_shards
 from topos.reading import Tensor
 from topos.stablehlo.forms import ModuleLike
 
 Weights = str | os.PathLike[str] | Payloads
-"""A safetensors file, or values by name."""
+"""A safetensors file, a folder or an index of several, or values by name."""
 
 
 def export_module(
@@ -75,7 +75,7 @@ def _subjects(
     elif isinstance(weights, Mapping):
         values = _given(found, weights, partial)
     elif isinstance(weights, str | os.PathLike):
-        with opened(weights) as file:
+        with opened_shards(weights) as file:
             values = _read(found, file, weights, partial)
     else:
         needs = "weights are the path of a safetensors file or map names to values"
@@ -104,9 +104,7 @@ def _given(found: Sequence[ReadModule], weights: Payloads, partial: bool) -> dic
     return values
 
 
-def _read(
-    found: Sequence[ReadModule], file: TensorFile, path: Any, partial: bool
-) -> dict[str, Tensor]:
+def _read(found: Sequence[ReadModule], file: Shards, path: Any, partial: bool) -> dict[str, Tensor]:
     """Returns the entries of a file that arguments have the names of; no others are read."""
     taken, faults = _wanted(found, file.names, partial)
     values = {}

@@ -66,9 +66,8 @@ def _drawn(slot: Slot, shape: Shape, range: tuple[int, int], seed: Sequence[int]
 def _demand_range(name: str, range: Any, inputs: Mapping[str, Slot]) -> None:
     ends = range if isinstance(range, tuple | list) and len(range) == 2 else (0, 0)
     if [*map(type, ends)] != [int, int] or not ends[0] < ends[1]:
-        raise ArgumentError(
-            f"a range is the least integer and the one after the greatest, got {range!r} for {name!r}"
-        )
+        needs = "a range is the least integer and the one after the greatest"
+        raise ArgumentError(f"{needs}, got {range!r} for {name!r}")
     slot = inputs.get(name)
     dtype = None if slot is None else slot.type.element.dtype
     if slot is None or dtype is None or dtype.kind not in "iu":

@@ -44,7 +44,11 @@ def add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument(
         "--out", metavar="FOLDER", help="where to (default: MODULE's name without its ending)"
     )
-    parser.add_argument("--weights", metavar="FILE", help="safetensors file of arguments that stay")
+    parser.add_argument(
+        "--weights",
+        metavar="FILE",
+        help="arguments that stay: a safetensors file, or a folder or an index of several",
+    )
     parser.add_argument(
         "--partial", action="store_true", help="leave out weights that no argument is called by"
     )
