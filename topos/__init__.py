@@ -34,7 +34,19 @@ from topos.graph.composite import (
     stack,
     variance,
 )
-from topos.payload import Element, TensorType, bf16, bool_, f16, f32, f64, i32, i64
+from topos.payload import (
+    Arithmetic,
+    Element,
+    FloatArithmetic,
+    TensorType,
+    bf16,
+    bool_,
+    f16,
+    f32,
+    f64,
+    i32,
+    i64,
+)
 from topos.reading import Recordable, Tensor
 
 if TYPE_CHECKING:
@@ -92,6 +104,7 @@ __all__ = [
     "Adam",
     "AdamW",
     "Adjoints",
+    "Arithmetic",
     "AveragePool",
     "Backend",
     "BatchNorm",
@@ -105,6 +118,7 @@ __all__ = [
     "Entry",
     "Field",
     "Flatten",
+    "FloatArithmetic",
     "Gradients",
     "Initializer",
     "LayerNorm",

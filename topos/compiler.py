@@ -37,14 +37,15 @@ from topos.graph import reverse as reverse
 from topos.op import OPERATIONS as OPERATIONS
 from topos.op import Cotangents as Cotangents
 from topos.op import Direction as Direction
-from topos.op import Domain as Domain
 from topos.op import MapOperation as MapOperation
 from topos.op import Operation as Operation
 from topos.op import Reads as Reads
 from topos.op import Table as Table
 from topos.payload import DIFFERENTIABLE as DIFFERENTIABLE
 from topos.payload import ELEMENTS as ELEMENTS
+from topos.payload import Arithmetic as Arithmetic
 from topos.payload import Element as Element
+from topos.payload import FloatArithmetic as FloatArithmetic
 from topos.payload import TensorType as TensorType
 from topos.payload import element_of as element_of
 from topos.reading import Recordable as Recordable

@@ -49,7 +49,7 @@ def identity(function: Any) -> Any:
 def elected(form: Form, numerics: Numerics) -> tuple[Formula | None, Kernel]:
     """Returns the kernel that the chain of a form ends at, as an exact plan needs it."""
     exact, asked = numerics is Numerics.EXACT, task_of(form.operation, form.operands)
-    formula, kernel = None, own_kernel(form.operation)
+    formula, kernel = None, own_kernel(form.operation, form.operands)
     if asked is not None:
         formula = asked[0]
         kernel, backend, _ = serve(*asked, exact=exact)

@@ -10,7 +10,7 @@ import pytest
 from topos import errors
 from topos.emit import lower
 from topos.emit.stablehlo import ARGUMENTS
-from topos.op import OPERATIONS, Operation, Source
+from topos.op import OPERATIONS, Convert, Operation, Source
 
 
 def test_emission_has_a_rule_for_every_operation_but_the_arguments() -> None:
@@ -35,9 +35,12 @@ def test_an_operation_has_a_name_an_arity_a_docstring_and_its_rules(
     assert kind.arity is None or kind.arity >= 0
     assert kind.__doc__
     assert kind.__doc__ != Operation.__doc__
-    for rule in ("compute", "backward"):
-        assert isinstance(getattr(kind, rule), FunctionType)
-        assert getattr(kind, rule) is not getattr(Operation, rule)
+    assert isinstance(kind.backward, FunctionType)
+    assert kind.backward is not Operation.backward
+    # Data moves by a rule of the operation, numbers are computed by the element's arithmetic.
+    named = kind.computed_by or kind.function_name is not Operation.function_name
+    moves = kind.compute is not Operation.compute
+    assert [bool(named), moves, kind is Convert].count(True) == 1
 
 
 def test_every_operation_has_a_name_of_its_own() -> None:

@@ -25,7 +25,7 @@ from topos.backend.task import (
     task_of,
 )
 from topos.backend.terms import Declined, Dispatch, Function, Kernel
-from topos.op import Array, Operation
+from topos.op import Array, Map, MapOperation, MatMul, MaxAlong, Operation, SumAlong
 from topos.payload import TensorType, kernels
 from topos.payload.storage import literal
 
@@ -44,23 +44,25 @@ report one that arises by the hardware's flag."""
 def reference(formula: Formula, task: Task) -> Kernel:
     """Returns the oracle's kernel for a task of `formula`."""
     match task:
-        case GemmTask():
-            return Kernel(kernels.product.matmul)
-        case MapTask():
-            return Kernel(getattr(kernels.maps, formula.value))
-        case ReduceTask(axes=axes):
-            kernel = kernels.reduction.sum if formula is Formula.SUM else kernels.reduction.maximum
-            return Kernel(partial(kernel, axes=axes))
+        case GemmTask(left, right):
+            return own_kernel(MatMul(), (left, right))
+        case MapTask(operand):
+            return own_kernel(Map(MapOperation(formula.value)), (operand,))
+        case ReduceTask(operand, axes):
+            kind = SumAlong if formula is Formula.SUM else MaxAlong
+            return own_kernel(kind(axes), (operand,))
         case BatchNormTask():
             return Kernel(partial(_batch_norm, task), writes=True)
-        case OperationTask(operation):
-            return own_kernel(operation)
+        case OperationTask(operation, operands):
+            return own_kernel(operation, operands)
 
 
-def own_kernel(operation: Operation) -> Kernel:
-    """Returns the value rule of `operation` as a kernel."""
+def own_kernel(operation: Operation, operands: tuple[TensorType, ...]) -> Kernel:
+    """Returns the oracle's kernel of `operation` over operands of these types."""
     writes = operation.writes
-    return Kernel(operation.compute, writes, broadcasts=writes and operation.is_elementwise)
+    return Kernel(
+        operation.kernel(*operands), writes, broadcasts=writes and operation.is_elementwise
+    )
 
 
 @np.errstate(all="ignore")
@@ -146,7 +148,7 @@ def computed(operation: Operation, arrays: Sequence[Array], types: tuple[TensorT
     Its own kernel computes it, or in a large task one of a backend in use that always has the same
     bits. An element is not asked.
     """
-    compute: Function = operation.compute
+    compute: Function = operation.kernel(*types)
     if max([array.size for array in arrays]) >= _SMALL or is_counting():
         match task_of(operation, types):
             case formula, (GemmTask() | MapTask() | ReduceTask()) as task:

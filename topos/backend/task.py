@@ -7,7 +7,7 @@ from typing import Any, Final, NamedTuple
 
 from topos.backend.formula import MAPS, Formula, Precision, demand_formula
 from topos.errors import ArgumentError
-from topos.op import Array, Map, MatMul, MaxAlong, Operation, Sum, SumAlong
+from topos.op import Array, Convert, Map, MatMul, MaxAlong, Operation, Sum, SumAlong
 from topos.payload import Element, TensorType
 
 
@@ -145,5 +145,12 @@ def demand_task(formula: Formula, task: Any) -> None:
 
 
 def precision_of(task: Task) -> Precision | None:
-    """Returns the precision that `task` is computed at, or `None` where no backend has it."""
-    return Precision.of(task.element.dtype)
+    """Returns the precision that `task` is computed at, or `None` where no backend has it.
+
+    An element with an arithmetic of its own has none, whatever it is stored as.
+    """
+    elements = [task.element]
+    if isinstance(task, OperationTask) and isinstance(task.operation, Convert):
+        elements.append(task.operation.element)
+    native = all(element.native for element in elements)
+    return Precision.of(task.element.dtype) if native else None

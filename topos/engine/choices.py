@@ -81,17 +81,24 @@ class Choices:
     def _choice(self, operation: Operation, operands: tuple[TensorType, ...]) -> Choice:
         asked, result = task_of(operation, operands), operation.infer(*operands)
         if asked is None:
-            return Choice(self._clean(operation, own_kernel(operation)), None, result)
+            kernel = own_kernel(operation, operands)
+            return Choice(self._clean(operation, kernel, operands), None, result)
         formula, task = asked
         kernel, backend, own = self._served(formula, task)
-        if backend is None and not own and self.exact and operands[0].element.dtype in _NATIVE:
+        element = operands[0].element
+        has_clean = element.native and element.dtype in _NATIVE
+        if backend is None and not own and self.exact and has_clean:
             kernel = Kernel.of(CLEAN[formula]) if formula in CLEAN else kernel
         counted = not isinstance(task, OperationTask)
         service = Service(formula, precision_of(task), backend) if counted else None
-        return Choice(self._clean(operation, kernel), service, result)
+        return Choice(self._clean(operation, kernel, operands), service, result)
 
-    def _clean(self, operation: Operation, kernel: Kernel) -> Kernel:
-        return kernel.guarded() if self.exact and operation.introduces_nan else kernel
+    def _clean(
+        self, operation: Operation, kernel: Kernel, operands: tuple[TensorType, ...]
+    ) -> Kernel:
+        # An arithmetic of the user's own has its bits whatever the operands hold.
+        guards = self.exact and operation.introduces_nan and operands[0].element.native
+        return kernel.guarded() if guards else kernel
 
     def __reduce__(self) -> Any:
         # A kernel may be compiled or on a device: it is asked for again where it is needed.

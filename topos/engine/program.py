@@ -114,8 +114,13 @@ class Names:
 
     def dtype(self, dtype: np.dtype[Any]) -> str:
         """Returns a name for `dtype`, such as f4."""
-        name = "bf16" if dtype.kind == "V" else f"{dtype.kind}{dtype.itemsize}"
-        self.functions.setdefault(name, dtype)  # type: ignore[arg-type]  # A name is a name.
+        name = self._known.get(dtype)
+        if name is None:
+            base = "bf16" if dtype.name == "bfloat16" else f"{dtype.kind}{dtype.itemsize}"
+            # Structures and the formats of extensions are told apart by a number alone.
+            name = base if base not in self.functions else self.numbered(f"{base}_")
+            self.functions[name] = dtype  # type: ignore[assignment]  # A name is a name.
+            self._known[dtype] = name
         return name
 
     def buffer(self, buffer: Buffer) -> str:

@@ -62,6 +62,10 @@ class Schedule:
         kernels.subnormals.demand_subnormals()
         try:
             return self._exactly(payloads, clean) if self._exact else self._quickly(payloads)
+        except ExecutionError:
+            # A function of an element of the user's own failed: node by node it tells at which.
+            self._carefully({**self._constants, **payloads})
+            raise
         except MemoryError:
             raise ExecutionError("the run needs more memory than this machine has") from None
 
@@ -137,7 +141,11 @@ class Schedule:
             if operands[index]:
                 arrays = [values[operand] for operand in operands[index]]
                 form = forms[index]
-                values[index] = computed(form.operation, arrays, form.operands)
+                try:
+                    values[index] = computed(form.operation, arrays, form.operands)
+                except ExecutionError as error:
+                    error.add_note(f"at {self._columns.title(index)}")
+                    raise
                 for operand in released:
                     del values[operand]
         return [values[index] for index in self._kept]

@@ -7,7 +7,7 @@ from collections.abc import Callable, Container, Iterable
 from copy import copy
 from typing import NamedTuple
 
-from topos.errors import SymbolError
+from topos.errors import ExecutionError, SymbolError
 from topos.graph.symbol import Location, Symbol, new_origin
 from topos.op import Operation, R, Source
 from topos.payload import TensorType
@@ -139,7 +139,11 @@ def replay(columns: Columns, order: Iterable[int], values: dict[int, R]) -> None
     for index in order:
         if index not in values:
             inputs = [values[operand] for operand in operands[index]]
-            values[index] = inputs[0].express(forms[index].operation, *inputs)
+            try:
+                values[index] = inputs[0].express(forms[index].operation, *inputs)
+            except ExecutionError as error:
+                error.add_note(f"at {columns.title(index)}")
+                raise
 
 
 def reverse(
@@ -161,7 +165,11 @@ def reverse(
             continue
         inputs = [value(operand) for operand in operands]
         rule = columns.forms[index].operation.backward
-        cotangents = rule(inputs, value(index), gradients[index])
+        try:
+            cotangents = rule(inputs, value(index), gradients[index])
+        except ExecutionError as error:
+            error.add_note(f"in the derivative of {columns.title(index)}")
+            raise
         for operand, cotangent in zip(operands, cotangents, strict=True):
             if cotangent is None or (relevant is not None and operand not in relevant):
                 continue

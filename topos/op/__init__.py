@@ -22,7 +22,6 @@ from topos.op.map import Map as Map
 from topos.op.map import MapOperation as MapOperation
 from topos.op.operation import Array as Array
 from topos.op.operation import Cotangents as Cotangents
-from topos.op.operation import Domain as Domain
 from topos.op.operation import Operation as Operation
 from topos.op.operation import R as R
 from topos.op.operation import Reads as Reads

@@ -4,86 +4,65 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from topos.op.operation import Array, Cotangents, Domain, Operation, R, Reads
-from topos.payload import kernels
+from topos.op.operation import Cotangents, Operation, R, Reads
 
 
-class Add(Operation, name="add", arity=2, domain=Domain.NUMBERS, is_elementwise=True):
+class Add(Operation, name="add", arity=2, by="add", is_elementwise=True):
     """The sum of two values."""
 
     __slots__ = ()
-
-    def compute(self, *operands: Array) -> Array:
-        return kernels.arithmetic.add(*operands)
 
     def backward(self, operands: Sequence[R], output: R, gradient: R) -> Cotangents[R]:
         return gradient, gradient
 
 
-class Sub(Operation, name="sub", arity=2, domain=Domain.NUMBERS, is_elementwise=True):
+class Sub(Operation, name="sub", arity=2, by="subtract", is_elementwise=True):
     """The difference of two values."""
 
     __slots__ = ()
-
-    def compute(self, *operands: Array) -> Array:
-        return kernels.arithmetic.subtract(*operands)
 
     def backward(self, operands: Sequence[R], output: R, gradient: R) -> Cotangents[R]:
         return gradient, -gradient
 
 
-class Mul(Operation, name="mul", arity=2, domain=Domain.NUMBERS, is_elementwise=True):
+class Mul(Operation, name="mul", arity=2, by="multiply", is_elementwise=True):
     """The elementwise product of two values."""
 
     __slots__ = ()
     _reads = Reads(operands=(0, 1))
-
-    def compute(self, *operands: Array) -> Array:
-        return kernels.arithmetic.multiply(*operands)
 
     def backward(self, operands: Sequence[R], output: R, gradient: R) -> Cotangents[R]:
         left, right = operands
         return gradient * right, left * gradient
 
 
-class Div(Operation, name="div", arity=2, is_elementwise=True):
+class Div(Operation, name="div", arity=2, by="divide", is_elementwise=True):
     """The quotient of two floating values."""
 
     __slots__ = ()
     _reads = Reads(operands=(1,), output=True)
-
-    def compute(self, *operands: Array) -> Array:
-        return kernels.arithmetic.divide(*operands)
 
     def backward(self, operands: Sequence[R], output: R, gradient: R) -> Cotangents[R]:
         numerator = gradient / operands[1]
         return numerator, -(numerator * output)
 
 
-class Neg(
-    Operation, name="neg", arity=1, domain=Domain.NUMBERS, introduces_nan=False, is_elementwise=True
-):
+class Neg(Operation, name="neg", arity=1, by="negate", introduces_nan=False, is_elementwise=True):
     """The value with its sign changed."""
 
     __slots__ = ()
-
-    def compute(self, *operands: Array) -> Array:
-        return kernels.arithmetic.negate(*operands)
 
     def backward(self, operands: Sequence[R], output: R, gradient: R) -> Cotangents[R]:
         return (-gradient,)
 
 
 class Maximum(
-    Operation, name="maximum", arity=2, domain=Domain.ANY, introduces_nan=False, is_elementwise=True
+    Operation, name="maximum", arity=2, by="maximum", introduces_nan=False, is_elementwise=True
 ):
     """The larger of two values; -0 is smaller than +0, and a tie's gradient goes left."""
 
     __slots__ = ()
     _reads = Reads(operands=(0, 1))
-
-    def compute(self, *operands: Array) -> Array:
-        return kernels.arithmetic.maximum(*operands)
 
     def backward(self, operands: Sequence[R], output: R, gradient: R) -> Cotangents[R]:
         left, right = operands
@@ -92,15 +71,12 @@ class Maximum(
 
 
 class Minimum(
-    Operation, name="minimum", arity=2, domain=Domain.ANY, introduces_nan=False, is_elementwise=True
+    Operation, name="minimum", arity=2, by="minimum", introduces_nan=False, is_elementwise=True
 ):
     """The smaller of two values; -0 is smaller than +0, and a tie's gradient goes left."""
 
     __slots__ = ()
     _reads = Reads(operands=(0, 1))
-
-    def compute(self, *operands: Array) -> Array:
-        return kernels.arithmetic.minimum(*operands)
 
     def backward(self, operands: Sequence[R], output: R, gradient: R) -> Cotangents[R]:
         left, right = operands
@@ -112,7 +88,7 @@ class Step(
     Operation,
     name="step",
     arity=2,
-    domain=Domain.NUMBERS,
+    by="step",
     introduces_nan=False,
     is_elementwise=True,
 ):
@@ -120,21 +96,15 @@ class Step(
 
     __slots__ = ()
 
-    def compute(self, *operands: Array) -> Array:
-        return kernels.arithmetic.step(*operands)
-
     def backward(self, operands: Sequence[R], output: R, gradient: R) -> Cotangents[R]:
         return None, None
 
 
-class Power(Operation, name="power", arity=2, domain=Domain.BUILT_IN, is_elementwise=True):
+class Power(Operation, name="power", arity=2, by="power", is_elementwise=True):
     """The left value raised to the right one, special cases as IEEE 754-2019 `pow`."""
 
     __slots__ = ()
     _reads = Reads(operands=(0, 1), output=True)
-
-    def compute(self, *operands: Array) -> Array:
-        return kernels.power.power(*operands)
 
     def backward(self, operands: Sequence[R], output: R, gradient: R) -> Cotangents[R]:
         base, exponent = operands

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from enum import Enum
+from functools import partial
 
 from topos.errors import ElementError, ShapeError
-from topos.op.operation import Array, Cotangents, Domain, Operation, R, Reads
-from topos.payload import Element, Shape, TensorType, bool_, kernels
+from topos.op.operation import Array, Cotangents, Function, Operation, R, Reads, checked
+from topos.payload import Element, Shape, TensorType, bool_, conversion, kernels
 
 
 class Direction(Enum):
@@ -21,9 +22,7 @@ class Direction(Enum):
     GREATER_EQUAL = "GE"
 
 
-class Compare(
-    Operation, name="compare", arity=2, domain=Domain.ANY, introduces_nan=False, is_elementwise=True
-):
+class Compare(Operation, name="compare", arity=2, introduces_nan=False, is_elementwise=True):
     """A mask of where the comparison holds; with a NaN only `!=` does."""
 
     __slots__ = ("direction",)
@@ -33,9 +32,8 @@ class Compare(
         super().infer_element(*operands)
         return bool_
 
-    def compute(self, *operands: Array) -> Array:
-        kernel: Callable[..., Array] = getattr(kernels.comparison, self.direction.name.lower())
-        return kernel(*operands)
+    def function_name(self) -> str:
+        return self.direction.name.lower()
 
     def backward(self, operands: Sequence[R], output: R, gradient: R) -> Cotangents[R]:
         return None, None
@@ -45,7 +43,6 @@ class Select(
     Operation,
     name="select",
     arity=3,
-    domain=Domain.ANY,
     introduces_nan=False,
     is_elementwise=True,
     writes=True,
@@ -70,9 +67,7 @@ class Select(
         return None, mask.select(gradient, zero), mask.select(zero, gradient)
 
 
-class Convert(
-    Operation, name="convert", arity=1, domain=Domain.ANY, introduces_nan=False, is_elementwise=True
-):
+class Convert(Operation, name="convert", arity=1, introduces_nan=False, is_elementwise=True):
     """The value in another element, rounded once.
 
     Floats become integers by truncation, saturating at the ends, with NaN giving zero; they
@@ -87,13 +82,17 @@ class Convert(
             raise ShapeError(f"convert takes 1 operand, got {len(operands)}")
         if not isinstance(self.element, Element):
             raise ElementError(f"convert needs an Element such as f32, got {self.element!r}")
+        conversion(operands[0].element, self.element)
         return TensorType(operands[0].shape, self.element)
 
     def infer_shape(self, *operands: Shape) -> Shape:
         return operands[0]
 
-    def compute(self, *operands: Array) -> Array:
-        return kernels.conversion.convert(operands[0], self.element.dtype)
+    def kernel(self, *operands: TensorType) -> Function:
+        source = operands[0].element
+        function = conversion(source, self.element)
+        native = source.native and self.element.native
+        return function if native else partial(checked, self, operands, function)
 
     def backward(self, operands: Sequence[R], output: R, gradient: R) -> Cotangents[R]:
         element = operands[0].element

@@ -7,11 +7,11 @@ from collections.abc import Sequence
 import numpy as np
 
 from topos.errors import ShapeError
-from topos.op.operation import Array, Cotangents, Domain, Operation, R
+from topos.op.operation import Array, Cotangents, Operation, R
 from topos.payload import Shape, size
 
 
-class Reshape(Operation, name="reshape", arity=1, domain=Domain.ANY, is_view=True):
+class Reshape(Operation, name="reshape", arity=1, is_view=True):
     """The elements in row-major order under another shape of the same size."""
 
     __slots__ = ("shape",)
@@ -29,7 +29,7 @@ class Reshape(Operation, name="reshape", arity=1, domain=Domain.ANY, is_view=Tru
         return (gradient.reshape(operands[0].shape),)
 
 
-class Permute(Operation, name="permute", arity=1, domain=Domain.ANY, is_view=True):
+class Permute(Operation, name="permute", arity=1, is_view=True):
     """The axes in another order: axis `i` of the result is axis `axes[i]` of the operand."""
 
     __slots__ = ("axes",)
@@ -50,7 +50,7 @@ class Permute(Operation, name="permute", arity=1, domain=Domain.ANY, is_view=Tru
         return (gradient.permute(inverse),)
 
 
-class Transpose(Operation, name="transpose", arity=1, domain=Domain.ANY, is_view=True):
+class Transpose(Operation, name="transpose", arity=1, is_view=True):
     """The trailing two axes swapped; its own adjoint."""
 
     __slots__ = ()

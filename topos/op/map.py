@@ -7,8 +7,7 @@ from collections.abc import Callable, Sequence
 from enum import Enum
 from typing import Any, Final
 
-from topos.op.operation import Array, Cotangents, Domain, Operation, R, Reads
-from topos.payload import kernels
+from topos.op.operation import Cotangents, Operation, R, Reads
 
 
 class MapOperation(Enum):
@@ -47,15 +46,14 @@ _RULES: Final[dict[MapOperation, tuple[Reads, Rule]]] = {
 }
 
 
-class Map(Operation, name="map", arity=1, domain=Domain.BUILT_IN, is_elementwise=True):
+class Map(Operation, name="map", arity=1, is_elementwise=True):
     """A function of one variable applied to every element."""
 
     __slots__ = ("function",)
     function: MapOperation
 
-    def compute(self, *operands: Array) -> Array:
-        kernel: Callable[..., Array] = getattr(kernels.maps, self.function.value)
-        return kernel(*operands)
+    def function_name(self) -> str:
+        return self.function.value
 
     def reads(self) -> Reads:
         return _RULES[self.function][0]

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from enum import Enum
+from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Never, TypeVar, dataclass_transform
 
+import numpy as np
 import numpy.typing as npt
 
-from topos.errors import ElementError, ShapeError
-from topos.payload import Element, Shape, TensorType, demand_possible, has_maps
+from topos.errors import ElementError, ExecutionError, ShapeError, ToposError
+from topos.payload import Element, Shape, TensorType, demand_possible, fitting
 
 if TYPE_CHECKING:
     from topos.reading import Recordable
@@ -17,23 +19,7 @@ if TYPE_CHECKING:
 Array = npt.NDArray[Any]
 R = TypeVar("R", bound="Recordable")
 Cotangents = tuple[R | None, ...]
-
-
-class Domain(Enum):
-    """The elements an operation takes."""
-
-    BUILT_IN = "f64, f32, f16 or bf16"
-    FLOATS = "a floating element"
-    NUMBERS = "a numeric element"
-    ANY = "any element"
-
-    def admits(self, element: Element) -> bool:
-        """Returns whether `element` belongs to this domain."""
-        if self is Domain.ANY:
-            return True
-        if self is Domain.BUILT_IN:
-            return has_maps(element)
-        return element.differentiable or (self is Domain.NUMBERS and element.dtype.kind != "b")
+Function = Callable[..., Array]
 
 
 class Reads(NamedTuple):
@@ -60,7 +46,8 @@ class Operation:
 
     name: ClassVar[str]
     arity: ClassVar[int | None]
-    domain: ClassVar[Domain]
+    computed_by: ClassVar[str]
+    """The function of an element's arithmetic that computes it; none where it only moves data."""
     introduces_nan: ClassVar[bool]
     """Whether the result may hold a NaN where no operand does."""
     is_elementwise: ClassVar[bool]
@@ -70,21 +57,23 @@ class Operation:
     writes: ClassVar[bool]
     """Whether `compute` takes `out`, a row-major array of the result's type that it fills."""
     _reads: ClassVar[Reads] = Reads()
+    _binds: ClassVar[bool] = False
 
     def __init_subclass__(
         cls,
         *,
         name: str,
         arity: int | None,
-        domain: Domain = Domain.FLOATS,
+        by: str = "",
         introduces_nan: bool = True,
         is_elementwise: bool = False,
         is_view: bool = False,
         writes: bool = False,
     ) -> None:
-        cls.name, cls.arity, cls.domain = name, arity, domain
+        cls.name, cls.arity, cls.computed_by = name, arity, by
         cls.introduces_nan = introduces_nan and not is_view
         cls.is_elementwise, cls.is_view, cls.writes = is_elementwise, is_view, writes
+        cls._binds = cls.bound is not Operation.bound
         slots = cls.__dict__["__slots__"]
         names = tuple(each for each in cls.__annotations__ if each in slots)
         cls.__match_args__ = names  # type: ignore[misc]  # Data of the class, made from its slots.
@@ -133,14 +122,15 @@ class Operation:
         return TensorType(shape, element)
 
     def infer_element(self, *operands: Element) -> Element:
-        """Returns the result's element; by default all operands share one of `domain`."""
+        """Returns the result's element: by default the operands' own, which has the function."""
         first = operands[0]
         if any(operand is not first for operand in operands):
             raise ElementError(
                 f"{self.name} needs equal elements, got {' and '.join(map(str, operands))}"
             )
-        if not self.domain.admits(first):
-            raise ElementError(f"{self.name} needs {self.domain.value}, got {first}")
+        function = self.function_name()
+        if function and function not in first.arithmetic.functions:
+            first.demand(self.name, function)
         return first
 
     def infer_shape(self, *operands: Shape) -> Shape:
@@ -152,8 +142,30 @@ class Operation:
             )
         return first
 
+    def function_name(self) -> str:
+        """Returns the name of the arithmetic's function; a parameter may choose it."""
+        return self.computed_by
+
+    def kernel(self, *operands: TensorType) -> Function:
+        """Returns the function of arrays that computes the result; its bits are the spec.
+
+        It is the arithmetic's of the first operand's element, or `compute` where data only moves.
+        """
+        name = self.function_name()
+        if not name:
+            return self.compute
+        element = operands[0].element
+        function = getattr(element.arithmetic, name)
+        if self._binds:
+            function = self.bound(function, operands)
+        return function if element.native else partial(checked, self, operands, function)
+
+    def bound(self, function: Function, operands: tuple[TensorType, ...]) -> Function:
+        """Returns the arithmetic's function with the parameters that it takes."""
+        return function
+
     def compute(self, *operands: Array) -> Array:
-        """Returns the result; these bits are the spec."""
+        """Returns the result of an operation that only moves data, whatever the element."""
         raise NotImplementedError
 
     def reads(self) -> Reads:
@@ -163,6 +175,27 @@ class Operation:
     def backward(self, operands: Sequence[R], output: R, gradient: R) -> Cotangents[R]:
         """Returns one cotangent an operand; `None` marks data, which has none."""
         raise NotImplementedError
+
+
+def checked(
+    operation: Operation, types: tuple[TensorType, ...], function: Function, *arrays: Array
+) -> Array:
+    """Returns what a function of the user's own returns, once that is known to be the result."""
+    element, result = types[0].element, operation.infer(*types)
+    name = operation.function_name() or operation.name
+    try:
+        with np.errstate(all="ignore"):
+            returned = function(*arrays)
+    except (ToposError, MemoryError):
+        raise
+    except Exception as error:
+        raise ExecutionError(
+            f"{name} of {element} failed: {type(error).__name__}: {error}"
+        ) from error
+    array = fitting(name, element.arithmetic, returned, result.shape, result.element.dtype)
+    # A plan frees and reuses memory by what it knows to be views.
+    shared = any(np.may_share_memory(array, operand) for operand in arrays)
+    return array.copy() if shared else array
 
 
 def _spelled(parameter: object) -> str:

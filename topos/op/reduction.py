@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 
 import numpy as np
 
 from topos.errors import ShapeError
-from topos.op.operation import Array, Cotangents, Domain, Operation, R, Reads
-from topos.payload import Shape, kernels, size, without
+from topos.op.operation import Array, Cotangents, Function, Operation, R, Reads
+from topos.payload import Shape, TensorType, size, without
 
 
-class Sum(Operation, name="sum", arity=1, domain=Domain.NUMBERS):
+class Sum(Operation, name="sum", arity=1, by="sum"):
     """The sum of every element, a rank-0 value, by a fixed tree of halves."""
 
     __slots__ = ()
@@ -19,14 +20,14 @@ class Sum(Operation, name="sum", arity=1, domain=Domain.NUMBERS):
     def infer_shape(self, *operands: Shape) -> Shape:
         return ()
 
-    def compute(self, *operands: Array) -> Array:
-        return kernels.reduction.sum(operands[0], tuple(range(operands[0].ndim)))
+    def bound(self, function: Function, operands: tuple[TensorType, ...]) -> Function:
+        return partial(function, axes=tuple(range(len(operands[0].shape))))
 
     def backward(self, operands: Sequence[R], output: R, gradient: R) -> Cotangents[R]:
         return (gradient.broadcast(operands[0].shape),)
 
 
-class Broadcast(Operation, name="broadcast", arity=1, domain=Domain.ANY, is_view=True):
+class Broadcast(Operation, name="broadcast", arity=1, is_view=True):
     """A rank-0 value spread over a shape."""
 
     __slots__ = ("shape",)
@@ -44,7 +45,7 @@ class Broadcast(Operation, name="broadcast", arity=1, domain=Domain.ANY, is_view
         return (gradient.sum(),)
 
 
-class SumAlong(Operation, name="sum_along", arity=1, domain=Domain.NUMBERS):
+class SumAlong(Operation, name="sum_along", arity=1, by="sum"):
     """The sum over some axes, which leave the shape; the axes flatten in ascending order."""
 
     __slots__ = ("axes",)
@@ -53,14 +54,14 @@ class SumAlong(Operation, name="sum_along", arity=1, domain=Domain.NUMBERS):
     def infer_shape(self, *operands: Shape) -> Shape:
         return without(operands[0], self.axes)
 
-    def compute(self, *operands: Array) -> Array:
-        return kernels.reduction.sum(operands[0], self.axes)
+    def bound(self, function: Function, operands: tuple[TensorType, ...]) -> Function:
+        return partial(function, axes=self.axes)
 
     def backward(self, operands: Sequence[R], output: R, gradient: R) -> Cotangents[R]:
         return (gradient.broadcast_along(self.axes, _extents(operands[0].shape, self.axes)),)
 
 
-class BroadcastAlong(Operation, name="broadcast_along", arity=1, domain=Domain.ANY, is_view=True):
+class BroadcastAlong(Operation, name="broadcast_along", arity=1, is_view=True):
     """The value repeated along new axes, which stand at `axes` of the result."""
 
     __slots__ = ("axes", "extents")
@@ -86,7 +87,7 @@ class BroadcastAlong(Operation, name="broadcast_along", arity=1, domain=Domain.A
         return (gradient.sum(self.axes),)
 
 
-class MaxAlong(Operation, name="max_along", arity=1, domain=Domain.ANY, introduces_nan=False):
+class MaxAlong(Operation, name="max_along", arity=1, by="max", introduces_nan=False):
     """The largest element over some axes; the gradient goes to the first that attains it."""
 
     __slots__ = ("axes",)
@@ -100,8 +101,8 @@ class MaxAlong(Operation, name="max_along", arity=1, domain=Domain.ANY, introduc
             )
         return without(operands[0], self.axes)
 
-    def compute(self, *operands: Array) -> Array:
-        return kernels.reduction.maximum(operands[0], self.axes)
+    def bound(self, function: Function, operands: tuple[TensorType, ...]) -> Function:
+        return partial(function, axes=self.axes)
 
     def backward(self, operands: Sequence[R], output: R, gradient: R) -> Cotangents[R]:
         shape, axes = operands[0].shape, self.axes
@@ -121,7 +122,7 @@ def _extents(shape: Shape, axes: tuple[int, ...]) -> Shape:
     return tuple(shape[axis] for axis in axes)
 
 
-class MatMul(Operation, name="matmul", arity=2, domain=Domain.NUMBERS):
+class MatMul(Operation, name="matmul", arity=2, by="matmul"):
     """The product over the trailing two axes, `[..., m, k] @ [..., k, n]`, leading axes equal.
 
     Each element adds its products with `k` ascending, each product and each sum rounded.
@@ -137,15 +138,12 @@ class MatMul(Operation, name="matmul", arity=2, domain=Domain.NUMBERS):
                     return (*batch, rows, columns)
         raise ShapeError(f"matmul cannot multiply {operands[0]} by {operands[1]}")
 
-    def compute(self, *operands: Array) -> Array:
-        return kernels.product.matmul(*operands)
-
     def backward(self, operands: Sequence[R], output: R, gradient: R) -> Cotangents[R]:
         left, right = operands
         return gradient @ right.transpose(), left.transpose() @ gradient
 
 
-class LogSoftmax(Operation, name="log_softmax", arity=1, domain=Domain.BUILT_IN):
+class LogSoftmax(Operation, name="log_softmax", arity=1, by="log_softmax"):
     """`(x - m) - ln(sum(exp(x - m)))` along an axis, where `m` is the maximum, 0 if infinite."""
 
     __slots__ = ("axis",)
@@ -155,8 +153,8 @@ class LogSoftmax(Operation, name="log_softmax", arity=1, domain=Domain.BUILT_IN)
     def infer_shape(self, *operands: Shape) -> Shape:
         return _filled(self.name, operands[0], self.axis)
 
-    def compute(self, *operands: Array) -> Array:
-        return kernels.stable.log_softmax(operands[0], self.axis)
+    def bound(self, function: Function, operands: tuple[TensorType, ...]) -> Function:
+        return partial(function, axis=self.axis)
 
     def backward(self, operands: Sequence[R], output: R, gradient: R) -> Cotangents[R]:
         total = gradient.sum((self.axis,))
@@ -164,7 +162,7 @@ class LogSoftmax(Operation, name="log_softmax", arity=1, domain=Domain.BUILT_IN)
         return (gradient - output.exp() * spread,)
 
 
-class LogSumExp(Operation, name="log_sum_exp", arity=1, domain=Domain.BUILT_IN):
+class LogSumExp(Operation, name="log_sum_exp", arity=1, by="log_sum_exp"):
     """`m + ln(sum(exp(x - m)))` over an axis, where `m` is the maximum, 0 if infinite."""
 
     __slots__ = ("axis",)
@@ -174,8 +172,8 @@ class LogSumExp(Operation, name="log_sum_exp", arity=1, domain=Domain.BUILT_IN):
     def infer_shape(self, *operands: Shape) -> Shape:
         return without(_filled(self.name, operands[0], self.axis), (self.axis,))
 
-    def compute(self, *operands: Array) -> Array:
-        return kernels.stable.log_sum_exp(operands[0], self.axis)
+    def bound(self, function: Function, operands: tuple[TensorType, ...]) -> Function:
+        return partial(function, axis=self.axis)
 
     def backward(self, operands: Sequence[R], output: R, gradient: R) -> Cotangents[R]:
         axes, extents = (self.axis,), (operands[0].shape[self.axis],)

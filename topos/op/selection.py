@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 
 from topos.errors import ElementError, ShapeError
-from topos.op.operation import Array, Cotangents, Domain, Operation, R, Reads
-from topos.payload import Element, Shape, kernels
+from topos.op.operation import Array, Cotangents, Function, Operation, R, Reads
+from topos.payload import Element, Shape, TensorType, kernels
 
 
-class Gather(
-    Operation, name="gather", arity=2, domain=Domain.ANY, introduces_nan=False, writes=True
-):
+class Gather(Operation, name="gather", arity=2, introduces_nan=False, writes=True):
     """The slices of the first operand along `axis` that the second names.
 
     The indices' shape takes the axis's place. An index outside is clamped to the nearest end.
@@ -38,7 +37,7 @@ class Gather(
         return gradient.scatter(operands[1], self.axis, extent), None
 
 
-class Scatter(Operation, name="scatter", arity=2, domain=Domain.NUMBERS):
+class Scatter(Operation, name="scatter", arity=2, by="scatter"):
     """The adjoint of `Gather`: slices added where their indices say, onto +0.
 
     The indices' axes stand at `axis` of the first operand and become one axis of `extent`.
@@ -52,8 +51,7 @@ class Scatter(Operation, name="scatter", arity=2, domain=Domain.NUMBERS):
 
     def infer_element(self, *operands: Element) -> Element:
         element = _indexed(self.name, *operands)
-        if not self.domain.admits(element):
-            raise ElementError(f"scatter needs {self.domain.value}, got {element}")
+        element.demand(self.name, self.computed_by)
         return element
 
     def infer_shape(self, *operands: Shape) -> Shape:
@@ -66,8 +64,8 @@ class Scatter(Operation, name="scatter", arity=2, domain=Domain.NUMBERS):
             )
         return (*updates[: self.axis], self.extent, *updates[end:])
 
-    def compute(self, *operands: Array) -> Array:
-        return kernels.selection.scatter(operands[0], operands[1], self.axis, self.extent)
+    def bound(self, function: Function, operands: tuple[TensorType, ...]) -> Function:
+        return partial(function, axis=self.axis, extent=self.extent)
 
     def backward(self, operands: Sequence[R], output: R, gradient: R) -> Cotangents[R]:
         return gradient.gather(operands[1], self.axis), None

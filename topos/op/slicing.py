@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 
 import numpy as np
+import numpy.typing as npt
 
 from topos.errors import ShapeError
-from topos.op.operation import Array, Cotangents, Domain, Operation, R
-from topos.payload import Shape, kernels
+from topos.op.operation import Array, Cotangents, Function, Operation, R
+from topos.payload import Shape, TensorType, kernels
 
 
-class Narrow(Operation, name="narrow", arity=1, domain=Domain.ANY, is_view=True):
+class Narrow(Operation, name="narrow", arity=1, is_view=True):
     """The box of `extents` that begins at `starts`, one of each an axis."""
 
     __slots__ = ("extents", "starts")
@@ -39,7 +41,7 @@ class Narrow(Operation, name="narrow", arity=1, domain=Domain.ANY, is_view=True)
         return (gradient.pad(self.starts, [whole - low - kept for low, kept, whole in box]),)
 
 
-class Pad(Operation, name="pad", arity=1, domain=Domain.ANY, introduces_nan=False, writes=True):
+class Pad(Operation, name="pad", arity=1, introduces_nan=False, writes=True):
     """The value with `low` zeros before it and `high` zeros after it along each axis."""
 
     __slots__ = ("high", "low")
@@ -56,10 +58,16 @@ class Pad(Operation, name="pad", arity=1, domain=Domain.ANY, introduces_nan=Fals
             )
         return tuple(map(sum, zip(self.low, shape, self.high, strict=True)))
 
-    def compute(self, *operands: Array, out: Array | None = None) -> Array:
+    def kernel(self, *operands: TensorType) -> Function:
+        element = operands[0].element
+        if element.native:
+            return self.compute
+        return partial(self.compute, zero=element.arithmetic.zero(element.dtype))
+
+    def compute(self, *operands: Array, out: Array | None = None, zero: npt.ArrayLike = 0) -> Array:
         array = operands[0]
         padded = np.empty(self.infer_shape(array.shape), array.dtype) if out is None else out
-        padded.fill(0)
+        padded[...] = zero
         box = zip(self.low, array.shape, strict=True)
         padded[tuple(slice(low, low + extent) for low, extent in box)] = array
         return padded
@@ -68,9 +76,7 @@ class Pad(Operation, name="pad", arity=1, domain=Domain.ANY, introduces_nan=Fals
         return (gradient.box(self.low, operands[0].shape),)
 
 
-class Concatenate(
-    Operation, name="concatenate", arity=None, domain=Domain.ANY, introduces_nan=False, writes=True
-):
+class Concatenate(Operation, name="concatenate", arity=None, introduces_nan=False, writes=True):
     """Values joined along an axis, in order; the other axes are equal."""
 
     __slots__ = ("axis",)
@@ -102,7 +108,7 @@ class Concatenate(
         return tuple(cotangents)
 
 
-class Unfold(Operation, name="unfold", arity=1, domain=Domain.ANY, is_view=True):
+class Unfold(Operation, name="unfold", arity=1, is_view=True):
     """The windows of `size` every `step` along `axis`: the axis counts them, a new last axis
     holds their elements."""
 
@@ -128,7 +134,7 @@ class Unfold(Operation, name="unfold", arity=1, domain=Domain.ANY, is_view=True)
         return (gradient.fold(self.axis, self.step, operands[0].shape[self.axis]),)
 
 
-class Fold(Operation, name="fold", arity=1, domain=Domain.NUMBERS):
+class Fold(Operation, name="fold", arity=1, by="fold"):
     """The adjoint of `Unfold`: windows, whose elements are the last axis, added where they lay.
 
     Additions run in window order, onto +0.
@@ -153,8 +159,8 @@ class Fold(Operation, name="fold", arity=1, domain=Domain.NUMBERS):
             )
         return (*shape[: self.axis], self.extent, *shape[self.axis + 1 : -1])
 
-    def compute(self, *operands: Array) -> Array:
-        return kernels.window.fold(operands[0], self.axis, self.step, self.extent)
+    def bound(self, function: Function, operands: tuple[TensorType, ...]) -> Function:
+        return partial(function, axis=self.axis, step=self.step, extent=self.extent)
 
     def backward(self, operands: Sequence[R], output: R, gradient: R) -> Cotangents[R]:
         return (gradient.unfold(self.axis, operands[0].shape[-1], self.step),)

@@ -35,7 +35,9 @@ class Source(Operation, name="source", arity=0, introduces_nan=False):
         """Returns the payload where it is one number."""
         if self.payload is None or self.payload.size != 1:
             return ""
-        return f"{self.payload.reshape(())[()]}"
+        scalar = self.payload.reshape(())[()]
+        element = self.type.element
+        return f"{scalar}" if element.native else element.arithmetic.spell(scalar)
 
     def infer(self, *operands: TensorType) -> TensorType:
         """Returns the type the source was recorded with."""

@@ -1,4 +1,4 @@
-"""Elements: the number formats that fill a tensor."""
+"""Elements: the number formats that fill a tensor, and what each computes by."""
 
 from __future__ import annotations
 
@@ -10,33 +10,54 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 import numpy as np
 
 from topos.errors import ElementError
+from topos.payload.arithmetic import Arithmetic, lacking
+from topos.payload.arithmetic import Function as Computation
+from topos.payload.native import FLOATS, IEEE, INTEGERS, NATIVE, TRUTHS
 from topos.payload.shape import Shape
 
 if TYPE_CHECKING:
     from topos.backend import BatchNormTask, Formula, Function, GemmTask, MapTask
 
 
-def _real(dtype: Any) -> np.dtype[Any]:
-    """Returns numpy's `dtype` of real numbers, of its own or of an extension such as float8."""
+def _storage(dtype: Any) -> np.dtype[Any]:
+    """Returns numpy's `dtype`: of real numbers, extensions such as float8 too, or a structure."""
     try:
         chosen: np.dtype[Any] = np.dtype(dtype)
     except TypeError:
         raise ElementError(f"an element is stored as a numpy dtype, got {dtype!r}") from None
-    # An extension's own kind says nothing; its name tells floats from integers of few bits.
-    if chosen.kind not in "fiub" and not (chosen.kind == "V" and "float" in chosen.name):
-        raise ElementError(f"an element is stored as real numbers of whole bytes, got {chosen}")
+    if not _is_real(chosen) and (chosen.names is None or chosen.hasobject):
+        raise ElementError(
+            "an element is stored as real numbers of whole bytes, or as a structure of such fields,"
+            f" got {chosen}"
+        )
     return chosen
 
 
-class Element:
-    """A number format: its numpy storage, and the format its arithmetic runs in.
+def _is_real(dtype: np.dtype[Any]) -> bool:
+    # An extension's own kind says nothing; its name tells floats from integers of few bits.
+    return dtype.kind in "fiub" or (dtype.kind == "V" and "float" in dtype.name)
 
-    `compute` is the format that sums and products accumulate in before the one rounding back;
-    it is the element's own dtype except for the 16-bit floats, which compute in float32.
-    Two elements are equal where they are the same object.
+
+def _natural(name: str, dtype: np.dtype[Any]) -> Arithmetic:
+    """Returns the built-in arithmetic for numbers stored as `dtype`."""
+    if dtype.names is not None:
+        raise ElementError(f"{name} is stored as a structure: give it an arithmetic of its own")
+    if dtype.kind in "iub":
+        return TRUTHS if dtype.kind == "b" else INTEGERS
+    return IEEE if dtype.name in ("float64", "float32", "float16", "bfloat16") else FLOATS
+
+
+class Element:
+    """A number format: its numpy storage, the arithmetic it computes by, and its spellings.
+
+    `arithmetic` says which functions the element has; by default it is that of the built-in
+    elements stored alike. `mlir` is its type in an emitted module: by default its name, and
+    nothing where the arithmetic is the user's own. `compute` is the format that sums and products
+    accumulate in before the one rounding back, the element's own dtype except for the 16-bit
+    floats, which compute in float32. Two elements are equal where they are the same object.
     """
 
-    __slots__ = ("_dtype", "compute", "differentiable", "mlir", "name")
+    __slots__ = ("_dtype", "arithmetic", "compute", "differentiable", "mlir", "name", "native")
 
     def __init__(
         self,
@@ -46,13 +67,25 @@ class Element:
         mlir: str | None = None,
         compute: Any = None,
         differentiable: bool = True,
+        arithmetic: Arithmetic | None = None,
     ) -> None:
         self.name = name
         # A function returns the dtype of an extension that should load where it is first needed.
-        self._dtype: Any = dtype if isinstance(dtype, FunctionType) else _real(dtype)
+        self._dtype: Any = dtype if isinstance(dtype, FunctionType) else _storage(dtype)
+        if arithmetic is None:
+            arithmetic = _natural(name, self.dtype)
+        elif not isinstance(arithmetic, Arithmetic):
+            raise ElementError(f"{name} computes by an Arithmetic, got {arithmetic!r}")
+        self.arithmetic = arithmetic
+        # Whether the spec's own kernels compute it: only then do backends and patterns serve it.
+        self.native = type(arithmetic) in NATIVE
         if mlir is not None and not re.fullmatch(r"\w*", mlir):
             raise ElementError(f"an element's MLIR type is one word, got {mlir!r}")
-        self.mlir = name if mlir is None else mlir
+        if mlir and not _is_real(self.dtype):
+            raise ElementError(
+                f"{name} is stored as a structure and has no MLIR type, got {mlir!r}"
+            )
+        self.mlir = (name if self.native else "") if mlir is None else mlir
         self.compute: np.dtype[Any] = self.dtype if compute is None else np.dtype(compute)
         self.differentiable = differentiable
 
@@ -60,9 +93,21 @@ class Element:
     def dtype(self) -> np.dtype[Any]:
         """The numpy storage of one element."""
         if isinstance(self._dtype, FunctionType):
-            self._dtype = _real(self._dtype())
+            self._dtype = _storage(self._dtype())
         stored: np.dtype[Any] = self._dtype
         return stored
+
+    def demand(self, operation: str, function: str) -> None:
+        """Raises `ElementError` where the element lacks the function that computes `operation`."""
+        if function in self.arithmetic.functions:
+            return
+        if self.native:
+            takers = next(told for kind, told in NATIVE.items() if function in kind.functions)
+            raise ElementError(f"{operation} needs {takers}, got {self}")
+        missing = " and ".join(lacking(self.arithmetic, function))
+        raise ElementError(
+            f"{self} has no {function}: define {missing} in {type(self.arithmetic).__name__}"
+        )
 
     def gemm(self, task: GemmTask, exact: bool) -> Function | None:
         """Returns the kernel that plans compute a product of this element by.
@@ -114,7 +159,7 @@ def _bfloat16() -> Any:
 f64: Final = Element("f64", np.float64)
 f32: Final = Element("f32", np.float32)
 f16: Final = Element("f16", np.float16, compute=np.float32)
-bf16: Final = Element("bf16", _bfloat16, compute=np.float32)
+bf16: Final = Element("bf16", _bfloat16, compute=np.float32, arithmetic=IEEE)
 i64: Final = Element("i64", np.int64, differentiable=False)
 i32: Final = Element("i32", np.int32, differentiable=False)
 bool_: Final = Element("bool", np.bool_, mlir="i1", differentiable=False)
@@ -139,11 +184,20 @@ def element_of(dtype: Any) -> Element:
         raise ElementError(f"no element is stored as {dtype}; there are {names}") from None
 
 
-def has_maps(element: Element) -> bool:
-    """Returns whether the oracle has maps for `element`: those of the format it is stored in."""
-    if element in DIFFERENTIABLE:
-        return True
-    return element.differentiable and _by_dtype().get(element.dtype) in DIFFERENTIABLE
+def conversion(source: Element, target: Element) -> Computation:
+    """Returns what converts arrays of `source` to `target`; raises `ElementError` without one."""
+    if source is target:
+        return np.copy
+    found = target.arithmetic.conversion(source, target)
+    if found is None and source.arithmetic is not target.arithmetic:
+        found = source.arithmetic.conversion(source, target)
+    if found is None:
+        kinds = [type(each.arithmetic).__name__ for each in (target, source) if not each.native]
+        raise ElementError(
+            f"convert has no way from {source} to {target}: define conversion in"
+            f" {' or '.join(dict.fromkeys(kinds))}"
+        )
+    return found
 
 
 def _named(name: str) -> Element:

@@ -13,6 +13,7 @@ import numpy.typing as npt
 
 from topos.errors import ElementError
 from topos.payload import kernels
+from topos.payload.arithmetic import fitting
 from topos.payload.element import Element, element_of
 from topos.payload.shape import Shape
 
@@ -49,6 +50,10 @@ def _from_python(payload: npt.ArrayLike, element: Element) -> Array:
         array = np.array(payload)
     except (TypeError, ValueError):
         raise ElementError(f"a payload of {element} needs numbers, got {payload!r}") from None
+    if spells(element):
+        if array.dtype.kind not in "fiub":
+            raise ElementError(f"a payload of {element} needs numbers, got {payload!r}")
+        return own_literals(array, element)
     if array.size == 0:
         return frozen(array.astype(element.dtype))
     if array.dtype.kind not in "fiub" or (array.dtype.kind == "f" and not _is_float(element)):
@@ -63,7 +68,9 @@ def _from_python(payload: npt.ArrayLike, element: Element) -> Array:
 
 
 def literal(number: float | int, element: Element) -> Array:
-    """Returns a rank-0 array of `number` rounded once to `element`."""
+    """Returns a rank-0 array of `number` rounded once to `element`, or as the element spells it."""
+    if spells(element):
+        return own_literals(np.asarray(number), element)
     if not isinstance(number, numbers.Integral):
         if not _is_float(element):
             raise ElementError(f"a literal beside {element} must be an integer, got {number!r}")
@@ -73,6 +80,28 @@ def literal(number: float | int, element: Element) -> Array:
     elif not -(2**63) <= number < 2**63:
         raise _too_long(int(number), element)
     return _rounded(np.asarray(number, np.int64), element)
+
+
+def spells(element: Element) -> bool:
+    """Returns whether what a number becomes is the element's own to say."""
+    if element.native:
+        return False
+    return element.dtype.names is not None or "literal" in element.arithmetic.functions
+
+
+def own_literals(numbers: Array, element: Element) -> Array:
+    """Returns `numbers`, float64 or int64, as the arithmetic of `element` spells them."""
+    element.demand("a literal", "literal")
+    wide = np.int64 if numbers.dtype.kind in "iub" else np.float64
+    function = getattr(element.arithmetic, "literal")  # noqa: B009  # Demanded above.
+    try:
+        array = function(numbers.astype(wide))
+    except Exception as error:
+        raise ElementError(
+            f"literal of {element} failed for {numbers.tolist()!r}: {type(error).__name__}: {error}"
+        ) from error
+    fitted = fitting("literal", element.arithmetic, array, numbers.shape, element.dtype)
+    return frozen(np.array(fitted, order="C"))
 
 
 def _too_long(number: int, element: Element) -> ElementError:

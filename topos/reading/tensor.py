@@ -84,26 +84,49 @@ class Tensor(Recordable):
         return np.array(self._array, dtype=dtype, copy=copy)
 
     def item(self) -> float | int | bool:
-        """Returns the one number of a tensor of size one as a Python number."""
+        """Returns the one number of a tensor of size one as a Python number.
+
+        Of an element that is stored as a structure it is the tuple of its fields.
+        """
         if self._array.size != 1:
             raise ShapeError(f"item needs a tensor of size one, got shape {self.shape}")
         number: float | int | bool = self._array.reshape(())[()].item()
         return number
 
     def __float__(self) -> float:
+        self._demand_number("float")
         return float(self.item())
 
     def __bool__(self) -> bool:
         if self._array.size != 1:
             raise ElementError(f"only a tensor of size one is true or false, got {self.type}")
+        self._demand_number("bool")
         return bool(self.item())
 
     def __reduce__(self) -> Any:
         return type(self), (np.array(self._array), self._element)
 
     def __format__(self, specification: str) -> str:
-        return format(self.item(), specification) if specification else str(self)
+        if not specification:
+            return str(self)
+        self._demand_number("a format")
+        return format(self.item(), specification)
 
     def __repr__(self) -> str:
-        numbers = np.array2string(self._array, threshold=12, separator=", ", prefix="Tensor(")
+        if self._element.native:
+            numbers = np.array2string(self._array, threshold=12, separator=", ", prefix="Tensor(")
+        else:
+            numbers = self._spelled()
         return f"Tensor({numbers}, {self.type})"
+
+    def _demand_number(self, what: str) -> None:
+        if self._array.dtype.names is not None:
+            raise ElementError(f"{what} needs a real number, got {self.type}: convert it first")
+
+    def _spelled(self) -> str:
+        """Returns the elements as their arithmetic spells them."""
+        scalars = np.empty(self.shape, object)
+        scalars.reshape(-1)[:] = [*self._array.reshape(-1)]
+        spell = self._element.arithmetic.spell
+        options: Any = {"formatter": {"object": spell}, "prefix": "Tensor("}
+        return np.array2string(scalars, threshold=12, separator=", ", **options)

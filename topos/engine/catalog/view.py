@@ -55,6 +55,8 @@ class View:
         leaf = self.operation(node, Leaf)
         if leaf is None or leaf.payload is None or not is_splat(leaf.payload):
             return None
+        if not leaf.type.element.native:
+            return None
         return float(leaf.payload.reshape(-1)[0])
 
     def spread(self, node: int, axes: Sequence[int]) -> int | None:

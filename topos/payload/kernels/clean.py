@@ -18,9 +18,9 @@ Array = npt.NDArray[Any]
 
 
 def has_nan(array: Array) -> bool:
-    """Returns whether `array` holds a NaN; integers and booleans never do."""
+    """Returns whether `array` holds a NaN; integers, booleans and structures never do."""
     kind = array.dtype.kind
-    if kind in "iub" or array.size == 0:
+    if kind in "iub" or array.size == 0 or (kind == "V" and array.dtype.names is not None):
         return False
     if array.itemsize >= 4:
         return bool(np.isnan(array).any())

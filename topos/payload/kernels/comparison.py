@@ -55,6 +55,10 @@ def select(mask: Array, on_true: Array, on_false: Array, out: Array | None = Non
     """
     if out is None:
         return np.where(mask, on_true, on_false)
+    if out.itemsize > 8 or out.dtype.names is not None:
+        np.copyto(out, on_false)
+        np.copyto(out, on_true, where=mask)
+        return out
     bits = f"i{out.itemsize}"
     first, second, target = on_true.view(bits), on_false.view(bits), out.view(bits)
     # Minus one is all ones in any width, once its sign is extended.

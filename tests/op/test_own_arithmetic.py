@@ -1,0 +1,257 @@
+"""An element with an arithmetic of its own: what follows from it, and what is refused where."""
+
+from __future__ import annotations
+
+import pickle
+from collections.abc import Callable
+from typing import Any, Final
+
+import numpy as np
+import numpy.typing as npt
+import pytest
+
+from tests.exact import exactly
+from topos import Arithmetic, Element, FloatArithmetic, Network, Tape, Tensor, f32, f64, i64, stack
+from topos.errors import ElementError, EmitError, ExecutionError, FeedError
+
+Array = npt.NDArray[Any]
+PAIR: Final = np.dtype([("value", np.float64), ("count", np.int64)])
+
+
+class Tropical(Arithmetic):
+    """The semiring of maximum and sum over float64: what no backend may take for float64."""
+
+    def zero(self, dtype: np.dtype[Any]) -> Array:
+        return np.array(-np.inf)
+
+    def add(self, left: Array, right: Array) -> Array:
+        return np.asarray(np.maximum(left, right))
+
+    def multiply(self, left: Array, right: Array) -> Array:
+        return np.add(left, right)
+
+    def spell(self, scalar: Any) -> str:
+        return f"t{scalar}"
+
+
+class Counted(Arithmetic):
+    """Numbers beside how many additions they took, which tells the order of a sum."""
+
+    def literal(self, numbers: Array) -> Array:
+        return pairs(numbers, 0)
+
+    def add(self, left: Array, right: Array) -> Array:
+        deeper = np.maximum(left["count"], right["count"]) + 1
+        return pairs(left["value"] + right["value"], deeper)
+
+    def multiply(self, left: Array, right: Array) -> Array:
+        return pairs(left["value"] * right["value"], left["count"] + right["count"])
+
+    def negate(self, array: Array) -> Array:
+        return pairs(-array["value"], array["count"])
+
+    def less_equal(self, left: Array, right: Array) -> Array:
+        return np.asarray(left["value"] <= right["value"])
+
+    def conversion(self, source: Element, target: Element) -> Callable[..., Array] | None:
+        if target is f64:
+            return lambda array: array["value"]
+        return self.literal if source is f64 else None
+
+
+def pairs(values: Any, counts: Any) -> Array:
+    """Returns the structures of values and counts."""
+    array = np.empty(np.shape(values), PAIR)
+    array["value"], array["count"] = values, counts
+    return array
+
+
+tropical = Element("tropical", np.float64, arithmetic=Tropical(), differentiable=False)
+counted = Element("counted", PAIR, arithmetic=Counted())
+ELEMENTS: Final = (tropical, counted)
+MATRIX: Final = [[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]]
+WEIGHTS: Final = [[1.0, 2.0], [3.0, -4.0], [5.0, 6.0]]
+
+
+def recorded(element: Element) -> Network:
+    """Returns products, sums, windows, selections and moves of one element."""
+    tape = Tape(element=element)
+    x, w = tape.input(shape=(2, 3), name="x"), tape.parameter(WEIGHTS, name="w")
+    product = (x @ w).named("product")
+    sums = stack([product, product + 1.0], 0).sum((0, 1)).named("sums")
+    windows = x.pad((1, 0), (0, 2)).unfold(1, 2, 1).fold(1, 1, 5).named("windows")
+    places = tape.leaf(np.array([2, 0, 2]))
+    windows.gather(places, 1).scatter(places, 1, 3).named("moved")
+    sums.sum().named("total")
+    return tape.into_network()
+
+
+NAMES: Final = ("product", "sums", "windows", "moved", "total")
+
+
+@pytest.mark.parametrize("numerics", ["exact", "fast"])
+@pytest.mark.parametrize("element", ELEMENTS, ids=str)
+def test_a_plan_has_the_bits_of_the_oracle(element: Element, numerics: str) -> None:
+    network = recorded(element)
+    run = network.entry(NAMES, numerics=numerics).lower().forward(None, {"x": MATRIX})
+    oracle = network.forward(None, {"x": MATRIX})
+    for name in NAMES:
+        assert run.of(name).numpy().tobytes() == oracle.of(name).numpy().tobytes()
+        assert run.of(name).element is element
+
+
+def test_sums_and_products_follow_from_the_arithmetic() -> None:
+    oracle = recorded(tropical).forward(None, {"x": MATRIX})
+    assert oracle.of("product").numpy().tolist() == [[8.0, 9.0], [11.0, 12.0]]
+    assert oracle.of("sums").numpy().tolist() == [11.0, 12.0]
+    padded = [[-np.inf] * 5, [1.0, 2.0, 3.0, -np.inf, -np.inf], [4.0, 5.0, 6.0, -np.inf, -np.inf]]
+    assert oracle.of("windows").numpy().tolist() == padded
+
+
+def test_a_sum_is_the_tree_of_halves_and_a_product_adds_in_order() -> None:
+    terms = Tensor(np.arange(5.0), f64).convert(counted)
+    # Three levels of halves of five terms, then the addition to zero; five additions in a row.
+    assert terms.sum().numpy().item() == (10.0, 4)
+    assert (terms.reshape((1, 5)) @ terms.reshape((5, 1))).numpy().item() == (30.0, 5)
+    assert Tensor([], counted).sum().numpy().item() == (0.0, 0)
+
+
+def test_comparisons_and_steps_follow_and_gradients_are_recorded() -> None:
+    x = Tensor([1.0, 2.0, 3.0], counted)
+    assert x.greater_equal(2.0).numpy().tolist() == [False, True, True]
+    assert x.step(2.0).convert(f64).numpy().tolist() == [0.0, 1.0, 1.0]
+    tape = Tape(element=counted)
+    w = tape.parameter([1.0, 2.0], name="w")
+    loss = (w * w - w).sum().named("loss")
+    adjoints = tape.differentiate(loss, [w])
+    network = tape.into_network()
+    run = network.entry(["loss", *adjoints.roots()], numerics="exact").lower().forward()
+    assert run.of(adjoints.roots()[0]).convert(f64).numpy().tolist() == [1.0, 3.0]
+    scanned = network.forward().backward("loss").of("w")
+    assert scanned.numpy().tobytes() == run.of(adjoints.roots()[0]).numpy().tobytes()
+
+
+@pytest.mark.parametrize(
+    ("element", "express", "message"),
+    [
+        (tropical, lambda x: x.exp(), "tropical has no exp: define exp in Tropical"),
+        (tropical, lambda x: x - x, "tropical has no subtract: define subtract in Tropical"),
+        (tropical, lambda x: x.max(), "tropical has no max: define maximum in Tropical"),
+        (
+            counted,
+            lambda x: x.log_softmax(0),
+            "counted has no log_softmax: define maximum and exp and ln in Counted",
+        ),
+        (counted, lambda x: x.less(x), "counted has no less: define less in Counted"),
+        (
+            counted,
+            lambda x: x.convert(f32),
+            "convert has no way from counted to f32: define conversion in Counted",
+        ),
+        (
+            tropical,
+            lambda x: x.convert(f64),
+            "convert has no way from tropical to f64: define conversion in Tropical",
+        ),
+    ],
+)
+def test_what_an_element_lacks_is_refused_where_it_is_recorded(
+    element: Element, express: Callable[[Any], Any], message: str
+) -> None:
+    value = Tape(element=element).input(shape=(2,))
+    with pytest.raises(ElementError, match=exactly(message)):
+        express(value)
+
+
+class Faulty(FloatArithmetic):
+    """Functions that fail in the ways that functions fail."""
+
+    def exp(self, array: Array) -> Array:
+        raise ValueError("no exponentials today")
+
+    def tanh(self, array: Array) -> Array:
+        return np.zeros(array.shape, np.float64)
+
+    def sin(self, array: Array) -> Array:
+        return np.zeros((7,), np.float32)
+
+    def cos(self, array: Array) -> Array:
+        return array
+
+    def ln(self, array: Array) -> Array:
+        return np.log(array)
+
+
+faulty = Element("faulty", np.float32, arithmetic=Faulty())
+
+
+@pytest.mark.parametrize(
+    ("function", "message"),
+    [
+        ("exp", "exp of faulty failed: ValueError: no exponentials today"),
+        ("tanh", "tanh of Faulty has to return float32 of shape (2,), got float64 of shape (2,)"),
+        ("sin", "sin of Faulty has to return float32 of shape (2,), got float32 of shape (7,)"),
+    ],
+)
+@pytest.mark.parametrize("how", ["oracle", "exact", "fast"])
+def test_a_function_that_fails_is_told_with_its_node(how: str, function: str, message: str) -> None:
+    tape = Tape(element=faulty)
+    x = tape.input([1.0, 2.0], name="x")
+    getattr(x + 1.0, function)().named("y")
+    network = tape.into_network()
+    run = network.forward if how == "oracle" else network.entry(["y"], numerics=how).lower().forward
+    with pytest.raises(ExecutionError, match=exactly(f"{message}\nat %3 'y'")) as raised:
+        run()
+    assert isinstance(raised.value.__cause__, ValueError) == (function == "exp")
+
+
+def test_a_function_may_return_its_operand_and_warn() -> None:
+    tape = Tape(element=faulty)
+    x = tape.input([1.0, -2.0], name="x")
+    x.cos().named("same")
+    x.ln().named("nan")
+    run = tape.into_network().entry(["same", "nan"], numerics="exact").lower().forward()
+    assert not np.shares_memory(run.of("same").numpy(), run.of("nan").numpy())
+    assert run.of("same").numpy().tolist() == [1.0, -2.0]
+    assert np.isnan(run.of("nan").numpy()[1])
+
+
+def test_an_element_prints_and_pickles_as_it_spells() -> None:
+    assert repr(Tensor([1.0, 2.0], tropical)) == "Tensor([t1.0, t2.0], tropical[2])"
+    network = recorded(counted)
+    copy = pickle.loads(pickle.dumps(network))
+    total = copy.forward(None, {"x": MATRIX}).of("total")
+    assert total.item() == network.forward(None, {"x": MATRIX}).of("total").item()
+
+
+def test_a_structure_is_no_number_and_no_array_of_another_dtype() -> None:
+    tensor = Tensor(1.0, counted)
+    with pytest.raises(ElementError, match=r"^float needs a real number, got counted\[\]"):
+        float(tensor)
+    with pytest.raises(ElementError, match=r"^bool needs a real number, got counted\[\]"):
+        bool(tensor)
+    with pytest.raises(FeedError, match="needs counted"):
+        recorded(counted).forward(None, {"x": np.ones((2, 3))})
+    with pytest.raises(ElementError, match="no element is stored as"):
+        Tensor(pairs([1.0], 0))
+    assert Tensor(pairs([1.0], 0), counted).shape == (1,)
+
+
+def test_emission_refuses_an_element_without_an_mlir_type() -> None:
+    for element in ELEMENTS:
+        plan = recorded(element).entry(["product"]).lower()
+        with pytest.raises(EmitError, match=f"the element {element} has no MLIR type"):
+            plan.emit_stablehlo()
+
+
+def test_an_element_is_made_of_what_numpy_stores_and_of_an_arithmetic() -> None:
+    message = "pair is stored as a structure: give it an arithmetic of its own"
+    with pytest.raises(ElementError, match=exactly(message)):
+        Element("pair", PAIR)
+    with pytest.raises(ElementError, match="pair computes by an Arithmetic, got"):
+        Element("pair", PAIR, arithmetic=Counted)  # type: ignore[arg-type]  # As a user may.
+    with pytest.raises(ElementError, match="is stored as a structure and has no MLIR type"):
+        Element("pair", PAIR, arithmetic=Counted(), mlir="f64")
+    with pytest.raises(ElementError, match="or as a structure of such fields, got"):
+        Element("boxed", [("box", object)], arithmetic=Counted())
+    assert i64.arithmetic.functions < f64.arithmetic.functions
