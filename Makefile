@@ -27,8 +27,9 @@ help: ## Print this list.
 demo: $(VENV)/.installed-$(EXTRAS) ## Train on handwritten digits and run the emitted module on every installed runtime.
 	$(BIN)/python examples/digits.py
 
-test: lint types layers ## Run every check: style, types, layers, then the tests on two processes.
-	$(BIN)/python -m pytest -n 2
+# One process more than the cores of the smallest machine: a test that waits for a server leaves its core to it.
+test: lint types layers ## Run every check: style, types, layers, then the tests on three processes.
+	$(BIN)/python -m pytest -n 3
 
 lint: $(TEST_STAMP) ## Check style, layout and the sizes of files.
 	$(BIN)/ruff check .
