@@ -27,7 +27,7 @@ from topos.backend.terms import (
 )
 from topos.op import Array, Compare, Convert, Fold, LogSoftmax, LogSumExp
 from topos.payload import f32, f64
-from topos.payload.kernels import fast
+from topos.payload.kernels import fast, fast_error_functions
 from topos.payload.kernels.conversion import promoted, rounded
 
 
@@ -103,6 +103,7 @@ _RENAMED: Final = {Formula.LN: Kernel.of(np.log)}
 _COMPOSED: Final = {
     Formula.RSQRT: Kernel(fast.rsqrt, writes=True, over=(0,)),
     Formula.LOGISTIC: Kernel(fast.logistic, writes=True, over=(0,)),
+    Formula.ERF: Kernel(fast_error_functions.erf, writes=True, over=(0,)),
 }
 _FUNCTIONS: Final = {
     formula: Kernel.of(getattr(np, formula.value)) for formula in MAPS if hasattr(np, formula.value)
@@ -113,6 +114,7 @@ ULP: Final = {
     Formula.SQRT: 0,
     Formula.RSQRT: 2,
     Formula.LOGISTIC: 6,
+    Formula.ERF: fast_error_functions.UNITS["erf"],
 }
 """The envelope of each map in units in the last place, wherever its result is a normal number."""
 

@@ -3,7 +3,8 @@
 The circular and hyperbolic functions of real numbers are correctly rounded. The others round once
 from a wide number for float64, and compute in float64 and round once for shorter floats; complex
 numbers compute as two float64 parts, which round once more for complex<f32>. Where speed is asked
-for, the circular and hyperbolic functions of f64, f32 and complex numbers are numpy's.
+for, the circular and hyperbolic functions of f64, f32 and complex numbers are numpy's, and the
+error functions of f64 and f32 are polynomials.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from topos.payload.kernels import mapping
+from topos.payload.kernels import fast_error_functions, mapping
 from topos.payload.kernels.canonical import canonical
 from topos.payload.kernels.conversion import convert, promoted, rounded
 from topos.payload.kernels.rounding import FORMATS
@@ -49,6 +50,12 @@ CURVES: Final[Mapping[type[Definition], tuple[mapping.Map, Map]]] = {
     dialect.Tan: (curves.TAN, complex_curves.tan),
 }
 
+# Each with its exact kernel and its fast one.
+_ERROR_FUNCTIONS: Final[Mapping[type[Definition], tuple[Map, Kernel]]] = {
+    dialect.ErfInv: (gamma.erf_inv, fast_error_functions.erf_inv),
+    dialect.Erfc: (gamma.erfc, fast_error_functions.erfc),
+}
+
 _SPECIAL: Final[Mapping[type[Definition], Map]] = {
     dialect.BesselI1e: series.bessel_i1e,
     dialect.Digamma: gamma.digamma,
@@ -78,6 +85,12 @@ def _special(context: BuildContext[Any]) -> Kernel:
     exact: Field = WIDE if element == "f64" else ROUNDED
     field = exact if context.exact else PLAIN
     return partial(_mapped, partial(_SPECIAL[type(context.op)], field))
+
+
+def _error_function(context: BuildContext[Any]) -> Kernel:
+    exact, quick = _ERROR_FUNCTIONS[type(context.op)]
+    is_quick = not context.exact and context.results[0].element in ("f64", "f32")
+    return quick if is_quick else partial(_mapped, exact)
 
 
 def _plain(function: Map, array: Array) -> Array:
@@ -185,13 +198,12 @@ def _brought(kernel: Kernel, brought: Sequence[Kernel], *arrays: Array) -> Array
 BUILDERS: Final[Builders] = {
     **dict.fromkeys((dialect.Erf, dialect.Square), elementwise),
     **dict.fromkeys(CURVES, _curve),
+    **dict.fromkeys(_ERROR_FUNCTIONS, _error_function),
     **dict.fromkeys(_SPECIAL, _special),
     dialect.AsinAcosKernel: always(partial(_mapped_parts, complex_curves.kernel)),
     dialect.Conj: lambda context: (
         np.conjugate if context.results[0].element.startswith("complex") else unchanged
     ),
-    dialect.ErfInv: always(partial(_mapped, gamma.erf_inv)),
-    dialect.Erfc: always(partial(_mapped, gamma.erfc)),
     dialect.IsInf: always(partial(asked, np.isinf)),
     dialect.IsNegInf: always(partial(asked, np.isneginf)),
     dialect.IsPosInf: always(partial(asked, np.isposinf)),

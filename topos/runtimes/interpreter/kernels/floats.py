@@ -11,9 +11,8 @@ from typing import Final
 
 import numpy as np
 
-from topos.payload.kernels import arithmetic, fast, maps
+from topos.payload.kernels import arithmetic, fast, fast_error_functions, maps
 from topos.payload.kernels.conversion import promoted, rounded
-from topos.payload.kernels.expansion import approximate_erf
 from topos.payload.kernels.mapping import mapped
 from topos.payload.kernels.power import power
 from topos.runtimes.interpreter.program import Array, Kernel, Kernels
@@ -47,15 +46,9 @@ def _remainder(left: Array, right: Array) -> Array:
     return rounded(np.fmod(promoted(left), promoted(right)), left.dtype)
 
 
-def _fast_erf(array: Array) -> Array:
-    if array.dtype == np.float64:
-        return maps.erf(array)
-    return approximate_erf(array.astype(np.float64)).astype(array.dtype)
-
-
 # Each with its exact kernel and its fast one.
 _KERNELS: Final[Mapping[type[Definition], tuple[Kernel, Kernel]]] = {
-    chlo_functions.Erf: (maps.erf, _fast_erf),
+    chlo_functions.Erf: (maps.erf, fast_error_functions.erf),
     chlo_functions.Square: (lambda array: arithmetic.multiply(array, array), np.square),
     elementwise.Abs: (arithmetic.absolute, np.absolute),
     elementwise.Add: (arithmetic.add, np.add),
