@@ -11,6 +11,7 @@ import pytest
 from tests.bundle.bundled_models import attention, mlp
 from tests.bundle.bundled_modules import NAMES, WEIGHTS, WIDTHS, doubled, images, logits, widest
 from topos.bundle import Bundle, check, export, export_module
+from topos.bundle.envelope import FLOOR
 from topos.errors import ArgumentError, BundleError, FeedError, ToposError, UnsupportedError
 
 
@@ -65,6 +66,26 @@ def test_a_module_has_the_results_and_about_the_envelopes_of_the_plan(
             assert theirs.results[name].tobytes() == result.tobytes()
     for port, own in zip(program.results, other.results, strict=True):
         assert port.envelope / 3 < own.envelope < port.envelope * 3
+
+
+def shifted(number: float, body: str) -> str:
+    constant = f"%c = stablehlo.constant dense<{number}> : TYPE"
+    return module("tensor<2xf32>", f"{constant}\n{body}\nreturn %r : TYPE")
+
+
+def test_the_envelope_grows_with_what_arguments_and_operations_round(tmp_path: Path) -> None:
+    unit = 2.0**-23
+    less = shifted(1.0, "%r = stablehlo.subtract %a, %c : TYPE")
+    both = "%b = stablehlo.add %a, %c : TYPE\n%r = stablehlo.subtract %b, %c : TYPE"
+    for text, sample, least in (
+        # The difference is exact on every runtime: only the argument may be off.
+        (less, [1 + 2**-12, 1.0], 2**12 * unit),
+        # The sum rounds far more coarsely than the argument is off.
+        (shifted(1024.0, both), [1.0, 0.5], 2**10 * unit),
+        (module("tensor<2xf32>"), [1.0, 0.5], FLOOR * unit),
+    ):
+        bundle = export_module(tmp_path / "b", text, samples=[{"arg0": sample}])
+        assert least <= bundle.programs[0].results[0].envelope <= 32 * least
 
 
 NAMED = {

@@ -53,6 +53,9 @@ def test_names_come_from_a_file_and_rows_and_ranges_from_the_line(project: Path)
     words = ("--names", "names.json", "--weights", "more.safetensors", "--partial", "--batched")
     assert main(["bundle", "digits.mlir", *words, "--out", "a", "--name", "b", "--seed", "3"]) == 0
     assert (Bundle.load("a").name, Bundle.load("a").programs[0].rows) == ("b", 2)
+    assert main(["bundle", "digits.mlir", *words, "--out", "c"]) == 0
+    first, other = (Bundle.load(name).programs[0].sample()[0].inputs["image"] for name in "ac")
+    assert first.tobytes() != other.tobytes()
     assert main(["bundle", "open.mlir", "--rows", "1,3", "--ranges", "arg0=0:9"]) == 0
     assert [program.rows for program in Bundle.load("open").programs] == [1, 3]
     assert main(["bundle", "open.mlir", "--shapes", "arg0=2x4", "--ranges", "arg0=0:9"]) == 0
