@@ -12,6 +12,7 @@ from tests.bundle.bundled_models import attention, mlp
 from tests.bundle.bundled_modules import NAMES, WEIGHTS, WIDTHS, doubled, images, logits, widest
 from topos.bundle import Bundle, check, export, export_module
 from topos.bundle.envelope import FLOOR
+from topos.bundle.portable import serialized
 from topos.errors import ArgumentError, BundleError, FeedError, ToposError, UnsupportedError
 
 
@@ -204,3 +205,9 @@ def test_integers_are_drawn_from_the_range_that_is_given(tmp_path: Path) -> None
         assert {*first, *second} <= {*range(-3, 4)}
         assert len({*first, *second}) > 3
         assert first.tobytes() != second.tobytes()
+
+
+def test_a_binary_form_keeps_its_names(tmp_path: Path) -> None:
+    text = module("tensor<2xf32>").replace("<2xf32>)", '<2xf32> loc("x"))', 1)
+    (program,) = export_module(tmp_path / "b", serialized(text, "1.9.0")).programs
+    assert program.arguments[0].name == "x"

@@ -45,17 +45,14 @@ def read_modules(
         raise BundleError("a bundle needs one module or more, got none")
     if not isinstance(rows, Sequence) or not all(type(each) is int and each > 0 for each in rows):
         raise ArgumentError(f"rows are a sequence of numbers from 1 on, got {rows!r}")
-    return [
-        _read(text_of(each), names, shapes or {}, count)
-        for each in every
-        for count in rows or (None,)
-    ]
+    return [_read(each, names, shapes or {}, count) for each in every for count in rows or (None,)]
 
 
-def _read(text: str, names: Names | None, shapes: Shapes, rows: int | None) -> ReadModule:
+def _read(like: ModuleLike, names: Names | None, shapes: Shapes, rows: int | None) -> ReadModule:
+    text = text_of(like)
     module = Module(*read(text))
     main = _main(module)
-    named = names_in(module, text, names)
+    named = names_in(module, text_of(like, locations=True), names)
     found = _tensors("argument", named.arguments, main.arguments)
     types = _static(found, shapes, rows)
     if types != found:

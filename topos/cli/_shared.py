@@ -36,7 +36,7 @@ def of_file(path: str, action: Callable[[str], None]) -> int:
     The file may hold any form of a module; `-` is standard input. A fault is told on standard error
     as `FILE:LINE:COLUMN: reason`, followed by the line and a caret.
     """
-    return _status(path, lambda: action(module_text(path)))
+    return _status(path, lambda: action(_text(path)))
 
 
 def of_parts(path: str, action: Callable[[str], None]) -> int:
@@ -71,13 +71,17 @@ def _status(path: str, action: Callable[[], None]) -> int:
     return status_of(report, path)
 
 
-def module_text(path: str) -> str:
-    """Returns the text of the module that a file holds in any form; `-` is standard input."""
+def content_of(path: str) -> bytes:
+    """Returns what a file or, for `-`, standard input holds; raises `UnavailableError`."""
     # What the system has against a path is told below, where it is opened.
     if path != "-" and os.path.isdir(path):
         raise UnavailableError(f"{path}: {folder_mistake(Path(path))}")
     with naming(path):
-        data = _content(path)
+        return _content(path)
+
+
+def _text(path: str) -> str:
+    data = content_of(path)
     try:
         return text_of(data)
     # A binary form without jaxlib: the text that a bundle has beside it needs none.

@@ -10,7 +10,7 @@ from typing import Any
 
 from topos import bundle
 from topos.cli._reporting import DONE, status_of
-from topos.cli._shared import module_text, naming, whole
+from topos.cli._shared import content_of, naming, whole
 from topos.cli.export import summary
 from topos.errors import ArgumentError, UnavailableError
 from topos.neural.tensor_file import opened
@@ -111,7 +111,7 @@ def run(chosen: Namespace) -> int:
 
 def _bundle(chosen: Namespace) -> int:
     out = chosen.out or Path(chosen.modules[0]).name.split(".")[0]
-    modules = [module_text(path) for path in chosen.modules]
+    modules = [content_of(path) for path in chosen.modules]
     names, samples = _names(chosen.names), [_sample(path) for path in chosen.sample]
     try:
         written = bundle.export_module(

@@ -30,7 +30,7 @@ class ExportedFunction(Protocol):
 class LoweredFunction(Protocol):
     """What `jax.jit(f).lower` returns."""
 
-    def as_text(self) -> str:
+    def as_text(self, *, debug_info: bool = False) -> str:
         """Returns the module as text."""
 
 
@@ -56,13 +56,14 @@ ModuleLike = (
 )
 
 
-def text_of(module: ModuleLike) -> str:
+def text_of(module: ModuleLike, *, locations: bool = False) -> str:
     """Returns the StableHLO text of a module in any form.
 
     A `str` is the text itself. `bytes` are UTF-8 text, MLIR bytecode, a StableHLO portable
     artifact, or what `jax.export.Exported.serialize` returns, told apart by their content; a path
     is a file of those. A `jax.export.Exported`, what `jax.jit(f).lower` returns, a module of MLIR's
     bindings and a tree are printed. Binary forms are read by jaxlib, in a process of its own.
+    With `locations`, what is printed has those that it holds.
 
     Raises `ParseError` for what is known to be no module, with what it is, and for bytes that are
     damaged; `UnavailableError` for a binary form without jaxlib; `ArgumentError` for a value of any
@@ -72,20 +73,20 @@ def text_of(module: ModuleLike) -> str:
         case str():
             text = module
         case bytes() | bytearray() | memoryview():
-            text = _decoded(bytes(module))
+            text = _decoded(bytes(module), locations)
         case Module():
             # The printer is as large as the rest, and only a tree needs it.
             from topos.stablehlo.printer import printed
 
             return printed(module)
         case os.PathLike():
-            text = _decoded(_content(Path(module)))
+            text = _decoded(_content(Path(module)), locations)
         case ExportedFunction():
             text = module.mlir_module()
         case LoweredFunction():
-            text = module.as_text()
+            text = module.as_text(debug_info=True) if locations else module.as_text()
         case MlirModule():
-            text = str(module.operation.get_asm(enable_debug_info=False))
+            text = str(module.operation.get_asm(enable_debug_info=locations))
         case _:
             raise ArgumentError(
                 "a module needs to be text, bytes, a path, a jax.export.Exported or a module of "
@@ -101,10 +102,10 @@ def _content(path: Path) -> bytes:
     return path.read_bytes()
 
 
-def _decoded(data: bytes) -> str:
+def _decoded(data: bytes, locations: bool) -> str:
     """Returns the text that bytes hold, in whatever form they hold it."""
     if not PLAIN.fullmatch(data[:SAMPLE]):
-        binary = _binary_text(data)
+        binary = _binary_text(data, locations)
         if binary is not None:
             return binary
     try:
@@ -114,7 +115,7 @@ def _decoded(data: bytes) -> str:
     return text.replace("\r\n", "\n").replace("\r", "\n")
 
 
-def _binary_text(data: bytes) -> str | None:
+def _binary_text(data: bytes, locations: bool) -> str | None:
     """Returns the text of a binary form, or None for bytes that are none that is known."""
     # A command that is given text loads none of this.
     from topos.stablehlo.forms.binary import bytecode_text
@@ -128,7 +129,7 @@ def _binary_text(data: bytes) -> str | None:
 
     artifact = data if data.startswith(MAGIC) else artifact_in(data)
     if artifact is not None:
-        return bytecode_text(artifact)
+        return bytecode_text(artifact, locations)
     mistake = CUT_OFF if is_exported(data) else mistake_in(data)
     if mistake is not None:
         raise mistake.error()

@@ -12,6 +12,7 @@ import os
 import signal
 import subprocess
 import sys
+from collections.abc import Sequence
 from importlib.util import find_spec
 from typing import Any, Final
 
@@ -19,6 +20,8 @@ from topos import errors
 from topos.errors import ParseError, ToposError, UnavailableError, UnsupportedError, VerifyError
 
 WORKER: Final = "topos.stablehlo.forms.binary"
+# What the worker is told where its text is to have locations.
+LOCATED: Final = "--locations"
 NEEDS: Final = "MLIR bytecode needs jaxlib"
 INSTALL: Final = "pip install 'topos-compiler[xla]'"
 # jaxlib loads in seconds even on a busy machine, and reads megabytes in one.
@@ -30,14 +33,14 @@ PRODUCER: Final = b"StableHLO_v"
 SHOWN: Final = 300
 
 
-def bytecode_text(data: bytes) -> str:
-    """Returns the module of MLIR bytecode, or of a portable artifact, as text without locations.
+def bytecode_text(data: bytes, locations: bool = False) -> str:
+    """Returns the module of MLIR bytecode, or of a portable artifact, as text.
 
     Raises `UnavailableError` without jaxlib, `VerifyError` or `UnsupportedError` where jaxlib's
     MLIR refuses the module, and `ParseError` where it cannot read the bytes or dies of them.
     """
     _demand_jaxlib()
-    said = _answered(data).decode(errors="replace")
+    said = _answered(data, [LOCATED] if locations else []).decode(errors="replace")
     kind, _, rest = said.partition("\n")
     if kind == "text":
         return rest
@@ -45,7 +48,7 @@ def bytecode_text(data: bytes) -> str:
     raise error
 
 
-def printed(data: bytes) -> str:
+def printed(data: bytes, locations: bool = False) -> str:
     """Returns what `bytecode_text` does, read in this process, which foreign bytes may end."""
     ir, stablehlo, context = bindings()
     said: list[tuple[str, list[str]]] = []
@@ -69,7 +72,7 @@ def printed(data: bytes) -> str:
             raise _refusal(data, said, stablehlo.get_current_version()) from None
         finally:
             handler.detach()
-        return str(module.operation.get_asm(enable_debug_info=False))
+        return str(module.operation.get_asm(enable_debug_info=locations))
 
 
 def _demand_jaxlib() -> None:
@@ -133,7 +136,7 @@ def _numbers(version: str) -> list[int]:
     return [int(each) if each.isdigit() else 0 for each in version.split(".")]
 
 
-def _answered(data: bytes) -> bytes:
+def _answered(data: bytes, options: Sequence[str]) -> bytes:
     """Returns what the worker says: a word that tells what follows, a line feed, and that."""
     if not sys.executable:
         raise UnavailableError(f"{NEEDS} in a process of its own: sys.executable is empty")
@@ -142,7 +145,7 @@ def _answered(data: bytes) -> bytes:
     seconds = STARTUP_SECONDS + len(data) / BYTES_A_SECOND
     try:
         done = subprocess.run(
-            [sys.executable, "-P", "-m", WORKER],
+            [sys.executable, "-P", "-m", WORKER, *options],
             input=data,
             capture_output=True,
             check=False,
@@ -167,7 +170,7 @@ def _damaged(end: str) -> ParseError:
 def main() -> None:
     """Tells the module of the bytes, or why there is none."""
     try:
-        kind, said = "text", printed(sys.stdin.buffer.read())
+        kind, said = "text", printed(sys.stdin.buffer.read(), LOCATED in sys.argv)
     except ToposError as error:
         kind, said = type(error).__name__, str(error)
     sys.stdout.buffer.write(f"{kind}\n{said}".encode(errors="replace"))
