@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import tracemalloc
 from collections.abc import Callable
 from pathlib import Path
 
+import ml_dtypes
 import numpy as np
 import pytest
 
@@ -249,8 +251,9 @@ def test_names_and_text_that_cannot_be_saved_are_told(network: Network, tmp_path
         save(path, parameters, {"__metadata__": symbol})
     with pytest.raises(FeedError, match=r"\Aa checkpoint needs names and text of UTF-8, got "):
         save(path, parameters, {"half \ud800": symbol})
-    own = Tensor(np.zeros(2, np.int16), Element("i16", np.int16, differentiable=False))
-    foreign = "a checkpoint needs an element of the format, got i16 'w'"
+    odd = Element("odd", ml_dtypes.float8_e4m3b11fnuz, compute=np.float32)
+    own = Tensor(np.zeros(2, odd.dtype), odd)
+    foreign = "a checkpoint needs an element of the format, got odd 'w'"
     with pytest.raises(FeedError, match=exactly(foreign)):
         write_tensors(path, {"w": own}, {})
     assert list(tmp_path.iterdir()) == []
@@ -267,3 +270,71 @@ def test_other_elements_train_save_and_resume(element: Element, tmp_path: Path) 
     assert read.state is not None
     for slot, table in state.slots.items():
         assert same_fields(read.state.slots[slot], table)
+
+
+def test_what_adapt_returns_has_to_be_a_tensor(network: Network, tmp_path: Path) -> None:
+    save(tmp_path / "w.safetensors", network.parameters(), network)
+    message = "adapt needs to return a Tensor, got ndarray for 'first'"
+    with pytest.raises(ArgumentError, match=exactly(message)):
+        load(
+            tmp_path,
+            network.parameters(),
+            network,
+            adapt=lambda _, own: own.numpy(),  # type: ignore[arg-type, return-value]
+        )
+
+
+WIDE, SIDE = 6, 512
+
+
+def wide(rows: int) -> Network:
+    """Returns a recording of several matrices, each with no more than its shape."""
+    tape = Tape()
+    for place in range(WIDE):
+        tape.parameter(shape=(rows, SIDE), name=f"w{place}")
+    return tape.into_network()
+
+
+def drawn(place: int) -> Tensor:
+    return Tensor(np.random.default_rng(place).standard_normal((SIDE, SIDE), np.float32))
+
+
+@pytest.fixture(scope="module")
+def large(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("large") / "w.safetensors"
+    write_tensors(path, {f"w{place}": drawn(place) for place in range(WIDE)}, {})
+    return path
+
+
+@pytest.mark.parametrize(
+    ("adapt", "extra"),
+    [
+        (None, 0.0),
+        (lambda _, own: own.transpose(), 1.0),
+        (lambda _, own: own.convert(f64).transpose().convert(f32), 3.5),
+        # A part of what was read keeps nothing of the rest alive.
+        (lambda _, own: own.narrow(0, 0, SIDE // 8), 1.0),
+    ],
+    ids=["as it lies", "turned", "converted", "cut"],
+)
+def test_a_payload_is_read_into_its_place_and_nothing_is_held_beside_it(
+    large: Path, adapt: Callable[[str, Tensor], Tensor] | None, extra: float
+) -> None:
+    shape = drawn(0).shape if adapt is None else adapt("", drawn(0)).shape
+    network, size = wide(shape[0]), SIDE * SIDE * 4
+    load(large, network, network, adapt=adapt)
+    tracemalloc.start()
+    try:
+        held = load(large, network, network, adapt=adapt).parameters
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert peak <= (WIDE * shape[0] / SIDE + extra + 0.4) * size
+    for place, (_, own) in enumerate(held.items()):
+        read = own.numpy()
+        wanted = drawn(place) if adapt is None else adapt("", drawn(place))
+        assert same(own, wanted)
+        assert read.flags.c_contiguous
+        assert not read.flags.writeable
+        assert read.ctypes.data % 64 == 0
+        assert own.settled() is own

@@ -12,16 +12,18 @@ import subprocess
 import sys
 from pathlib import Path
 
+import ml_dtypes
 import numpy as np
 import pytest
 
 from tests.exact import exactly
 from tests.neural.training import changed, regression, same_fields
 from tests.project.paths import ROOT
-from topos import Network, Tensor, bf16, bool_, f16, f32, f64, i32, i64
+from topos import Element, Network, Tape, Tensor
 from topos.errors import FeedError, UnavailableError
 from topos.neural.checkpoint import load, save
-from topos.neural.tensor_file import write_tensors
+from topos.neural.tensor_codes import CODES
+from topos.neural.tensor_file import opened, write_tensors
 
 pytest.importorskip("safetensors")
 
@@ -31,11 +33,16 @@ def network() -> Network:
     return regression()
 
 
+def own_element(storage: str) -> Element:
+    """Returns an element of the user's own, of eight bits."""
+    return Element(storage, getattr(ml_dtypes, storage), compute=np.float32)
+
+
 def test_a_file_is_the_one_that_safetensors_writes(tmp_path: Path) -> None:
     numpy = pytest.importorskip("safetensors.numpy")
-    elements = (bool_, bf16, f16, i32, f32, f64, i64)
+    elements = [code.element or own_element(code.storage) for code in CODES]
     tensors = {
-        f"{name} of {element}": Tensor(np.ones((2, place), element.dtype))
+        f"{name} of {element}": Tensor(np.ones((2, place), element.dtype), element)
         for place, element in enumerate(elements)
         for name in ("b", "a\n", "ü")
     }
@@ -49,6 +56,37 @@ def test_a_file_is_the_one_that_safetensors_writes(tmp_path: Path) -> None:
         write_tensors(tmp_path / "own", tensors, text)
         written.add((tmp_path / "own").read_bytes())
     assert len(written) == 1
+
+
+def test_an_element_of_ones_own_is_kept_by_its_storage(tmp_path: Path) -> None:
+    eight, path = own_element("float8_e4m3fn"), tmp_path / "w.safetensors"
+    tape = Tape()
+    tape.parameter(np.arange(3).astype(eight.dtype), name="w", element=eight)
+    network = tape.into_network()
+    save(path, network.parameters(), network)
+    read = load(path, network.parameters(), network).parameters.of("w")
+    assert read.element is eight
+    assert read.numpy().tolist() == [0, 1, 2]
+    tape = Tape()
+    symbol = tape.parameter(shape=(3,), name="w").symbol
+    message = f"{path} does not fit: w needs f32[3], got f8_e4m3[3]"
+    with pytest.raises(FeedError, match=exactly(message)):
+        load(path, tape.into_network(), {"w": symbol})
+
+
+def test_a_file_that_changes_later_changes_no_tensor(network: Network, tmp_path: Path) -> None:
+    path = tmp_path / "w.safetensors"
+    save(path, network.parameters(), network)
+    read, whole = load(path, changed(network.parameters()), network), path.read_bytes()
+    with open(path, "r+b") as file:
+        file.write(bytes(len(whole)))
+    assert same_fields(read.parameters, network.parameters())
+    path.write_bytes(whole)
+    message = f"{path} got shorter while it was read: load it again"
+    with opened(path) as held:
+        os.truncate(path, len(whole) // 2)
+        with pytest.raises(FeedError, match=exactly(message)):
+            held.tensor(held.names[-1])
 
 
 def damaged(whole: bytes) -> dict[str, tuple[bytes, str]]:

@@ -165,6 +165,23 @@ def test_a_payload_lies_row_by_row_where_a_runtime_reads_it_in_place() -> None:
     assert turned.tobytes() == array.tobytes()
 
 
+def test_one_number_repeated_keeps_its_bits() -> None:
+    for number in (0.0, -0.0, 2.5):
+        spread = np.broadcast_to(np.float32(number), (64, 32))
+        copy = row_major(spread)
+        assert copy.tobytes() == spread.tobytes()
+        assert copy.ctypes.data % 64 == 0
+        assert not copy.flags.writeable
+
+
+def test_zeros_take_memory_only_once_they_are_written_to() -> None:
+    resource = pytest.importorskip("resource")
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_minflt
+    copy = row_major(np.broadcast_to(np.float32(0.0), (4096, 4096)))
+    assert resource.getrusage(resource.RUSAGE_SELF).ru_minflt - before < 100
+    assert not copy[::512, ::512].any()
+
+
 def test_iota_counts_in_row_major_order() -> None:
     assert iota((2, 3)).tolist() == [[0, 1, 2], [3, 4, 5]]
     assert iota(()).tolist() == 0

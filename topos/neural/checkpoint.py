@@ -6,8 +6,9 @@ from collections.abc import Callable, Mapping
 from os import PathLike, fspath
 from typing import NamedTuple
 
-from topos import Parameters, Symbol, Tensor, TensorType
+from topos import Element, Network, Parameters, Symbol, Tensor, TensorType
 from topos.errors import ArgumentError, FeedError, SymbolError
+from topos.graph import Columns
 from topos.neural.formula import given
 from topos.neural.matching import Match, Place, matched, places_of
 from topos.neural.matching import Names as Names
@@ -61,7 +62,7 @@ def save(
 
 def load(
     path: str | PathLike[str],
-    parameters: Parameters,
+    parameters: Parameters | Network,
     names: Names,
     *,
     state: OptimizerState | None = None,
@@ -70,6 +71,10 @@ def load(
     adapt: Adapt | None = None,
 ) -> Checkpoint:
     """Returns `parameters`, and `state` where it is given, with the payloads of a checkpoint.
+
+    A network stands for its own parameters, of which those that are recorded by their shape alone
+    have no payload yet. A tensor is read straight into the memory that it stays in, and what
+    `adapt` returns is copied once, into row-major order: no more than one tensor is held twice.
 
     `path` is a safetensors file, the `.safetensors.index.json` of several, or a folder as Hugging
     Face's libraries write it: `model.safetensors`, or `model.safetensors.index.json` and the files
@@ -84,37 +89,71 @@ def load(
     """
     _demand_beside(parameters, state)
     places = places_of(names, state)
-    wanted = {name: _held(parameters, state, place).type for name, place in places.items()}
-    with opened_shards(path) as file:
-        match = matched(file.names, places, rename, stateful=state is not None)
-        tensors, faults = _read(file, match, wanted, adapt)
-        metadata = file.metadata
-    placed: dict[Place, Tensor] = {}
-    for name, tensor in tensors.items():
-        known = placed.setdefault(places[name], tensor)
-        if known.type == tensor.type and known.numpy().tobytes() != tensor.numpy().tobytes():
-            faults.append(f"{name} differs from another name of the same parameter")
+    wanted = {name: _type(parameters, state, place) for name, place in places.items()}
+    with opened_shards(path) as shards:
+        match = matched(shards.names, places, rename, stateful=state is not None)
+        metadata = shards.metadata
+        if adapt is None:
+            # The header tells everything: what cannot fit is not read.
+            _demand_none(path, match, _misfits(shards, match, wanted), partial)
+        placed, faults = _read(shards, match, places, wanted, adapt)
     _demand_none(path, match, faults, partial)
     return Checkpoint(*_filled(parameters, state, placed), metadata, match.report)
 
 
+def _misfits(shards: Shards, match: Match, wanted: Mapping[str, TensorType]) -> list[str]:
+    """Returns what is of another shape or element than is wanted."""
+    types = {
+        name: shards.type(entry, wanted[name].element) for name, entry in match.entries.items()
+    }
+    return [_misfit(name, wanted[name], got) for name, got in types.items() if got != wanted[name]]
+
+
+def _misfit(name: str, wanted: TensorType, got: TensorType | str) -> str:
+    return f"{name} needs {wanted}, got {got}"
+
+
 def _read(
-    file: Shards, match: Match, wanted: Mapping[str, TensorType], adapt: Adapt | None
-) -> tuple[dict[str, Tensor], list[str]]:
-    """Returns the tensors that fit by our names, and what is wrong with the others."""
-    tensors: dict[str, Tensor] = {}
+    shards: Shards,
+    match: Match,
+    places: Mapping[str, Place],
+    wanted: Mapping[str, TensorType],
+    adapt: Adapt | None,
+) -> tuple[dict[Place, Tensor], list[str]]:
+    """Returns the tensors that fit by their places, and what is wrong with the others."""
+    placed: dict[Place, Tensor] = {}
     faults: list[str] = []
     for name, entry in match.entries.items():
-        got = file.type(entry)
-        # Nothing is read that cannot fit: a foreign file may be much larger than what is wanted.
-        if isinstance(got, TensorType) and (adapt is not None or got == wanted[name]):
-            own = file.tensor(entry)
-            tensor = own if adapt is None else adapt(name, own)
-            got = tensor.type
-            tensors[name] = tensor
-        if got != wanted[name]:
-            faults.append(f"{name} needs {wanted[name]}, got {got}")
-    return tensors, faults
+        tensor = _adapted(shards, name, entry, wanted[name].element, adapt)
+        if isinstance(tensor, str) or tensor.type != wanted[name]:
+            got = tensor if isinstance(tensor, str) else tensor.type
+            faults.append(_misfit(name, wanted[name], got))
+            continue
+        own = tensor.settled()
+        # Bound to this name, what was adapted would live beside the next tensor.
+        del tensor
+        known = placed.setdefault(places[name], own)
+        if known is not own and not _same_bits(known, own):
+            faults.append(f"{name} differs from another name of the same parameter")
+    return placed, faults
+
+
+def _adapted(
+    shards: Shards, name: str, entry: str, element: Element, adapt: Adapt | None
+) -> Tensor | str:
+    """Returns the tensor of an entry as our name has it, or its type that no element is."""
+    type = shards.type(entry, element)
+    if isinstance(type, str):
+        return type
+    tensor = shards.tensor(entry, element)
+    adapted = tensor if adapt is None else adapt(name, tensor)
+    if not isinstance(adapted, Tensor):
+        raise ArgumentError(f"adapt needs to return a Tensor, got {given(adapted)} for {name!r}")
+    return adapted
+
+
+def _same_bits(left: Tensor, right: Tensor) -> bool:
+    return left.numpy().tobytes() == right.numpy().tobytes()
 
 
 def _demand_none(path: str | PathLike[str], match: Match, faults: list[str], partial: bool) -> None:
@@ -127,30 +166,44 @@ def _demand_none(path: str | PathLike[str], match: Match, faults: list[str], par
         raise FeedError(f"{fspath(path)} does not fit: {'; '.join([*loud, *faults])}")
 
 
-def _demand_beside(parameters: Parameters, state: OptimizerState | None) -> None:
+def _demand_beside(parameters: Parameters | Network, state: OptimizerState | None) -> None:
     """Raises `ArgumentError` for what is none, `SymbolError` for a state beside other ones."""
-    if not isinstance(parameters, Parameters):
+    if not isinstance(parameters, Parameters | Network):
         raise ArgumentError(f"a checkpoint needs Parameters, got {given(parameters)}")
     if state is not None and not isinstance(state, OptimizerState):
         raise ArgumentError(f"a checkpoint needs an OptimizerState, got {given(state)}")
     for name, slot in ({} if state is None else state.slots).items():
-        if slot._columns.origin != parameters._columns.origin:
+        if slot._columns.origin != _columns(parameters).origin:
             raise SymbolError(f"the state's slot {name!r} belongs to another recording")
 
 
-def _held(parameters: Parameters, state: OptimizerState | None, place: Place) -> Tensor:
+def _columns(parameters: Parameters | Network) -> Columns:
+    return parameters.columns if isinstance(parameters, Network) else parameters._columns
+
+
+def _type(
+    parameters: Parameters | Network, state: OptimizerState | None, place: Place
+) -> TensorType:
+    """Returns the type of what belongs in a place."""
+    if isinstance(parameters, Network) and place.symbol is not None and place.slot is None:
+        return parameters.columns.forms[parameters.symbol(place.symbol).position].type
+    return _held(parameters, state, place).type
+
+
+def _held(parameters: Parameters | Network, state: OptimizerState | None, place: Place) -> Tensor:
     """Returns the tensor that is in a place."""
     if place.symbol is None:
         assert state is not None
         return state.count
     if place.slot is None:
+        assert isinstance(parameters, Parameters)
         return parameters.of(place.symbol)
     assert state is not None
     return state.slots[place.slot].of(place.symbol)
 
 
 def _filled(
-    parameters: Parameters, state: OptimizerState | None, placed: Mapping[Place, Tensor]
+    parameters: Parameters | Network, state: OptimizerState | None, placed: Mapping[Place, Tensor]
 ) -> tuple[Parameters, OptimizerState | None]:
     """Returns the parameters and the state with the tensors that were read in their places."""
     own: dict[Symbol | str, Tensor] = {
@@ -158,11 +211,14 @@ def _filled(
         for place, tensor in placed.items()
         if place.symbol is not None and place.slot is None
     }
-    filled = parameters.with_payloads(own)
+    if isinstance(parameters, Network):
+        filled = parameters.parameters(own)
+    else:
+        filled = parameters.with_payloads(own)
     if state is None:
         return filled, None
     slots = {}
     for slot, table in state.slots.items():
         read = {at: placed.get(Place(at, slot), before) for at, before in table.items()}
-        slots[slot] = Slot.beside(parameters, read)
+        slots[slot] = Slot.beside(filled, read)
     return filled, OptimizerState(placed.get(Place(None, None), state.count), slots)

@@ -11,6 +11,7 @@ from topos.errors import ArgumentError
 from topos.neural.formula import given
 from topos.neural.module import Module, Path, named_parameters
 from topos.neural.optimizer import OptimizerState
+from topos.op import Parameter
 
 Names = Module | Network | Mapping[str, Symbol] | Iterable[tuple[Path | str, Symbol]]
 """What parameters are called: a module's paths, a network's own names, or names and symbols."""
@@ -118,9 +119,8 @@ def _pairs(names: Names) -> Iterable[tuple[Path | str, Symbol]]:
 
 
 def _own_names(network: Network) -> list[tuple[str, Symbol]]:
-    titles = {node.symbol: node.name for node in network.nodes()}
-    pairs = [(titles[symbol], symbol) for symbol in network.parameters().symbols()]
-    nameless = [str(symbol) for name, symbol in pairs if name is None]
+    own = [node for node in network.nodes() if isinstance(node.operation, Parameter)]
+    nameless = [str(node.symbol) for node in own if node.name is None]
     if nameless:
         raise ArgumentError(f"a checkpoint needs named parameters, got {', '.join(nameless)}")
-    return [(name, symbol) for name, symbol in pairs if name is not None]
+    return [(node.name, node.symbol) for node in own if node.name is not None]

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from typing import Final
 
-from topos import Tensor, TensorType
+from topos import Element, Tensor, TensorType
 from topos.errors import FeedError
 from topos.neural.foreign_file import few
 from topos.neural.shard_index import demand_agreement, shard_of_each
@@ -30,13 +30,13 @@ class Shards:
             pair for file in files for pair in file.metadata.items()
         )
 
-    def type(self, name: str) -> TensorType | str:
-        """Returns the type of a tensor, or how its file calls it where no element is that."""
-        return self._files[name].type(name)
+    def type(self, name: str, wanted: Element | None = None) -> TensorType | str:
+        """Returns the type of a tensor as `TensorFile` does."""
+        return self._files[name].type(name, wanted)
 
-    def tensor(self, name: str) -> Tensor:
-        """Returns a tensor; raises `FeedError` where none of our elements holds it."""
-        return self._files[name].tensor(name)
+    def tensor(self, name: str, wanted: Element | None = None) -> Tensor:
+        """Returns a tensor as `TensorFile` does."""
+        return self._files[name].tensor(name, wanted)
 
 
 @contextmanager

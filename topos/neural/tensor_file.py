@@ -15,28 +15,12 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any, Final
 
-from topos import Element, Tensor, TensorType, bf16, bool_, f16, f32, f64, i32, i64
+from topos import Element, Tensor, TensorType
 from topos.errors import FeedError, UnavailableError
 from topos.neural.foreign_file import described, miscounted
-from topos.payload import CARRIED
+from topos.neural.tensor_codes import CODES, element_of, rank_of
 from topos.payload.storage import filled
 
-# Names and order are the format's own: https://huggingface.co/docs/safetensors.
-ELEMENTS: Final[Mapping[str, Element]] = {
-    "I64": i64,
-    "F64": f64,
-    "U64": CARRIED["ui64"],
-    "F32": f32,
-    "I32": i32,
-    "U32": CARRIED["ui32"],
-    "BF16": bf16,
-    "F16": f16,
-    "I16": CARRIED["i16"],
-    "U16": CARRIED["ui16"],
-    "BOOL": bool_,
-    "I8": CARRIED["i8"],
-    "U8": CARRIED["ui8"],
-}
 TEXT: Final = "__metadata__"
 ALIGNMENT: Final = 8
 # How many bytes tell the length of a header.
@@ -59,20 +43,24 @@ class TensorFile:
         self.metadata: Mapping[str, str] = self._entries.pop(TEXT, None) or {}
         self.names: tuple[str, ...] = tuple(self._entries)
 
-    def type(self, name: str) -> TensorType | str:
-        """Returns the type of a tensor, or how the file calls it where no element is that."""
+    def type(self, name: str, wanted: Element | None = None) -> TensorType | str:
+        """Returns the type of a tensor, or how the file calls it where no element is that.
+
+        Its element is `wanted` where that is stored so: one of the user's own, say.
+        """
         entry = self._entries[name]
         shape, code = tuple(entry["shape"]), entry["dtype"]
-        if code not in ELEMENTS:
+        element = element_of(code, wanted)
+        if element is None:
             return f"{code.lower()}[{', '.join(map(str, shape))}]"
-        return TensorType(shape, ELEMENTS[code])
+        return TensorType(shape, element)
 
-    def tensor(self, name: str) -> Tensor:
-        """Returns a tensor of the file, whose reading copies it once.
+    def tensor(self, name: str, wanted: Element | None = None) -> Tensor:
+        """Returns a tensor of the file, of the type that `type` tells; its bytes are copied once.
 
-        Raises `FeedError` where none of our elements holds it, and where the file got shorter.
+        Raises `FeedError` where no element is that, and where the file got shorter.
         """
-        type = self.type(name)
+        type = self.type(name, wanted)
         if isinstance(type, str):
             raise FeedError(f"{self._path} holds {name!r} as {type}, which no element is")
         start, end = self._entries[name]["data_offsets"]
@@ -146,14 +134,14 @@ def write_tensors(
 
 def _rank(name: str, tensor: Tensor) -> int:
     """Returns the place of a tensor's element in a file: large ones first keep all aligned."""
-    for rank, element in enumerate(ELEMENTS.values()):
-        if tensor.element is element:
-            return rank
-    raise FeedError(f"a checkpoint needs an element of the format, got {tensor.element} {name!r}")
+    rank = rank_of(tensor.element)
+    if rank is None:
+        needs = f"an element of the format, got {tensor.element} {name!r}"
+        raise FeedError(f"a checkpoint needs {needs}")
+    return rank
 
 
 def _header(ordered: Sequence[tuple[str, Tensor]], metadata: Mapping[str, str]) -> bytes:
-    codes = {element: code for code, element in ELEMENTS.items()}
     entries: dict[str, Any] = {TEXT: dict(sorted(metadata.items()))} if metadata else {}
     end = 0
     for name, tensor in ordered:
@@ -163,7 +151,7 @@ def _header(ordered: Sequence[tuple[str, Tensor]], metadata: Mapping[str, str]) 
                 f"a checkpoint keeps its text under {TEXT!r}, got a tensor of that name"
             )
         entries[name] = {
-            "dtype": codes[tensor.element],
+            "dtype": CODES[_rank(name, tensor)].name,
             "shape": tensor.shape,
             "data_offsets": [start, end],
         }

@@ -16,6 +16,7 @@ from topos.payload import kernels
 from topos.payload.arithmetic import fitting
 from topos.payload.element import Element, element_of
 from topos.payload.shape import Shape
+from topos.payload.transfer import transfer
 
 Array = npt.NDArray[Any]
 
@@ -162,13 +163,17 @@ def row_major(array: Array) -> Array:
     return array if array.flags.c_contiguous else _copied(array)
 
 
-def aligned(shape: tuple[int, ...], dtype: np.dtype[Any]) -> Array:
+def aligned(
+    shape: tuple[int, ...],
+    dtype: np.dtype[Any],
+    room: Callable[[int, type[np.uint8]], Array] = np.empty,
+) -> Array:
     """Returns an uninitialized C-contiguous array at a multiple of 64 bytes.
 
-    It views the memory that it lies in.
+    It views the memory that it lies in, which `room` makes.
     """
     size = math.prod(shape) * dtype.itemsize
-    memory = np.empty(size + ALIGNMENT, np.uint8)
+    memory = room(size + ALIGNMENT, np.uint8)
     start = -memory.ctypes.data % ALIGNMENT
     return memory[start : start + size].view(dtype).reshape(shape)
 
@@ -193,9 +198,32 @@ def _copied(array: Array) -> Array:
     """Returns a frozen copy in row-major order, placed for the runtimes where it is large."""
     if array.nbytes < SMALL:
         return frozen(np.array(array, order="C"))
+    if _is_one_zero(array):
+        # The system gives such memory page by page, once a page is written to.
+        return _owned(aligned(array.shape, array.dtype, np.zeros))
     copy = aligned(array.shape, array.dtype)
-    copy[...] = array
+    transfer(array, copy)
     return _owned(copy)
+
+
+def settled(array: Array) -> Array:
+    """Returns `array` where it is row-major, frozen, aligned and alone in its memory, or a copy."""
+    owner = array
+    while isinstance(owner.base, np.ndarray):
+        owner = owner.base
+    alone = owner.base is None and owner.nbytes <= array.nbytes + ALIGNMENT
+    frozen_whole = not array.flags.writeable and not owner.flags.writeable
+    placed = array.nbytes < SMALL or array.ctypes.data % ALIGNMENT == 0
+    in_place = array.flags.c_contiguous and alone and frozen_whole and placed
+    return array if in_place else _copied(array)
+
+
+def _is_one_zero(array: Array) -> bool:
+    """Returns whether an array repeats one number whose bits are all zero."""
+    repeats = all(
+        step == 0 or extent == 1 for step, extent in zip(array.strides, array.shape, strict=True)
+    )
+    return repeats and not array[(slice(1),) * array.ndim].tobytes().strip(b"\0")
 
 
 def _owned(array: Array) -> Array:

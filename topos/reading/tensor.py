@@ -11,7 +11,7 @@ from topos import backend
 from topos.errors import ElementError, ShapeError
 from topos.op import Array, Operation
 from topos.payload import Element, Shape, TensorType, f32, kernels
-from topos.payload.storage import iota, literal, row_major, stored
+from topos.payload.storage import iota, literal, row_major, settled, stored
 from topos.reading.recordable import Number, Recordable
 
 
@@ -56,6 +56,14 @@ class Tensor(Recordable):
     def row_major(self) -> Tensor:
         """Returns this tensor where its elements lie in row-major order, else a copy that does."""
         array = row_major(self._array)
+        return self if array is self._array else self.wrap(array, self._element)
+
+    def settled(self) -> Tensor:
+        """Returns this tensor row-major in memory of its own, where runtimes read it in place.
+
+        It is this one where it lies so already, and otherwise a copy.
+        """
+        array = settled(self._array)
         return self if array is self._array else self.wrap(array, self._element)
 
     def fits(self, type: TensorType) -> bool:
