@@ -18,6 +18,8 @@ PUBLIC = {
     "topos": set(topos.__all__),
     "topos.errors": set(errors.__all__),
     "topos.model": set(model.__all__),
+    # Files hold elements that no operation takes, of which the surfaces have no names.
+    "topos.payload": {"CARRIED"},
 }
 
 

@@ -8,7 +8,6 @@ from typing import NamedTuple
 
 from topos import Element, Network, Parameters, Symbol, Tensor, TensorType
 from topos.errors import ArgumentError, FeedError, SymbolError
-from topos.graph import Columns
 from topos.neural.formula import given
 from topos.neural.matching import Match, Place, matched, places_of
 from topos.neural.matching import Names as Names
@@ -172,13 +171,10 @@ def _demand_beside(parameters: Parameters | Network, state: OptimizerState | Non
         raise ArgumentError(f"a checkpoint needs Parameters, got {given(parameters)}")
     if state is not None and not isinstance(state, OptimizerState):
         raise ArgumentError(f"a checkpoint needs an OptimizerState, got {given(state)}")
+    columns = parameters.columns if isinstance(parameters, Network) else parameters._columns
     for name, slot in ({} if state is None else state.slots).items():
-        if slot._columns.origin != _columns(parameters).origin:
+        if slot._columns.origin != columns.origin:
             raise SymbolError(f"the state's slot {name!r} belongs to another recording")
-
-
-def _columns(parameters: Parameters | Network) -> Columns:
-    return parameters.columns if isinstance(parameters, Network) else parameters._columns
 
 
 def _type(

@@ -11,7 +11,6 @@ from topos.errors import ArgumentError
 from topos.neural.formula import given
 from topos.neural.module import Module, Path, named_parameters
 from topos.neural.optimizer import OptimizerState
-from topos.op import Parameter
 
 Names = Module | Network | Mapping[str, Symbol] | Iterable[tuple[Path | str, Symbol]]
 """What parameters are called: a module's paths, a network's own names, or names and symbols."""
@@ -119,7 +118,7 @@ def _pairs(names: Names) -> Iterable[tuple[Path | str, Symbol]]:
 
 
 def _own_names(network: Network) -> list[tuple[str, Symbol]]:
-    own = [node for node in network.nodes() if isinstance(node.operation, Parameter)]
+    own = [node for node in network.nodes() if node.operation.name == "parameter"]
     nameless = [str(node.symbol) for node in own if node.name is None]
     if nameless:
         raise ArgumentError(f"a checkpoint needs named parameters, got {', '.join(nameless)}")

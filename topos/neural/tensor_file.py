@@ -19,7 +19,6 @@ from topos import Element, Tensor, TensorType
 from topos.errors import FeedError, UnavailableError
 from topos.neural.foreign_file import described, miscounted
 from topos.neural.tensor_codes import CODES, element_of, rank_of
-from topos.payload.storage import filled
 
 TEXT: Final = "__metadata__"
 ALIGNMENT: Final = 8
@@ -64,9 +63,9 @@ class TensorFile:
         if isinstance(type, str):
             raise FeedError(f"{self._path} holds {name!r} as {type}, which no element is")
         start, end = self._entries[name]["data_offsets"]
-        array = filled(type.shape, type.element.dtype, partial(self._read, self._start + start))
-        assert array.nbytes == end - start
-        return Tensor.wrap(array, type.element)
+        tensor = Tensor.filled(type, partial(self._read, self._start + start))
+        assert tensor.numpy().nbytes == end - start
+        return tensor
 
     def _read(self, start: int, target: memoryview) -> None:
         """Fills `target` with the bytes from `start` on; the system may return fewer at once."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, Self
 
 import numpy as np
@@ -11,7 +12,7 @@ from topos import backend
 from topos.errors import ElementError, ShapeError
 from topos.op import Array, Operation
 from topos.payload import Element, Shape, TensorType, f32, kernels
-from topos.payload.storage import iota, literal, row_major, settled, stored
+from topos.payload.storage import filled, iota, literal, row_major, settled, stored
 from topos.reading.recordable import Number, Recordable
 
 
@@ -39,6 +40,14 @@ class Tensor(Recordable):
         view.setflags(write=False)
         tensor._array, tensor._element = view, element
         return tensor
+
+    @classmethod
+    def filled(cls, type: TensorType, fill: Callable[[memoryview], object]) -> Self:
+        """Returns a tensor of `type` whose bytes `fill` writes, row-major and little end first.
+
+        The memory is the tensor's own from the start: what a file holds is read into its place.
+        """
+        return cls.wrap(filled(type.shape, type.element.dtype, fill), type.element)
 
     @property
     def shape(self) -> Shape:
