@@ -83,6 +83,7 @@ class Formula(Enum):
     ELEMENTWISE = "elementwise"
     REDUCE_WINDOW = "reduce_window"
     REDUCE_WINDOW_GRADIENT = "reduce_window_gradient"
+    ROW_UPDATE = "row_update"
     WINDOW_PRODUCT = "window_product"
     WINDOW_PRODUCT_BIAS_GRADIENT = "window_product_bias_gradient"
     WINDOW_PRODUCT_INPUT_GRADIENT = "window_product_input_gradient"

@@ -89,15 +89,17 @@ _SAME: Final = Row(
 _NEAR: Final = Row(
     _host(Fidelity.ENVELOPE, "that of its products, sums and maps", *_WIDE), _elected
 )
+_EACH: Final = Row(
+    _host(Fidelity.COMPOSED, "that of its operations, one by one", *Precision), _elected
+)
 TABLE: Final = {
     Formula.ATTENTION: _NEAR,
     Formula.BATCH_NORM_INFERENCE: _NEAR,
     Formula.BATCH_NORM_TRAINING: Row(_NEAR.coverage, _batch_norm),
-    Formula.ELEMENTWISE: Row(
-        _host(Fidelity.COMPOSED, "that of its operations, one by one", *Precision), _elected
-    ),
+    Formula.ELEMENTWISE: _EACH,
     Formula.REDUCE_WINDOW: _SAME,
     Formula.REDUCE_WINDOW_GRADIENT: _SAME,
+    Formula.ROW_UPDATE: _EACH,
     Formula.WINDOW_PRODUCT: _SAME,
     Formula.WINDOW_PRODUCT_BIAS_GRADIENT: _NEAR,
     Formula.WINDOW_PRODUCT_INPUT_GRADIENT: _SAME,

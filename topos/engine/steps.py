@@ -9,6 +9,7 @@ from topos.backend import Backend, Formula, Kernel, Precision, Service
 from topos.engine.catalog import SHARED, Match, PatternKind, Standing, discover, elect
 from topos.engine.catalog.kernels import home
 from topos.engine.catalog.kernels.elementwise import Blocks
+from topos.engine.catalog.kernels.row_update import Rows
 from topos.engine.catalog.view import moves
 from topos.engine.choices import Choice, Choices
 from topos.graph import Columns, Form
@@ -116,8 +117,8 @@ def fused_steps(
         function = home(match, types, choices) if Backend.FUSED in choices.backends else ABSENT
         if isinstance(function, str):
             return False
-        if isinstance(function, Blocks):
-            kernel = Kernel(function, True, True, function.over)
+        if isinstance(function, Blocks | Rows):
+            kernel = Kernel(function, True, isinstance(function, Blocks), function.over)
         else:
             # One result is written where the schedule says, and several are new arrays.
             kernel = Kernel(function, len(match.results) == 1)

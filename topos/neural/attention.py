@@ -65,13 +65,15 @@ def cache_step(cache: R, new: R, position: R) -> R:
             f"cache_step needs new rows [..., length, depth] beside {shape}, got {new.shape}"
         )
     place = _position("cache_step", position).broadcast(shape[-2:-1])
-    offsets = cache.iota(shape[-2:-1]) - place
     axes, extents = [*range(len(shape) - 2), len(shape) - 1], [*shape[:-2], shape[-1]]
+    if length == 1:
+        # Plans and texts know this form, and update the row alone.
+        is_own = cache.iota(shape[-2:-1]).equal(place).broadcast_along(axes, extents)
+        return is_own.select(broadcast_to(new, shape), cache)
+    offsets = cache.iota(shape[-2:-1]) - place
     is_late = offsets.greater_equal(0).broadcast_along(axes, extents)
     is_early = offsets.less(length).broadcast_along(axes, extents)
-    # One new row is only spread; a gather would read it again for every place.
-    rows = broadcast_to(new, shape) if length == 1 else new.gather(offsets, len(shape) - 2)
-    return is_late.select(is_early.select(rows, cache), cache)
+    return is_late.select(is_early.select(new.gather(offsets, len(shape) - 2), cache), cache)
 
 
 def _position(name: str, position: R) -> R:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from typing import Any, Final, NamedTuple
 
-from topos.emit.patterns import batch_norm, windows
+from topos.emit.patterns import batch_norm, row_update, windows
 from topos.emit.writer import Site, Ssa, stamped
 from topos.engine.catalog import SHARED, Match, PatternKind, Standing, discover, elect
 from topos.graph import Columns, Form
@@ -42,6 +42,12 @@ RAISES: Final[dict[PatternKind, _Raise]] = {
         "the elements are numbers",
         windows.maxima_refusal,
         windows.maxima,
+    ),
+    PatternKind.ROW_UPDATE: _Raise(
+        "stablehlo.dynamic_update_slice",
+        "the value is not empty",
+        row_update.refusal,
+        row_update.update,
     ),
     PatternKind.WINDOW_PRODUCT: _Raise(
         "stablehlo.convolution", _FLOATS, windows.product_refusal, windows.product

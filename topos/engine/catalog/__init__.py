@@ -17,6 +17,7 @@ from topos.engine.catalog.pattern import (
     Standing,
 )
 from topos.engine.catalog.reduce_window import REDUCE_WINDOW, REDUCE_WINDOW_GRADIENT
+from topos.engine.catalog.row_update import ROW_UPDATE
 from topos.engine.catalog.view import View
 from topos.engine.catalog.window_product import WINDOW_PRODUCT
 from topos.engine.catalog.window_product_gradient import (
@@ -51,6 +52,7 @@ CATALOG: Final[tuple[Pattern, ...]] = (
     REDUCE_WINDOW,
     REDUCE_WINDOW_GRADIENT,
     ATTENTION,
+    ROW_UPDATE,
 )
 """The patterns, those that win over others first."""
 

@@ -18,6 +18,7 @@ from topos.engine.catalog.kernels import (
     attention,
     elementwise,
     reduce_window,
+    row_update,
     window_product,
     window_product_gradient,
 )
@@ -45,11 +46,15 @@ _HOMES: Final[dict[PatternKind, Home]] = {
     PatternKind.ELEMENTWISE: elementwise.home,
     PatternKind.REDUCE_WINDOW: reduce_window.home,
     PatternKind.REDUCE_WINDOW_GRADIENT: reduce_window.home_gradient,
+    PatternKind.ROW_UPDATE: row_update.home,
     PatternKind.WINDOW_PRODUCT: window_product.home,
     PatternKind.WINDOW_PRODUCT_BIAS_GRADIENT: window_product_gradient.home_bias,
     PatternKind.WINDOW_PRODUCT_INPUT_GRADIENT: window_product_gradient.home_input,
     PatternKind.WINDOW_PRODUCT_WEIGHTS_GRADIENT: window_product_gradient.home_weights,
 }
+
+# Kernels that call the operations' own, or only move data.
+_ANY: Final = (PatternKind.ELEMENTWISE, PatternKind.ROW_UPDATE)
 
 
 def home(match: Match, types: Sequence[TensorType], choices: Choices) -> Function | str:
@@ -59,7 +64,7 @@ def home(match: Match, types: Sequence[TensorType], choices: Choices) -> Functio
     an invalid operation is reported by the hardware's flag as theirs is.
     """
     wide = types[0].element in (f32, f64) and not any(0 in type.shape for type in types)
-    if not wide and match.kind is not PatternKind.ELEMENTWISE:
+    if not wide and match.kind not in _ANY:
         # The other formats compute in f32 and round each node, which no other kernel does.
         return "a kernel needs f32 or f64, and operands that are not empty"
     return _HOMES[match.kind](match.form, types, choices)
