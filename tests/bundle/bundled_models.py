@@ -105,6 +105,10 @@ def rewritten(folder: Path, change: Callable[[Manifest], Manifest] = lambda own:
             module=entry_of(folder, each.module.name),
             artifact=entry_of(folder, each.artifact.name),
             sample=entry_of(folder, each.sample.name),
+            compiled=tuple(
+                msgspec.structs.replace(form, file=entry_of(folder, form.file.name))
+                for form in each.compiled
+            ),
         )
         for each in manifest.programs
     )

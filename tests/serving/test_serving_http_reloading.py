@@ -60,7 +60,10 @@ def test_a_reload_that_fails_leaves_the_other_models_theirs(tmp_path: Path) -> N
 
     class Two:
         def models(self) -> list[Any]:
-            return [type("Model", (), {"name": name, "version": "2"}) for name in ("a", "b")]
+            return [
+                type("Model", (), {"name": name, "version": "2", "notes": ()})
+                for name in ("a", "b")
+            ]
 
         async def reload_async(self, name: str) -> Any:
             if name == "a":
@@ -79,15 +82,16 @@ def test_a_model_that_was_never_loaded_is_told_without_a_version() -> None:
     class One:
         def models(self) -> list[Any]:
             parts = {"name": "a", "version": "", "ready": False, "reason": "no worker"}
-            return [type("Model", (), parts)]
+            return [type("Model", (), {**parts, "notes": ("compiled",)})]
 
     session: Any = One()
     application: Any = None
     with socket.create_server(("127.0.0.1", 0)) as listener:
         config = uvicorn.Config(application)
         Running(session, application, config, listener, [], told.append)._tell()
-    (line,) = told
+    line, note = told
     assert line.startswith("a is not ready (no worker) at http://127.0.0.1:")
+    assert note == "a: compiled"
 
 
 def test_a_worker_without_file_descriptors_is_a_refused_reload(
@@ -135,7 +139,10 @@ def test_a_reload_that_lacked_something_is_tried_again_without_a_change(tmp_path
 
     class Short:
         def models(self) -> list[Any]:
-            return [type("Model", (), {"name": name, "version": "?"}) for name in ("mlp", "gone")]
+            return [
+                type("Model", (), {"name": name, "version": "?", "notes": ()})
+                for name in ("mlp", "gone")
+            ]
 
         async def reload_async(self, name: str) -> Any:
             nonlocal tried

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from topos.bundle.envelope import deviation
     from topos.bundle.exporting import export
     from topos.bundle.external import evaluator_verdicts, named_verdicts, validator_verdicts
-    from topos.bundle.manifest import Argument, Port, Result
+    from topos.bundle.manifest import Argument, CompiledForm, Port, Result
     from topos.bundle.module_export import export_module
     from topos.bundle.modules import demand_runnable
     from topos.bundle.report import Check
@@ -25,6 +25,7 @@ __all__ = [
     "Call",
     "Check",
     "Commands",
+    "CompiledForm",
     "Port",
     "Program",
     "Result",
@@ -40,7 +41,7 @@ __all__ = [
 
 _HOMES: Final = {
     **dict.fromkeys(("Bundle", "Call", "Program"), "bundle"),
-    **dict.fromkeys(("Argument", "Port", "Result"), "manifest"),
+    **dict.fromkeys(("Argument", "CompiledForm", "Port", "Result"), "manifest"),
     "Commands": "commands",
     **dict.fromkeys(("evaluator_verdicts", "named_verdicts", "validator_verdicts"), "external"),
     "Check": "report",

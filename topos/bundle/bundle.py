@@ -14,6 +14,7 @@ from topos.bundle.folder import Place, damaged, place_of, read, unlisted, verify
 from topos.bundle.manifest import (
     MANIFEST,
     Argument,
+    CompiledForm,
     Manifest,
     Port,
     ProgramEntry,
@@ -46,6 +47,7 @@ class Program:
         self.rows: int | None = entry.rows
         self.arguments: tuple[Argument, ...] = entry.arguments
         self.results: tuple[Result, ...] = entry.results
+        self.compiled: tuple[CompiledForm, ...] = entry.compiled
         self.digest: str = entry.module.sha256
 
     @property
@@ -66,6 +68,10 @@ class Program:
     def artifact(self) -> bytes:
         """The module as a StableHLO portable artifact."""
         return read(self._folder, self._entry.artifact)
+
+    def code(self, form: CompiledForm) -> bytes:
+        """The machine code of one of `compiled`, as the runtime serialized it."""
+        return read(self._folder, form.file)
 
     def sample(self) -> tuple[Call, ...]:
         """Returns calls with what the oracle returned."""
@@ -222,6 +228,8 @@ def _verified(folder: Path, text: bytes) -> Manifest:
     for entry in manifest.programs:
         verify(folder, entry.module)
         verify(folder, entry.artifact)
+        for form in entry.compiled:
+            verify(folder, form.file)
         demand_tensors(folder, entry.sample, sample_ports(entry))
     return manifest
 

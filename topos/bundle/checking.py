@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Mapping, Sequence
-from functools import partial
 from typing import Any, Final
 
 import numpy.typing as npt
 
 from topos.bundle.bundle import Bundle, Call, Program
+from topos.bundle.compiled import Terms, prepared
 from topos.bundle.manifest import MANIFEST
 from topos.bundle.modules import module_verdicts
 from topos.bundle.report import (
@@ -40,6 +40,7 @@ def check(
     *,
     numerics: Numerics | str = Numerics.FAST,
     isolated: bool = False,
+    compiled: bool = False,
 ) -> Check:
     """Returns what becomes of a bundle: of its files, its modules, and its sample on runtimes.
 
@@ -49,9 +50,10 @@ def check(
     hold the same module. Then the sample runs on the runtimes called `names`, or on every one
     that is ready; of the latter, one that lacks an operation is told and is no fault. No runtime
     is given a module that our verifier refuses. With `isolated` a foreign runtime runs in its
-    worker, and where that dies the verdict says so. Raises `ArgumentError` for arguments of another
-    kind, `BundleError` where the bundle cannot be loaded, `UnavailableError` for a runtime that
-    is not ready.
+    worker, and where that dies the verdict says so. `compiled` runs the machine code that the
+    bundle holds for a runtime, where it fits, and trusts it as a program. Raises `ArgumentError`
+    for arguments of another kind, `BundleError` where the bundle cannot be loaded,
+    `UnavailableError` for a runtime that is not ready.
     """
     _demand_names(names)
     chosen = ready((names,) if isinstance(names, str) else names)
@@ -69,8 +71,9 @@ def check(
             if verified.refused(program):
                 verdicts.append(blocked(runtime.name, program))
             else:
-                answers = partial(_answers, runtime, program, placed, arithmetic, options)
-                verdicts += _verdicts(runtime, program, answers, names is not None)
+                run = _Run(runtime, program, placed, Terms(arithmetic, options, compiled))
+                verdicts += _verdicts(runtime, program, run.answers, names is not None)
+                verdicts += run.forms
     return Check(loaded, tuple(verdicts))
 
 
@@ -108,15 +111,23 @@ def _verdicts(
     ]
 
 
-def _answers(
-    runtime: Runtime,
-    program: Program,
-    placed: Mapping[str, Any],
-    numerics: Numerics,
-    options: Mapping[str, Any],
-    calls: Sequence[Call],
-) -> list[tuple[Array, ...]]:
-    """Returns what a program returns, compiled and with its weights held by the runtime."""
-    executable = runtime.compile(program.text, numerics=numerics, options=options)
-    bound = executable.bind(program.resident(placed))
-    return [bound(*program.given(call)) for call in calls]
+class _Run:
+    """A program to run on a runtime, and what became of its compiled forms when it did."""
+
+    def __init__(
+        self,
+        runtime: Runtime,
+        program: Program,
+        placed: Mapping[str, Any],
+        terms: Terms,
+    ) -> None:
+        self._runtime, self._program, self._placed = runtime, program, placed
+        self._terms = terms
+        self.forms: list[Verdict] = []
+
+    def answers(self, calls: Sequence[Call]) -> list[tuple[Array, ...]]:
+        """Returns what the program returns, made ready and with its weights held by the runtime."""
+        made = prepared(self._runtime, self._program, self._terms)
+        self.forms = made.verdicts(self._program)
+        bound = made.executable.bind(self._program.resident(self._placed))
+        return [bound(*self._program.given(call)) for call in calls]

@@ -11,6 +11,7 @@ from typing import Any, Final
 import msgspec
 
 from topos.bundle.bundle import Bundle, sample_ports
+from topos.bundle.compiled import devices_of, forms_of
 from topos.bundle.folder import entry_of, place_of
 from topos.bundle.manifest import (
     AGAIN,
@@ -49,6 +50,7 @@ def export(
     name: str | None = None,
     compatibility: str = "week-12",
     seed: int = 0,
+    compiled: Sequence[str] = (),
 ) -> Bundle:
     """Writes plans with the values of their parameters as a bundle, and returns it loaded.
 
@@ -60,19 +62,22 @@ def export(
     may there be several plans, recordings of one function at several numbers of rows, whose
     arguments go by their names. `compatibility` is the StableHLO version of the artifacts, or
     how long ago their readers may have been built: `week-4`, `week-12`, `max`, `current`.
+    `compiled` names devices of XLA, such as `cpu`, whose machine code is written beside the text,
+    in Fast numerics.
 
     A bundle at `path` is replaced whole, once the new one was loaded from beside it; anything else
-    is left alone. Equal arguments make equal files. Raises `ArgumentError` for arguments of another
-    kind, `BundleError` where the plans do not make a bundle, the sample says nothing of a result,
-    or `path` is taken, `FeedError` where a value is missing or does not fit, `OSError` where the
-    folder cannot be written, `UnavailableError` without jaxlib.
+    is left alone. Equal arguments make equal files, but for machine code. Raises `ArgumentError`
+    for arguments of another kind, `BundleError` where the plans do not make a bundle, the sample
+    says nothing of a result, or `path` is taken, `FeedError` where a value is missing or does not
+    fit, `OSError` where the folder cannot be written, `UnavailableError` without jaxlib or one of
+    the devices.
     """
     demand_options(samples, batched, name)
     sequence = plans_of(plans, batched)
-    readers = readers_of(path, compatibility)
+    readers, devices = readers_of(path, compatibility), devices_of(compiled)
     subjects = subjects_of(sequence, parameters, resident)
     given = [by_name(sequence, sample, "samples") for sample in samples]
-    return written(path, subjects, given, batched, name, readers, seed)
+    return written(path, subjects, given, batched, name, readers, seed, devices)
 
 
 def readers_of(path: str | os.PathLike[str], compatibility: str) -> str:
@@ -94,8 +99,12 @@ def written(
     name: str | None,
     readers: str,
     seed: int,
+    devices: Sequence[str],
 ) -> Bundle:
-    """Writes subjects as a bundle, with what the oracle says of them, and returns it loaded."""
+    """Writes subjects as a bundle, with what the oracle says of them, and returns it loaded.
+
+    Each is compiled for `devices`.
+    """
     for subject in subjects:
         demand_names(subject)
     if batched:
@@ -103,7 +112,7 @@ def written(
     else:
         oracles = [single_oracle(subjects[0], samples, seed)]
     with replacing(place_of(path, "an export").folder) as folder:
-        _write(folder, oracles, batched, name, readers)
+        _write(folder, oracles, batched, name, readers, devices)
         _demand_readable(folder)
     return Bundle.load(path)
 
@@ -119,11 +128,16 @@ def _demand_readable(folder: Path) -> None:
 
 
 def _write(
-    folder: Path, oracles: Sequence[Oracle], batched: bool, name: str | None, readers: str
+    folder: Path,
+    oracles: Sequence[Oracle],
+    batched: bool,
+    name: str | None,
+    readers: str,
+    devices: Sequence[str] = (),
 ) -> None:
     """Writes every file of a bundle, the manifest last."""
     write_tensors(folder / WEIGHTS, oracles[0].subject.resident, {})
-    entries = tuple(_program(folder, oracle, readers) for oracle in oracles)
+    entries = tuple(_program(folder, oracle, readers, devices) for oracle in oracles)
     manifest = Manifest(
         FORMAT,
         version("topos-compiler"),
@@ -136,7 +150,7 @@ def _write(
     (folder / MANIFEST).write_bytes(encoded(manifest))
 
 
-def _program(folder: Path, oracle: Oracle, readers: str) -> ProgramEntry:
+def _program(folder: Path, oracle: Oracle, readers: str, devices: Sequence[str]) -> ProgramEntry:
     subject, name = oracle.subject, "main" if oracle.rows is None else f"rows{oracle.rows}"
     module, artifact, sample = (
         f"{name}{suffix}" for suffix in (".mlir", ".mlirbc", ".sample.safetensors")
@@ -155,6 +169,7 @@ def _program(folder: Path, oracle: Oracle, readers: str) -> ProgramEntry:
         len(oracle.calls),
         arguments,
         results,
+        forms_of(folder, name, text, devices),
     )
     tensors = [
         tensor

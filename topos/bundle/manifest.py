@@ -75,7 +75,20 @@ class File(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     sha256: str
 
 
-class ProgramEntry(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class CompiledForm(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Machine code of a program: the runtime that made it, for which device, from and for what.
+
+    `fits` has versions, processor, threads, numerics and options by name, as the runtime told them.
+    """
+
+    runtime: str
+    device: str
+    file: File
+    fits: dict[str, str]
+
+
+# What has no compiled forms has none of the field, and every topos can read it.
+class ProgramEntry(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
     """One program: its module as text and as portable artifact, its signature, its sample."""
 
     name: str
@@ -86,6 +99,11 @@ class ProgramEntry(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     calls: int
     arguments: tuple[Argument, ...]
     results: tuple[Result, ...]
+    compiled: tuple[CompiledForm, ...] = ()
+
+    def files(self) -> tuple[File, ...]:
+        """Returns every file of the program."""
+        return (self.module, self.artifact, self.sample, *(each.file for each in self.compiled))
 
 
 class Manifest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -105,8 +123,7 @@ class Manifest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     def files(self) -> tuple[File, ...]:
         """Returns every file that the manifest lists."""
-        own = [(each.module, each.artifact, each.sample) for each in self.programs]
-        return (self.weights, *(file for files in own for file in files))
+        return (self.weights, *(file for each in self.programs for file in each.files()))
 
 
 def encoded(manifest: Manifest) -> bytes:

@@ -19,7 +19,8 @@ class Measurement:
     `latencies` are those of single calls, in the order of rounds and of threads within a round;
     `elapsed` is the time of all rounds by the clock on the wall. `compilation` and `first_call`
     are no part of them. `memory` is what the executable takes in bytes by its runtime's own
-    account, None where that tells nothing. One that failed says so and has no latencies.
+    account, None where that tells nothing. One that failed says so and has no latencies. `note`
+    tells of the program's compiled forms.
     """
 
     runtime: str
@@ -31,6 +32,7 @@ class Measurement:
     first_call: float | None = None
     memory: int | None = None
     failure: str | None = None
+    note: str = ""
 
     @property
     def calls_per_second(self) -> float | None:
@@ -71,4 +73,5 @@ class Measurement:
             "rows_per_second": self.rows_per_second,
             "memory": self.memory,
             "failure": self.failure,
+            "note": self.note,
         }

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from topos.bundle.bundle import Bundle
+from topos.bundle.compiled import devices_of
 from topos.bundle.exporting import demand_options, readers_of, written
 from topos.bundle.module_names import Names
 from topos.bundle.module_reading import ReadModule, Shapes, read_modules
@@ -38,6 +39,7 @@ def export_module(
     name: str | None = None,
     compatibility: str = "week-12",
     seed: int = 0,
+    compiled: Sequence[str] = (),
 ) -> Bundle:
     """Writes StableHLO modules in any form with their weights as a bundle, and returns it loaded.
 
@@ -54,7 +56,7 @@ def export_module(
     `UnsupportedError` for what the oracle cannot run, such as a custom call.
     """
     demand_options(samples, batched, name)
-    readers = readers_of(path, compatibility)
+    readers, devices = readers_of(path, compatibility), devices_of(compiled)
     found = read_modules(modules, names, shapes, rows)
     if len(found) > 1 and not (batched or rows):
         raise BundleError(
@@ -63,7 +65,7 @@ def export_module(
         )
     subjects, alone = _subjects(found, weights, partial), not (batched or rows)
     given = with_drawn(subjects, samples, ranges or {}, not alone, seed)
-    return written(path, subjects, given, not alone, name, readers, seed)
+    return written(path, subjects, given, not alone, name, readers, seed, devices)
 
 
 def _subjects(

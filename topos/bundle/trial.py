@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from topos.bundle.compiled import Terms, prepared
 from topos.bundle.measurement import Measurement
 from topos.bundle.modules import demand_runnable
 from topos.bundle.report import brief
@@ -42,9 +43,10 @@ class Trial:
         resident: Mapping[int, Any],
         numerics: Numerics,
         options: Mapping[str, Any],
+        compiled: bool = False,
     ) -> None:
         self.runtime, self.program = runtime, program
-        self._resident, self._numerics, self._options = resident, numerics, options
+        self._resident, self._terms = resident, Terms(numerics, options, compiled)
         self._executable: Executable | None = None
         self._arguments: list[Array] = []
         self.measurement = Measurement(runtime.name, program.name, program.rows, np.empty(0))
@@ -57,11 +59,9 @@ class Trial:
         """Compiles the program, binds its weights, and makes the first call, each timed."""
         try:
             start = time.perf_counter()
-            executable = self.runtime.compile(
-                self.program.text, numerics=self._numerics, options=self._options
-            )
-            self._learn(compilation=time.perf_counter() - start)
-            self._executable = executable.bind(self._resident)
+            made = prepared(self.runtime, self.program, self._terms)
+            self._learn(compilation=time.perf_counter() - start, note=made.note)
+            self._executable = made.executable.bind(self._resident)
             # Those of the oracle: real ones, for time may depend on values.
             self._arguments = self.program.given(self.program.sample()[0])
             self._learn(first_call=self._executable.timed(self._arguments, 0.0).elapsed)
@@ -101,10 +101,12 @@ def trials(
     numerics: Numerics = Numerics.FAST,
     *,
     isolated: bool = False,
+    compiled: bool = False,
 ) -> list[Trial]:
     """Returns a trial of every program on every runtime; a runtime holds the weights once.
 
-    With `isolated` a foreign runtime compiles, runs and measures in its worker.
+    With `isolated` a foreign runtime compiles, runs and measures in its worker; with `compiled` it
+    uses the compiled forms that fit.
     Raises `BundleError` where no runtime may be given a program.
     """
     for program in programs:
@@ -118,7 +120,8 @@ def trials(
             # To load a runtime's packages is no part of compiling.
             runtime.place(0.0, options=chosen)
         for program in programs:
-            found.append(Trial(runtime, program, program.resident(placed), numerics, chosen))
+            resident = program.resident(placed)
+            found.append(Trial(runtime, program, resident, numerics, chosen, compiled))
     return found
 
 

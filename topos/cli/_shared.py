@@ -141,6 +141,25 @@ def add_bundle_arguments(
     _add_numerics(parser, Numerics.FAST, "default: %(default)s")
 
 
+def add_devices(parser: ArgumentParser) -> None:
+    """Adds the devices whose machine code is written into a bundle."""
+    parser.add_argument(
+        "--compiled",
+        metavar="DEVICE",
+        action="append",
+        help="add the machine code of XLA for a device, such as cpu; may be given again",
+    )
+
+
+def add_compiled(parser: ArgumentParser) -> None:
+    """Adds whether machine code of a bundle is used."""
+    parser.add_argument(
+        "--compiled",
+        action="store_true",
+        help="run the machine code in the bundle where it fits: only where you trust its author",
+    )
+
+
 def add_runtime_arguments(
     parser: ArgumentParser, default: str = "interpreter", numerics: Numerics = Numerics.EXACT
 ) -> None:

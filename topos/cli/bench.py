@@ -17,7 +17,7 @@ from topos.cli import _bench_picture as picture
 from topos.cli._figures import duration, rate, size
 from topos.cli._progress import follow
 from topos.cli._reporting import DONE, FAILED, INTERRUPTED, complain
-from topos.cli._shared import add_bundle_arguments, naming, table, whole
+from topos.cli._shared import add_bundle_arguments, add_compiled, naming, table, whole
 from topos.engine import Numerics
 from topos.errors import ArgumentError, BundleError
 
@@ -50,6 +50,7 @@ HEADINGS: Final = (
 def add_arguments(parser: ArgumentParser) -> None:
     """Adds what the command line takes."""
     add_bundle_arguments(parser)
+    add_compiled(parser)
     parser.add_argument(
         "--seconds",
         metavar="S",
@@ -92,7 +93,9 @@ def run(chosen: Namespace) -> int:
     from topos.bundle.trial import trials
 
     programs = _programs(bundle, chosen.rows)
-    measured = trials(bundle, judges, programs, Numerics(chosen.numerics), isolated=True)
+    measured = trials(
+        bundle, judges, programs, Numerics(chosen.numerics), isolated=True, compiled=chosen.compiled
+    )
     return _measure(chosen, bundle, measured)
 
 
@@ -149,7 +152,8 @@ def _text(chosen: Namespace, bundle: Bundle, found: Sequence[Measurement]) -> st
         for name, each in runtimes.status().items()
         if chosen.runtime is None and not each.ready
     ]
-    notes = dict.fromkeys((*failures, *absent))
+    forms = [f"{each.runtime} {each.program}: {each.note}" for each in found if each.note]
+    notes = dict.fromkeys((*failures, *absent, *forms))
     return "\n".join([*lines, "", *notes] if notes else lines)
 
 

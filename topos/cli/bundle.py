@@ -10,7 +10,7 @@ from typing import Any
 
 from topos import bundle
 from topos.cli._reporting import DONE, status_of
-from topos.cli._shared import content_of, naming, whole
+from topos.cli._shared import add_devices, content_of, naming, whole
 from topos.cli.export import summary
 from topos.errors import ArgumentError, UnavailableError
 from topos.neural.tensor_file import opened
@@ -99,6 +99,7 @@ def add_arguments(parser: ArgumentParser) -> None:
         help="StableHLO version that the artifact is for, such as 1.13.7, or current, week-4, "
         "week-12, max (default: %(default)s)",
     )
+    add_devices(parser)
     parser.add_argument("--seed", type=whole, default=0, help="of drawn inputs (default: 0)")
 
 
@@ -128,6 +129,7 @@ def _bundle(chosen: Namespace) -> int:
             name=chosen.name,
             compatibility=chosen.compatibility,
             seed=chosen.seed,
+            compiled=chosen.compiled or (),
         )
     except OSError as error:
         told = f"{error.filename or out}: {error.strerror or error}"

@@ -12,7 +12,7 @@ from topos import bundle
 from topos.cli._arguments import add_argument_sources
 from topos.cli._module_check import check_module
 from topos.cli._reporting import DONE, FAILED
-from topos.cli._shared import add_bundle_arguments, naming
+from topos.cli._shared import add_bundle_arguments, add_compiled, naming
 from topos.errors import ArgumentError
 
 HELP = "verify a bundle, or a module, and run it on runtimes"
@@ -40,6 +40,7 @@ here; 130 interrupted.
 def add_arguments(parser: ArgumentParser) -> None:
     """Adds what the command line takes."""
     add_bundle_arguments(parser, "the folder of an exported model, or a module in a file or stdin")
+    add_compiled(parser)
     add_argument_sources(parser, seed=0, of="of a module: ")
     parser.add_argument(
         "--within",
@@ -59,7 +60,13 @@ def run(chosen: Namespace) -> int:
     if chosen.args is not None or chosen.extent is not None:
         needs = "--args and --extent need a module in a file"
         raise ArgumentError(f"{chosen.bundle}: {needs}, got the folder of a bundle")
-    found = bundle.check(chosen.bundle, chosen.runtime, numerics=chosen.numerics, isolated=True)
+    found = bundle.check(
+        chosen.bundle,
+        chosen.runtime,
+        numerics=chosen.numerics,
+        isolated=True,
+        compiled=chosen.compiled,
+    )
     with TemporaryDirectory(prefix="topos-check-") as folder:
         named = bundle.named_verdicts(os.environ, found, Path(folder))
     found = found._replace(verdicts=(*found.verdicts, *named))

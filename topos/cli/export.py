@@ -8,6 +8,7 @@ from typing import Final
 
 from topos import bundle
 from topos.cli._reporting import DONE, FAILED, UNUSABLE, complain
+from topos.cli._shared import add_devices
 from topos.cli._target import Exportable, exportable, of_target
 from topos.errors import ArgumentError, FeedError, ToposError, UnavailableError
 
@@ -53,6 +54,7 @@ def add_arguments(parser: ArgumentParser) -> None:
         help="StableHLO version that the artifacts are for, such as 1.13.7, or current, week-4, "
         "week-12, max (default: week-12)",
     )
+    add_devices(parser)
     parser.add_argument("--seed", type=int, help="of the sample's drawn inputs (default: 0)")
 
 
@@ -68,7 +70,7 @@ def run(chosen: Namespace) -> int:
 
 def _export(chosen: Namespace, found: Exportable) -> int:
     arguments = dict(found.arguments)
-    for name in ("name", "batched", "compatibility", "seed"):
+    for name in ("name", "batched", "compatibility", "seed", "compiled"):
         if getattr(chosen, name) is not None:
             arguments[name] = getattr(chosen, name)
     try:
@@ -86,23 +88,33 @@ def _export(chosen: Namespace, found: Exportable) -> int:
 
 
 def summary(path: str, written: bundle.Bundle) -> str:
-    """Returns what was written and where, in two lines."""
+    """Returns what was written and where, in two lines, and then for what it was compiled."""
     rows = [str(program.rows) for program in written.programs if program.rows is not None]
     unit = "row" if rows == ["1"] else "rows"
     batches = f", {' or '.join(rows)} {unit} a call" if rows else ""
     inputs, results = (", ".join(map(str, ports)) for ports in (written.inputs, written.results))
-    return f"{path}: {written.name} {written.version}{batches}\n({inputs}) -> ({results})"
+    forms = dict.fromkeys(form for each in written.programs for form in map(_form, each.compiled))
+    head = f"{path}: {written.name} {written.version}{batches}"
+    return "\n".join([head, f"({inputs}) -> ({results})", *forms])
+
+
+def _form(form: bundle.CompiledForm) -> str:
+    made = ", ".join(form.fits[part] for part in ("versions", "processor") if part in form.fits)
+    return f"compiled for {form.device} by {form.runtime}: {made}"
 
 
 def _demand_writable(chosen: Namespace) -> None:
     """Raises what an export would for its folder, its name and its readers, whatever it holds."""
     _ = bundle.export
+    from topos.bundle.compiled import devices_of
     from topos.bundle.manifest import demand_name
     from topos.bundle.portable import version_of
     from topos.bundle.replacement import demand_place
 
     if chosen.compatibility is not None:
         version_of(chosen.compatibility)
+    if chosen.compiled is not None:
+        devices_of(chosen.compiled)
     demand_name(chosen.name)
     demand_place(Path(chosen.bundle))
 

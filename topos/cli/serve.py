@@ -13,7 +13,7 @@ from typing import BinaryIO, TextIO
 from topos import bundle
 from topos.cli._limits import add_limits, limits_of, settings_of
 from topos.cli._reporting import DONE, FAILED
-from topos.cli._shared import add_runtime_arguments, naming, whole
+from topos.cli._shared import add_compiled, add_runtime_arguments, naming, whole
 from topos.engine import Numerics
 from topos.errors import ArgumentError, BundleError, UnavailableError
 from topos.runtimes._compile_cache import demand_folder
@@ -48,6 +48,7 @@ def add_arguments(parser: ArgumentParser) -> None:
         "bundles", metavar="BUNDLE", type=_folder, nargs="+", help="the folder of a bundle"
     )
     add_runtime_arguments(parser, "xla", Numerics.FAST)
+    add_compiled(parser)
     place = parser.add_argument_group("where")
     place.add_argument("--host", type=_host, default="127.0.0.1", help="default: %(default)s")
     place.add_argument("--port", type=_port, default=8000, help="0: any; default: %(default)s")
@@ -87,6 +88,7 @@ def _serve(chosen: Namespace, log: BinaryIO | None) -> int:
             log=log,
             watch=chosen.watch,
             cache=_cache(chosen.cache),
+            compiled=chosen.compiled,
             announce=_announce,
         )
     )

@@ -156,6 +156,7 @@ class Plan:
         name: str | None = None,
         compatibility: str = "week-12",
         seed: int = 0,
+        compiled: Sequence[str] = (),
     ) -> Bundle:
         """Writes the plan with its parameters' values as a bundle, and returns it loaded.
 
@@ -174,6 +175,7 @@ class Plan:
             name=name,
             compatibility=compatibility,
             seed=seed,
+            compiled=compiled,
         )
 
     def describe(self) -> str:

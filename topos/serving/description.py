@@ -46,13 +46,15 @@ class ProgramForm(msgspec.Struct, frozen=True, array_like=True):
 class Description(msgspec.Struct, frozen=True, array_like=True, dict=True):
     """A bundle's programs, ascending by rows; `batched` where rows don't influence each other.
 
-    One that is not batched has one program, and its calls no rows.
+    One that is not batched has one program, and its calls no rows. `notes` tell what became of
+    compiled forms.
     """
 
     name: str
     version: str
     batched: bool
     programs: tuple[ProgramForm, ...]
+    notes: tuple[str, ...] = ()
 
     @cached_property
     def rows(self) -> tuple[int, ...]:

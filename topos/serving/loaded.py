@@ -12,6 +12,7 @@ import numpy.typing as npt
 
 from topos import runtimes
 from topos.bundle import Bundle, Program, Result, demand_runnable, deviation
+from topos.bundle.compiled import Terms, prepared
 from topos.errors import BundleError, ToposError, UnavailableError
 from topos.runtimes import Executable
 from topos.serving.description import Arena, Description, PortForm, ProgramForm
@@ -39,7 +40,8 @@ class LoadedModel:
         """
         bundle = Bundle.load(origin.path)
         try:
-            return cls(_description(bundle), _executables(bundle, origin))
+            executables, notes = _executables(bundle, origin)
+            return cls(_description(bundle, notes), executables)
         except ToposError as error:
             error.args = (_told(error, origin.path),)
             raise
@@ -96,24 +98,25 @@ def _told(error: ToposError, path: str) -> str:
     return f"{reason}{between}topos check {shlex.quote(path)} shows all"
 
 
-def _executables(bundle: Bundle, origin: Origin) -> list[Executable]:
-    """Returns every program compiled, its weights placed, once its sample was reproduced."""
+def _executables(bundle: Bundle, origin: Origin) -> tuple[list[Executable], tuple[str, ...]]:
+    """Returns every program made ready, its weights placed, once its sample was reproduced.
+
+    Beside them is what became of compiled forms, each line once.
+    """
     # A runtime would call whatever a text names: first our verifier has to know all of it.
     for program in bundle.programs:
         demand_runnable(program)
     runtime = runtimes.load(origin.runtime)
     placed = {name: runtime.place(array) for name, array in bundle.weights().items()}
-    executables = []
+    cache = None if origin.cache is None else Path(origin.cache)
+    terms = Terms(origin.numerics, origin.options, origin.compiled, cache)
+    executables, notes = [], []
     for program in bundle.programs:
-        executable = runtime.compile(
-            program.text,
-            numerics=origin.numerics,
-            options=origin.options,
-            cache=None if origin.cache is None else Path(origin.cache),
-        )
-        executables.append(executable.bind(program.resident(placed)))
+        made = prepared(runtime, program, terms)
+        notes += [made.note] if made.note else []
+        executables.append(made.executable.bind(program.resident(placed)))
         _require_sample(program, executables[-1], origin.runtime)
-    return executables
+    return executables, tuple(dict.fromkeys(notes))
 
 
 def _require_sample(program: Program, executable: Executable, runtime: str) -> None:
@@ -132,7 +135,7 @@ def _require_close(program: Program, port: Result, off: float, runtime: str) -> 
         )
 
 
-def _description(bundle: Bundle) -> Description:
+def _description(bundle: Bundle, notes: tuple[str, ...]) -> Description:
     programs = tuple(
         ProgramForm(
             program.rows,
@@ -141,7 +144,7 @@ def _description(bundle: Bundle) -> Description:
         )
         for program in bundle.programs
     )
-    return Description(bundle.name, bundle.version, bundle.batched, programs)
+    return Description(bundle.name, bundle.version, bundle.batched, programs, notes)
 
 
 def _form(port: Any) -> PortForm:

@@ -27,6 +27,7 @@ class Origin(msgspec.Struct, frozen=True):
     numerics: str
     options: dict[str, Any]
     cache: str | None
+    compiled: bool = False
 
 
 class Call(msgspec.Struct, frozen=True, array_like=True, tag=True):

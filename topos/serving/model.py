@@ -121,6 +121,7 @@ class Model:
             runtime=self._origin.runtime,
             waiting=len(queue.batcher),
             process=queue.process,
+            notes=description.notes if description else (),
         )
 
     async def reload(self) -> ModelStatus:

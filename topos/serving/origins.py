@@ -20,6 +20,7 @@ def origins_of(
     numerics: Numerics | str,
     options: Mapping[str, Any] | None,
     cache: Folder | None,
+    compiled: bool = False,
 ) -> list[Origin]:
     """Returns the origin of each bundle, in their order; raises `ArgumentError`."""
     if not isinstance(runtime, str):
@@ -28,7 +29,9 @@ def origins_of(
     plain = _options(options)
     folder = None if cache is None else _absolute("cache", cache)
     paths = [_absolute("bundles", path) for path in _paths(bundles)]
-    origins = [Origin(path, runtime, posture, plain, folder) for path in paths]
+    if not isinstance(compiled, bool):
+        raise ArgumentError(f"compiled needs True or False, got {shown(compiled)}")
+    origins = [Origin(path, runtime, posture, plain, folder, compiled) for path in paths]
     for origin in origins:
         _require_plain(origin)
     return origins

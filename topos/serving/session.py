@@ -29,8 +29,9 @@ class Session:
 
     `with` opens it on a loop in the background, for calls from any thread; `async with` opens it
     on the running loop, where `infer_async` then has no thread to cross. `options` are the
-    runtime's compiler options, `cache` the folder of its compiled modules; `observers` are told
-    of events on the session's loop.
+    runtime's compiler options, `cache` the folder of its compiled modules; `compiled` runs the
+    machine code that a bundle holds, where it fits, and trusts it as a program. `observers` are
+    told of events on the session's loop.
     """
 
     def __init__(
@@ -42,9 +43,10 @@ class Session:
         settings: Settings | None = None,
         options: Mapping[str, Any] | None = None,
         cache: Folder | None = None,
+        compiled: bool = False,
         observers: Sequence[Observer] = (),
     ) -> None:
-        self._origins = origins_of(bundles, runtime, numerics, options, cache)
+        self._origins = origins_of(bundles, runtime, numerics, options, cache, compiled)
         if not isinstance(settings, Settings | None):
             raise ArgumentError(f"settings need a Settings, got {shown(settings)}")
         self._settings = settings or Settings()

@@ -26,7 +26,7 @@ class ModelStatus:
 
     `rows` are the declared batch sizes, ascending; it is empty where no program has rows.
     `waiting` counts the requests in the queue. `process` is the number of the worker's own process,
-    None where it has none.
+    None where it has none. `notes` tell what became of compiled forms in the bundle.
     """
 
     name: str
@@ -40,6 +40,7 @@ class ModelStatus:
     runtime: str
     waiting: int
     process: int | None = None
+    notes: tuple[str, ...] = ()
 
 
 class Outcome(NamedTuple):

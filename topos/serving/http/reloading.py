@@ -90,6 +90,8 @@ class Reloading:
             self._announce(f"{name} serves on as it was: {_told(error)}")
             return error
         self._announce(f"{name} is loaded again, version {model.version}")
+        for note in model.notes:
+            self._announce(f"{name}: {note}")
         return None
 
 

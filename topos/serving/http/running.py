@@ -100,6 +100,8 @@ class Running:
             # A model that was never loaded has no version.
             title = " ".join(filter(None, (model.name, model.version, state)))
             self._announce(f"{title} at http://{address}/v2/models/{model.name}")
+            for note in model.notes:
+                self._announce(f"{model.name}: {note}")
 
     def _end(self) -> None:
         # A supervisor may signal the process and its group, and means to end it once.

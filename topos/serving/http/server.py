@@ -36,7 +36,8 @@ class Serving:
     """What a server serves, where, and within which limits.
 
     Port 0 is any that is free. `watch` loads a model again when its bundle changes; SIGHUP does so
-    for all. `announce` takes a line for people: what is served where, and what happens to it.
+    for all. `compiled` runs machine code of the bundles where it fits. `announce` takes a line for
+    people: what is served where, and what happens to it.
     """
 
     bundles: Sequence[Path]
@@ -50,6 +51,7 @@ class Serving:
     log: BinaryIO | None = None
     watch: bool = False
     cache: Path | None = None
+    compiled: bool = False
     announce: Callable[[str], None] = print
 
 
@@ -121,6 +123,7 @@ def _session(serving: Serving, observers: Observers, telling: Telling) -> Sessio
         numerics=serving.numerics,
         settings=serving.settings,
         cache=serving.cache,
+        compiled=serving.compiled,
         observers=(*observers, telling),
     )
 
