@@ -2,19 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final, NamedTuple, Protocol
 
 import numpy as np
 import numpy.typing as npt
-from language_model import Language, read, step, written
+from language_model import Language, read, step
 
-from topos import Element, Network, Numerics, Parameters, Run, Tape, Tensor, i64, label
+from topos import (
+    Cache,
+    Element,
+    Network,
+    Numerics,
+    Parameters,
+    Run,
+    Symbol,
+    Tape,
+    Tensor,
+    i64,
+    label,
+)
 from topos.errors import ArgumentError
 
-__all__ = ["ENGINES", "Decoder", "Recorded", "decoder", "recorded"]
+__all__ = ["ENGINES", "RESIDENT", "Decoder", "Recorded", "decoder", "recorded"]
 
-ENGINES: Final = ("tape", "plan", "xla", "iree")
+# Those that keep the caches themselves; the others are called with arrays of this process.
+RESIDENT: Final = ("xla", "iree")
+ENGINES: Final = ("tape", "plan", *RESIDENT)
 
 Array = npt.NDArray[Any]
 Forward = Callable[[Parameters, Any], Run]
@@ -23,23 +37,50 @@ Forward = Callable[[Parameters, Any], Run]
 class Recorded(NamedTuple):
     """A model's two programs over one set of parameters, for prompts of one shape.
 
-    `reading` takes prompts and gives logits and caches; `stepping` takes a token and caches, and
-    gives logits, the rows to write into the caches, or the caches with them in.
+    One takes prompts and gives logits and caches. The other takes a token and caches, and gives
+    logits and the caches with the token in them; of one that `writes` nothing, the rows to write.
     """
 
     network: Network
     model: Language
     shape: tuple[int, int]
     capacity: int
+    element: Element
+    writes: bool
+
+    def reading(self) -> list[str]:
+        """Returns the roots of the program that reads prompts."""
+        return ["prompt_logits", *self.roots("read")]
+
+    def stepping(self) -> list[str]:
+        """Returns the roots of a step."""
+        return ["logits", *self.roots("next")]
 
     def roots(self, kind: str) -> list[str]:
-        """Returns the names of the caches, or of their rows, as recorded."""
+        """Returns the names of what belongs to each cache."""
         places = range(len(self.model.blocks))
-        return [f"{kind}.{place}.{part}" for place in places for part in ("keys", "values")]
+        return [f"{kind}.{place}.{part}" for place in places for part in Cache._fields]
+
+    def empty(self) -> dict[str, Tensor]:
+        """Returns empty caches by the names of their inputs."""
+        shape = self.shape[0] * self.model.groups, self.capacity, self.model.depth
+        zeros = Tensor(0.0, self.element).broadcast(shape)
+        return dict.fromkeys(self.roots("cache"), zeros)
+
+    def first(self) -> Mapping[Symbol | str, Any]:
+        """Returns the feeds of a step over empty caches."""
+        batch = self.shape[0]
+        pads, tokens = np.zeros(batch, np.int64), np.zeros((batch, 1), np.int64)
+        return {"pads": pads, "tokens": tokens, "slot": np.array(0), **self.empty()}
 
 
 def recorded(
-    make: Callable[[Tape], Language], shape: tuple[int, int], capacity: int, element: Element
+    make: Callable[[Tape], Language],
+    shape: tuple[int, int],
+    capacity: int,
+    element: Element,
+    *,
+    writes: bool,
 ) -> Recorded:
     """Records how prompts `[batch, length]` are read, and one step over caches of a capacity."""
     tape = Tape(element=element)
@@ -50,25 +91,23 @@ def recorded(
     prompt = tape.input(shape=[batch, length], element=i64, name="prompt")
     logits, caches = read(tape, model, prompt, pads, capacity)
     logits.named("prompt_logits")
-    for place, cache in enumerate(caches):
-        cache.keys.named(f"read.{place}.keys")
-        cache.values.named(f"read.{place}.values")
+    _name("read", caches)
     tokens = tape.input(shape=[batch, 1], element=i64, name="tokens")
     slot = tape.input(shape=[], element=i64, name="slot")
-    each = batch, model.groups, capacity, model.depth
     held = [
-        type(cache)(
-            *(tape.input(shape=each, name=f"cache.{place}.{part}") for part in cache._fields)
-        )
-        for place, cache in enumerate(caches)
+        Cache(*(tape.input(shape=own.shape, name=f"cache.{place}.{part}") for part, own in pairs))
+        for place, pairs in enumerate(cache._asdict().items() for cache in caches)
     ]
-    logits, rows = step(tape, model, tokens, pads, slot, held)
+    logits, after = step(tape, model, tokens, pads, slot, held, writes=writes)
     logits.named("logits")
-    for place, (cache, row) in enumerate(zip(held, rows, strict=True)):
-        for part in cache._fields:
-            own = getattr(row, part).named(f"row.{place}.{part}")
-            written(getattr(cache, part), own, slot).named(f"grown.{place}.{part}")
-    return Recorded(tape.into_network(), model, shape, capacity)
+    _name("next", after)
+    return Recorded(tape.into_network(), model, shape, capacity, element, writes)
+
+
+def _name(kind: str, caches: Sequence[Cache]) -> None:
+    for place, cache in enumerate(caches):
+        for part, own in cache._asdict().items():
+            own.named(f"{kind}.{place}.{part}")
 
 
 class Decoder(Protocol):
@@ -88,7 +127,7 @@ class HostDecoder:
         self._own, self._parameters = own, parameters
         self._reading, self._stepping = reading, stepping
         self._feeds: dict[str, Any] = {}
-        names = zip(*(own.roots(kind) for kind in ("read", "cache", "row")), strict=True)
+        names = zip(*(own.roots(kind) for kind in ("read", "cache", "next")), strict=True)
         self._names = list(names)
 
     def read(self, prompts: Array, pads: Array) -> Array:
@@ -103,7 +142,7 @@ class HostDecoder:
         feeds = self._feeds | {"tokens": tokens[:, None], "slot": np.array(slot)}
         run = self._stepping(self._parameters, feeds)
         for _, cache, row in self._names:
-            self._feeds[cache][:, :, slot] = run.of(row).numpy()[:, :, 0]
+            self._feeds[cache][:, slot] = run.of(row).numpy()[:, 0]
         return run.of("logits").numpy()
 
 
@@ -113,16 +152,12 @@ class ResidentDecoder:
     def __init__(
         self, own: Recorded, parameters: Parameters, runtime: str, numerics: Numerics
     ) -> None:
-        network, names = own.network, own.roots("cache")
-        reading = network.entry(["prompt_logits", *own.roots("read")], numerics=numerics).lower()
-        stepping = network.entry(["logits", *own.roots("grown")], numerics=numerics).lower()
+        names = own.roots("cache")
+        reading = own.network.entry(own.reading(), numerics=numerics).lower()
+        stepping = own.network.entry(own.stepping(), numerics=numerics).lower()
         self._reading = reading.compile(runtime).bind(parameters)
-        inputs = {port.name: port.type for port in stepping.signature().inputs}
-        empty = {
-            name: Tensor(0.0, inputs[name].element).broadcast(inputs[name].shape) for name in names
-        }
-        after = dict(zip(names, own.roots("grown"), strict=True))
-        self._loop = stepping.compile(runtime).loop(after, parameters, empty)
+        after = dict(zip(names, own.roots("next"), strict=True))
+        self.loop = stepping.compile(runtime).loop(after, parameters, own.empty())
         self._pairs = list(zip(names, own.roots("read"), strict=True))
         self._pads: Array = np.zeros(0, np.int64)
 
@@ -130,13 +165,13 @@ class ResidentDecoder:
         """Returns the logits after prompts, and begins their caches."""
         run = self._reading.forward({"prompt": prompts, "pads": pads})
         self._pads = pads
-        self._loop.restart(feeds={cache: run.of(read) for cache, read in self._pairs})
+        self.loop.restart(feeds={cache: run.of(read) for cache, read in self._pairs})
         return run.of("prompt_logits").numpy()
 
     def step(self, tokens: Array, slot: int) -> Array:
         """Returns the logits after one more token a row."""
         feeds = {"tokens": tokens[:, None], "pads": self._pads, "slot": np.array(slot)}
-        return self._loop.forward(feeds).of("logits").numpy()
+        return self.loop.forward(feeds).of("logits").numpy()
 
 
 def decoder(own: Recorded, parameters: Parameters, engine: str, numerics: str) -> Decoder:
@@ -144,11 +179,10 @@ def decoder(own: Recorded, parameters: Parameters, engine: str, numerics: str) -
     if engine not in ENGINES:
         raise ArgumentError(f"an engine is one of {', '.join(ENGINES)}, got {engine!r}")
     chosen = Numerics.of(numerics)
-    if engine in ("xla", "iree"):
+    if own.writes:
         return ResidentDecoder(own, parameters, engine, chosen)
     entries = [
-        own.network.entry(roots, numerics=chosen)
-        for roots in (["prompt_logits", *own.roots("read")], ["logits", *own.roots("row")])
+        own.network.entry(roots, numerics=chosen) for roots in (own.reading(), own.stepping())
     ]
     reading, stepping = (
         each.interpret if engine == "tape" else each.lower().forward for each in entries

@@ -1,7 +1,7 @@
 """Goes on from a prompt with the weights of a GPT-2: text in, text out, on any engine.
 
-`python examples/gpt2.py FOLDER --prompt "In the beginning" --engine xla` takes any checkpoint in
-Hugging Face's layout: a folder with config.json, safetensors and tokenizer.json.
+`python examples/gpt2.py --checkpoint FOLDER --prompt "In the beginning"` takes any folder with
+config.json, safetensors and tokenizer.json in Hugging Face's layout.
 """
 
 from __future__ import annotations

@@ -11,7 +11,7 @@ from typing import Any, Final, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-from generation import ENGINES, Decoder, decoder, recorded
+from generation import ENGINES, RESIDENT, Decoder, Recorded, decoder, recorded
 from language_model import Language
 from pretrained import Settings, Text, ends, loaded, settings, text
 from sampling import Sampler
@@ -55,6 +55,7 @@ class Job(NamedTuple):
 class Started(NamedTuple):
     """A model that is loaded for prompts of one shape, with the prompts that it reads first."""
 
+    recorded: Recorded
     decoder: Decoder
     parameters: Parameters
     prompts: Array
@@ -77,18 +78,18 @@ def started(kind: Kind, job: Job, prompts: Sequence[Sequence[int]]) -> Started:
     element = ELEMENTS[job.weights]
     # Nothing is written for the last token, and so there is no place for it.
     own = recorded(
-        lambda tape: kind.make(tape, sizes, init.zeros),
+        lambda tape: kind.make(tape, sizes, init.unset),
         (len(prompts), length),
-        max(length + job.tokens - 1, length),
+        length + job.tokens - 1,
         element,
+        writes=job.engine in RESIDENT,
     )
-    initial = own.network.parameters()
-    parameters = loaded(job.folder, initial, own.model, kind.named, element, kind.turned)
+    parameters = loaded(job.folder, own.network, own.model, kind.named, element, kind.turned)
     seconds = time.perf_counter() - begin
     pads = np.array([length - len(each) for each in prompts])
     rows = [[0] * (length - len(each)) + list(each) for each in prompts]
     engine = decoder(own, parameters, job.engine, job.numerics)
-    return Started(engine, parameters, np.array(rows), pads, ends(job.folder), seconds)
+    return Started(own, engine, parameters, np.array(rows), pads, ends(job.folder), seconds)
 
 
 def generated(own: Started, tokens: int, sampler: Sampler) -> Iterator[list[int | None]]:
@@ -244,7 +245,9 @@ def main(kind: Kind, description: str, arguments: list[str] | None) -> int:
     parser = argparse.ArgumentParser(
         description=description, formatter_class=argparse.ArgumentDefaultsHelpFormatter
     )
-    parser.add_argument("checkpoint", type=Path, help="a folder in Hugging Face's layout")
+    parser.add_argument(
+        "--checkpoint", type=Path, required=True, help="a folder in Hugging Face's layout"
+    )
     add_options(parser)
     chosen, console = parser.parse_args(arguments), Console(highlight=False)
     try:

@@ -13,7 +13,7 @@ from typing import Any, Final, NamedTuple
 
 from topos import Cache, Module, Tape, Value, Visitor, broadcast_to, concat, f32, f64, softmax
 
-__all__ = ["Block", "Heads", "Language", "merged", "read", "split", "step", "written"]
+__all__ = ["Block", "Heads", "Language", "merged", "read", "split", "step"]
 
 # Its exponential beside any other score is zero, and a row that is hidden whole has no NaN.
 HIDDEN: Final = -1e38
@@ -25,6 +25,16 @@ class Heads(NamedTuple):
     queries: Value
     keys: Value
     values: Value
+
+
+class Seen(NamedTuple):
+    """Which places of the caches a token sees, `[batch, capacity]`, and where it is written.
+
+    Without a slot it is written nowhere, and sees itself beside the caches.
+    """
+
+    mask: Value
+    slot: Value | None
 
 
 class Block(ABC):
@@ -44,12 +54,19 @@ class Block(ABC):
         return self.after(tape, hidden, _attend(heads, mask)), Cache(heads.keys, heads.values)
 
     def step(
-        self, tape: Tape, hidden: Value, turns: Any, cache: Cache, seen: Value
+        self, tape: Tape, hidden: Value, turns: Any, cache: Cache, seen: Seen
     ) -> tuple[Value, Cache]:
-        """Records the layer over one token, which sees some places of a cache, and itself."""
+        """Records the layer over one token, which sees some places of a cache, and itself.
+
+        Returns the rows of the token, or, where `seen` has a slot, the caches with them there.
+        """
         heads = self.heads(tape, hidden, turns)
-        attended = _attend_one(heads, cache, seen)
-        return self.after(tape, hidden, attended), Cache(heads.keys, heads.values)
+        rows = Cache(_flat(heads.keys), _flat(heads.values))
+        if seen.slot is None:
+            return self.after(tape, hidden, _attend_beside(heads, rows, cache, seen.mask)), rows
+        slot = seen.slot
+        grown = Cache(*(_written(own, row, slot) for own, row in zip(cache, rows, strict=True)))
+        return self.after(tape, hidden, _attend_within(heads, grown, seen.mask)), grown
 
     def visit(self, visitor: Visitor) -> None:
         """Visits the modules under the names of the attributes."""
@@ -88,7 +105,7 @@ def read(
 ) -> tuple[Value, list[Cache]]:
     """Records prompts `[batch, length]` that begin after `pads` `[batch]` tokens of padding.
 
-    Returns the logits of what follows `[batch, vocabulary]` in f32, and caches of `capacity`.
+    Returns the logits of what follows `[batch, vocabulary]` in f32, and caches of a capacity.
     """
     batch, length = tokens.shape
     slots = broadcast_to(tokens.iota((length,)), (batch, length))
@@ -96,40 +113,41 @@ def read(
     mask = _causal(slots, starts)
     hidden, kept = _read(tape, model, tokens, (slots - starts).maximum(0), mask)
     last = hidden.narrow(1, length - 1, 1).reshape((batch, hidden.shape[-1]))
-    low, high = (0, 0, 0, 0), (0, 0, capacity - length, 0)
-    caches = [Cache(own.keys.pad(low, high), own.values.pad(low, high)) for own in kept]
+    low, high = (0, 0, 0), (0, capacity - length, 0)
+    caches = [Cache(*(_flat(each).pad(low, high) for each in own)) for own in kept]
     return model.logits(tape, last).convert(f32), caches
 
 
 def step(
-    tape: Tape, model: Language, tokens: Value, pads: Value, slot: Value, caches: Sequence[Cache]
+    tape: Tape,
+    model: Language,
+    tokens: Value,
+    pads: Value,
+    slot: Value,
+    caches: Sequence[Cache],
+    *,
+    writes: bool,
 ) -> tuple[Value, list[Cache]]:
     """Records one more token `[batch, 1]`, whose place in the caches is the rank-0 `slot`.
 
-    Returns the logits `[batch, vocabulary]` in f32, and the rows `[batch, groups, 1, depth]` that
-    belong to that place.
+    Caches are `[batch * groups, capacity, depth]`. Returns the logits `[batch, vocabulary]` in
+    f32, and the caches with the token in them; without `writes` only its rows
+    `[batch * groups, 1, depth]`, for a caller who writes them into arrays of its own.
     """
-    batch, capacity = tokens.shape[0], caches[0].keys.shape[2]
+    batch, capacity = tokens.shape[0], caches[0].keys.shape[1]
     places = (slot.broadcast((batch,)) - pads).reshape((batch, 1))
     slots = broadcast_to(tokens.iota((capacity,)), (batch, capacity))
-    is_read = slots.less(slot.broadcast((batch, capacity)))
+    last = slot.broadcast((batch, capacity))
+    is_early = slots.less_equal(last) if writes else slots.less(last)
     is_own = slots.greater_equal(pads.broadcast_along((1,), (capacity,)))
-    seen = is_own.select(is_read, slots.less(0))
+    seen = Seen(is_own.select(is_early, slots.less(0)), slot if writes else None)
     hidden, turns = model.embed(tape, tokens, places)
-    rows = []
+    after = []
     for block, cache in zip(model.blocks, caches, strict=True):
-        hidden, row = block.step(tape, hidden, turns, cache, seen)
-        rows.append(row)
-    last = hidden.reshape((batch, hidden.shape[-1]))
-    return model.logits(tape, last).convert(f32), rows
-
-
-def written(cache: Value, row: Value, slot: Value) -> Value:
-    """Returns a cache `[batch, groups, capacity, depth]` with the rows of one place in it."""
-    batch, groups, capacity, depth = cache.shape
-    place = cache.iota((capacity,)).equal(slot.broadcast((capacity,)))
-    spread = place.broadcast_along((0, 1, 3), (batch, groups, depth))
-    return spread.select(broadcast_to(row, cache.shape), cache)
+        hidden, own = block.step(tape, hidden, turns, cache, seen)
+        after.append(own)
+    final = hidden.reshape((batch, hidden.shape[-1]))
+    return model.logits(tape, final).convert(f32), after
 
 
 def split(value: Value, heads: int) -> Value:
@@ -191,18 +209,52 @@ def _attend(heads: Heads, mask: Value) -> Value:
     return (shares @ heads.values).reshape(heads.queries.shape)
 
 
-def _attend_one(heads: Heads, cache: Cache, seen: Value) -> Value:
+def _attend_beside(heads: Heads, rows: Cache, cache: Cache, mask: Value) -> Value:
     """Returns the attention of one token to the places of a cache that it sees, and to itself."""
-    batch, count, _, depth = heads.queries.shape
-    groups, capacity = cache.keys.shape[1:3]
-    rows = heads.queries.reshape((batch, groups, count // groups, depth))
-    earlier = _scores(rows, cache.keys)
-    spread = seen.broadcast_along((1, 2), (groups, count // groups))
-    scores = concat([spread.select(earlier, HIDDEN), _scores(rows, heads.keys)], -1)
-    shares = _shares(scores, heads.values)
+    queries, capacity = _grouped(heads), cache.keys.shape[1]
+    earlier = _spread(mask, queries, heads).select(_scores(queries, cache.keys), HIDDEN)
+    shares = _shares(concat([earlier, _scores(queries, rows.keys)], -1), rows.values)
     attended = shares.narrow(-1, 0, capacity) @ cache.values
-    own = shares.narrow(-1, capacity, 1) @ heads.values
+    own = shares.narrow(-1, capacity, 1) @ rows.values
     return (attended + own).reshape(heads.queries.shape)
+
+
+def _attend_within(heads: Heads, cache: Cache, mask: Value) -> Value:
+    """Returns the attention of one token to the places of a cache that it sees."""
+    queries = _grouped(heads)
+    scores = _spread(mask, queries, heads).select(_scores(queries, cache.keys), HIDDEN)
+    return (_shares(scores, cache.values) @ cache.values).reshape(heads.queries.shape)
+
+
+def _grouped(heads: Heads) -> Value:
+    """Returns the queries of one token by groups, `[batch * groups, heads of a group, depth]`."""
+    batch, count, _, depth = heads.queries.shape
+    groups = heads.keys.shape[1]
+    return heads.queries.reshape((batch * groups, count // groups, depth))
+
+
+def _spread(mask: Value, queries: Value, heads: Heads) -> Value:
+    """Returns a mask `[batch, capacity]` for the scores of every query."""
+    shape = *queries.shape[:2], mask.shape[1]
+    return mask.broadcast_along((1, 2), (heads.keys.shape[1], shape[1])).reshape(shape)
+
+
+def _flat(value: Value) -> Value:
+    """Returns `[batch, groups, length, depth]` as `[batch * groups, length, depth]`.
+
+    XLA merges these axes for a product. Where it had to merge those of a cache, it would copy it.
+    """
+    batch, groups, length, depth = value.shape
+    return value.reshape((batch * groups, length, depth))
+
+
+def _written(cache: Value, row: Value, slot: Value) -> Value:
+    """Returns a cache `[..., capacity, depth]` with the rows `[..., 1, depth]` at one place."""
+    count, capacity, depth = cache.shape
+    place = cache.iota((capacity,)).equal(slot.broadcast((capacity,)))
+    return place.broadcast_along((0, 2), (count, depth)).select(
+        broadcast_to(row, cache.shape), cache
+    )
 
 
 def _scores(rows: Value, keys: Value) -> Value:

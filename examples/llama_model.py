@@ -1,35 +1,33 @@
-"""The Llama model as modules, and how the tensors of its published checkpoints map onto them."""
+"""Llama and its kin as modules, and how their configurations and tensors map onto them."""
 
 from __future__ import annotations
 
-import json
+import math
 import re
-from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
+
+import numpy as np
+from language_model import Block, Heads, Language, merged, split
+from pretrained import Settings
 
 from topos import (
-    Cache,
     Embedding,
     Initializer,
     Linear,
-    MultiHeadAttention,
-    Parameters,
     RmsNorm,
     Tape,
-    Tensor,
     Value,
-    Visitor,
     affine,
-    checkpoint,
+    concat,
     f32,
-    named_parameters,
+    f64,
+    init,
     silu,
 )
 from topos.errors import FeedError
 
-__all__ = ["Block", "Configuration", "Llama", "configuration", "loaded"]
+__all__ = ["Configuration", "Llama", "configuration", "entry_of", "named"]
 
 # The usual names of a checkpoint's entries, and ours; a layer's number stands between.
 OUTER: Final = {
@@ -37,199 +35,265 @@ OUTER: Final = {
     "model.norm.weight": "norm.scale",
     "lm_head.weight": "output.weights",
 }
-LAYER: Final = re.compile(r"model\.layers\.(\d+)\.(.+)")
 INNER: Final = {
-    "input_layernorm.weight": "attention_norm.scale",
-    "self_attn.q_proj.weight": "attention.query.weights",
-    "self_attn.k_proj.weight": "attention.key.weights",
-    "self_attn.v_proj.weight": "attention.value.weights",
-    "self_attn.o_proj.weight": "attention.output.weights",
-    "post_attention_layernorm.weight": "feed_norm.scale",
-    "mlp.gate_proj.weight": "gate.weights",
-    "mlp.up_proj.weight": "up.weights",
-    "mlp.down_proj.weight": "down.weights",
+    "input_layernorm": "attention_norm",
+    "self_attn.q_proj": "query",
+    "self_attn.k_proj": "key",
+    "self_attn.v_proj": "value",
+    "self_attn.o_proj": "mixed",
+    "post_attention_layernorm": "feed_norm",
+    "mlp.gate_proj": "gate",
+    "mlp.up_proj": "up",
+    "mlp.down_proj": "down",
 }
+LAYER: Final = re.compile(r"model\.layers\.(\d+)\.(.+)\.(weight|bias)")
+FAMILIES: Final = ("llama", "mistral", "qwen2")
+
+
+class Stretch(NamedTuple):
+    """How Llama 3 lowers the frequencies of long waves for contexts beyond those of training."""
+
+    factor: float
+    low: float
+    high: float
+    positions: int
 
 
 @dataclass(frozen=True)
 class Configuration:
-    """The sizes of a Llama (Touvron et al., 2023); a `tied` one has no output weights."""
+    """The sizes of a Llama (Touvron et al., 2023); a `tied` one has no output weights.
+
+    `depth` is that of a head, `biased` names the projections that have a bias.
+    """
 
     vocabulary: int
     features: int = 32
     layers: int = 2
     heads: int = 4
     groups: int = 2
+    depth: int = 8
     hidden: int = 64
     base: float = 10000.0
     epsilon: float = 1e-5
+    positions: int | None = None
+    stretch: Stretch | None = None
+    biased: frozenset[str] = frozenset()
     tied: bool = False
 
 
-class Block:
+class Turns(NamedTuple):
+    """Cosines and sines of every position, `[batch, 1, length, depth / 2]`."""
+
+    cosines: Value
+    sines: Value
+
+
+class LlamaBlock(Block):
     """Grouped-query attention and a SwiGLU (Shazeer, 2020), each normalized first and added."""
 
     def __init__(self, tape: Tape, sizes: Configuration, weights: Initializer) -> None:
-        def dense(place: int, inputs: int, outputs: int) -> Linear:
-            return Linear(tape, inputs, outputs, weights=weights.split(place), bias=None)
+        def linear(name: str, place: int, inputs: int, outputs: int) -> Linear:
+            bias = init.zeros if name in sizes.biased else None
+            return Linear(tape, inputs, outputs, weights=weights.split(place), bias=bias)
 
-        self.attention_norm = RmsNorm(tape, sizes.features, epsilon=sizes.epsilon)
-        self.attention = MultiHeadAttention(
-            tape,
-            sizes.features,
-            sizes.heads,
-            weights=weights.split(0),
-            bias=None,
-            groups=sizes.groups,
-            causal=True,
-            rotary=sizes.base,
-        )
-        self.feed_norm = RmsNorm(tape, sizes.features, epsilon=sizes.epsilon)
-        self.gate = dense(1, sizes.features, sizes.hidden)
-        self.up = dense(2, sizes.features, sizes.hidden)
-        self.down = dense(3, sizes.hidden, sizes.features)
+        features, hidden = sizes.features, sizes.hidden
+        queried, shared = sizes.heads * sizes.depth, sizes.groups * sizes.depth
+        self.attention_norm = RmsNorm(tape, features, epsilon=sizes.epsilon)
+        self.query = linear("query", 0, features, queried)
+        self.key = linear("key", 1, features, shared)
+        self.value = linear("value", 2, features, shared)
+        self.mixed = linear("mixed", 3, queried, features)
+        self.feed_norm = RmsNorm(tape, features, epsilon=sizes.epsilon)
+        self.gate = linear("gate", 4, features, hidden)
+        self.up = linear("up", 5, features, hidden)
+        self.down = linear("down", 6, hidden, features)
+        self._sizes = sizes
 
-    def express(self, tape: Tape, hidden: Value) -> Value:
-        """Records the block over all positions, `[batch, length, features]`."""
-        attended = self.attention.express(tape, self.attention_norm.express(tape, hidden))
-        return self._fed(tape, hidden + attended)
+    def heads(self, tape: Tape, hidden: Value, turns: Any) -> Heads:
+        """Records the queries and keys, turned by their positions, and the values."""
+        normalized, sizes = self.attention_norm.express(tape, hidden), self._sizes
+        queries = split(self.query.express(tape, normalized), sizes.heads)
+        keys = split(self.key.express(tape, normalized), sizes.groups)
+        values = split(self.value.express(tape, normalized), sizes.groups)
+        return Heads(turned(queries, turns), turned(keys, turns), values)
 
-    def step(self, tape: Tape, hidden: Value, cache: Cache, position: Value) -> tuple[Value, Cache]:
-        """Records the block over new positions, from `position` on, and the cache after them."""
-        normalized = self.attention_norm.express(tape, hidden)
-        attended, grown = self.attention.step(tape, normalized, cache, position)
-        return self._fed(tape, hidden + attended), grown
-
-    def visit(self, visitor: Visitor) -> None:
-        """Visits the parts under the names of the attributes."""
-        for name, part in vars(self).items():
-            visitor.child(name, part)
-
-    def _fed(self, tape: Tape, hidden: Value) -> Value:
+    def after(self, tape: Tape, hidden: Value, attended: Value) -> Value:
+        """Records the output of the attention added, and the gated layers."""
+        hidden = hidden + self.mixed.express(tape, merged(attended))
         normalized = self.feed_norm.express(tape, hidden)
         gate = silu(self.gate.express(tape, normalized))
         return hidden + self.down.express(tape, gate * self.up.express(tape, normalized))
 
 
-class Llama:
-    """Tokens `[batch, length]` to the logits of what follows each, `[..., vocabulary]`."""
+class Llama(Language):
+    """The model: rotary positions, blocks, and weights of logits that may be the table's."""
 
     def __init__(self, tape: Tape, sizes: Configuration, weights: Initializer) -> None:
+        self.groups, self.depth, self._sizes = sizes.groups, sizes.depth, sizes
         table = weights.split(sizes.layers)
         self.embedding = Embedding(tape, sizes.vocabulary, sizes.features, table=table)
-        self.blocks = [Block(tape, sizes, weights.split(place)) for place in range(sizes.layers)]
+        self.blocks = [
+            LlamaBlock(tape, sizes, weights.split(place)) for place in range(sizes.layers)
+        ]
         self.norm = RmsNorm(tape, sizes.features, epsilon=sizes.epsilon)
         self.output: Linear | None = None
         if not sizes.tied:
             drawn = weights.split(sizes.layers + 1)
             self.output = Linear(tape, sizes.features, sizes.vocabulary, weights=drawn, bias=None)
 
-    def express(self, tape: Tape, tokens: Value) -> Value:
-        """Records the logits over a whole context."""
+    def embed(self, tape: Tape, tokens: Value, places: Value) -> tuple[Value, Turns]:
+        """Records the rows of the table, and the turns of their positions."""
         hidden = self.embedding.express(tape, tokens)
-        for block in self.blocks:
-            hidden = block.express(tape, hidden)
-        return self._logits(tape, hidden)
+        return hidden, turns_of(tape, places, self._sizes, hidden)
 
-    def step(
-        self, tape: Tape, tokens: Value, caches: Sequence[Cache], position: Value
-    ) -> tuple[Value, list[Cache]]:
-        """Records the logits of new tokens, and the caches that hold them too."""
-        hidden, grown = self.embedding.express(tape, tokens), []
-        for block, cache in zip(self.blocks, caches, strict=True):
-            hidden, after = block.step(tape, hidden, cache, position)
-            grown.append(after)
-        return self._logits(tape, hidden), grown
-
-    def caches(self, tape: Tape, batch: int, capacity: int) -> list[Cache]:
-        """Records the inputs of empty caches, `cache.0.keys` and so on, one a block."""
-        return [
-            block.attention.cache(tape, batch, capacity, name=f"cache.{place}")
-            for place, block in enumerate(self.blocks)
-        ]
-
-    def visit(self, visitor: Visitor) -> None:
-        """Visits the embedding, the blocks, the last norm and the output weights."""
-        visitor.child("embedding", self.embedding)
-        visitor.children("blocks", self.blocks)
-        visitor.child("norm", self.norm)
-        if self.output is not None:
-            visitor.child("output", self.output)
-
-    def _logits(self, tape: Tape, hidden: Value) -> Value:
+    def logits(self, tape: Tape, hidden: Value) -> Value:
+        """Records the products of normalized rows with the output weights, or with the table."""
         hidden = self.norm.express(tape, hidden)
         if self.output is not None:
             return self.output.express(tape, hidden)
         return affine(hidden, tape.value(self.embedding.table).transpose())
 
 
-def configuration(path: Path) -> Configuration:
-    """Returns the sizes that the `config.json` beside a checkpoint states.
+def turns_of(tape: Tape, places: Value, sizes: Configuration, like: Value) -> Turns:
+    """Records cosines and sines of positions `[batch, length]` in the element of `like`.
 
-    Raises `FeedError` where it asks for what this model has not.
+    Angles are f32, and f64 for f64: a narrow element does not hold those of a few hundred places.
     """
-    try:
-        stated: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
-        heads, features = stated["num_attention_heads"], stated["hidden_size"]
-        own = Configuration(
-            vocabulary=stated["vocab_size"],
-            features=features,
-            layers=stated["num_hidden_layers"],
-            heads=heads,
-            groups=stated.get("num_key_value_heads", heads),
-            hidden=stated["intermediate_size"],
-            base=stated.get("rope_theta", 10000.0),
-            epsilon=stated["rms_norm_eps"],
-            tied=stated.get("tie_word_embeddings", False),
-        )
-    except (KeyError, ValueError) as error:
-        raise FeedError(f"{path} is no configuration of a Llama: {error}") from error
-    others = {
-        "rope_scaling": (None,),
-        "attention_bias": (None, False),
-        "mlp_bias": (None, False),
-        "hidden_act": (None, "silu"),
-        "head_dim": (None, features // heads),
-    }
-    for name, known in others.items():
-        if stated.get(name) not in known:
-            raise FeedError(f"{path} needs {name} of {known[-1]}, got {stated[name]}")
-    return own
+    wide = f64 if like.element is f64 else f32
+    batch, length = places.shape
+    half = sizes.depth // 2
+    steps = tape.leaf(frequencies(sizes).astype(wide.dtype), element=wide)
+    angles = places.convert(wide).broadcast_along((2,), (half,))
+    angles = angles * steps.broadcast_along((0, 1), (batch, length))
+    cosines, sines = (
+        each.convert(like.element).reshape((batch, 1, length, half))
+        for each in (angles.cos(), angles.sin())
+    )
+    return Turns(cosines, sines)
 
 
-def loaded(files: Sequence[Path], parameters: Parameters, model: Llama) -> Parameters:
-    """Returns `parameters` with the weights that safetensors files of the usual names hold.
+def turned(value: Value, turns: Turns) -> Value:
+    """Returns heads turned by their positions (Su et al., 2021).
 
-    Raises `FeedError` where a weight is in none of the files, or an entry is nobody's.
+    Feature `i` of the first half pairs with feature `i` of the second.
     """
-    missing = {str(path) for path, _ in named_parameters(model)}
-    tied = model.output is None
-
-    def rename(name: str) -> str | None:
-        return _name(name, tied)
-
-    for file in files:
-        held = checkpoint.load(file, parameters, model, partial=True, rename=rename, adapt=_adapted)
-        parameters = held.parameters
-        missing -= set(held.report.loaded)
-        if held.report.unexpected:
-            raise FeedError(f"{file} has unexpected {', '.join(held.report.unexpected)}")
-    if missing:
-        raise FeedError(f"the checkpoint needs {', '.join(sorted(missing))}, got none")
-    return parameters
+    batch, heads, length, depth = value.shape
+    half = depth // 2
+    cosines, sines = (
+        each.reshape((batch, length, half)).broadcast_along((1,), (heads,)) for each in turns
+    )
+    first, second = value.narrow(-1, 0, half), value.narrow(-1, half, half)
+    return concat([first * cosines - second * sines, second * cosines + first * sines], -1)
 
 
-def _name(entry: str, tied: bool) -> str | None:
-    """Returns our name of an entry; tables of angles are computed, and left out."""
+def frequencies(sizes: Configuration) -> np.ndarray[Any, Any]:
+    """Returns the angle of one position for each pair of features, `[depth / 2]`, in f64.
+
+    Those of Llama 3 keep short waves, divide long ones by the factor, and blend between.
+    """
+    own = sizes.base ** -(np.arange(0, sizes.depth, 2) / sizes.depth)
+    if sizes.stretch is None:
+        return own
+    factor, low, high, positions = sizes.stretch
+    turns = positions * own / (2.0 * math.pi)
+    blend = np.clip((turns - low) / (high - low), 0.0, 1.0)
+    return blend * own + (1.0 - blend) * own / factor
+
+
+def configuration(settings: Settings) -> Configuration:
+    """Returns the sizes that a `config.json` states; raises `FeedError` at what we have not."""
+    settings.demand("model_type", *FAMILIES, default="llama")
+    family = settings.get("model_type", "llama")
+    heads, features = settings.count("num_attention_heads"), settings.count("hidden_size")
+    groups = settings.count("num_key_value_heads", heads)
+    settings.divides("num_key_value_heads", groups, "num_attention_heads", heads)
+    if settings.get("head_dim") is None:
+        settings.divides("num_attention_heads", heads, "hidden_size", features)
+    depth = settings.count("head_dim", features // heads)
+    settings.divides("2", 2, "head_dim", depth)
+    settings.demand("hidden_act", "silu", default="silu")
+    settings.demand("pretraining_tp", 1, default=1)
+    settings.demand("rope_interleaved", False, default=False)
+    _demand_no_window(settings)
+    base, stretch = _rotary(settings)
+    return Configuration(
+        vocabulary=settings.count("vocab_size"),
+        features=features,
+        layers=settings.count("num_hidden_layers"),
+        heads=heads,
+        groups=groups,
+        depth=depth,
+        hidden=settings.count("intermediate_size"),
+        base=base,
+        epsilon=settings.number("rms_norm_eps", 1e-6),
+        positions=settings.get("max_position_embeddings"),
+        stretch=stretch,
+        biased=_biased(settings, family),
+        tied=settings.flag("tie_word_embeddings"),
+    )
+
+
+def _biased(settings: Settings, family: str) -> frozenset[str]:
+    """Returns which projections have a bias."""
+    if family == "qwen2":
+        return frozenset(("query", "key", "value"))
+    attention = ("query", "key", "value", "mixed") if settings.flag("attention_bias") else ()
+    gated = ("gate", "up", "down") if settings.flag("mlp_bias") else ()
+    return frozenset((*attention, *gated))
+
+
+def _demand_no_window(settings: Settings) -> None:
+    """Raises `FeedError` where attention is to a window of the last tokens."""
+    kinds = settings.get("layer_types", [])
+    if others := sorted({*kinds} - {"full_attention"}):
+        raise FeedError(f"{settings.path} needs layer_types of full_attention, got {others[0]}")
+    if settings.get("use_sliding_window") is False:
+        settings.skip("sliding_window", "max_window_layers")
+    else:
+        settings.demand("use_sliding_window", False, default=False)
+        settings.demand("sliding_window", None)
+        settings.skip("max_window_layers")
+
+
+def _rotary(settings: Settings) -> tuple[float, Stretch | None]:
+    """Returns the base of the rotary positions and their stretch; older files keep them apart."""
+    own = dict(settings.get("rope_parameters") or settings.get("rope_scaling") or {})
+    settings.skip("rope_scaling", "rope_parameters")
+    base = own.pop("rope_theta", None)
+    base = settings.number("rope_theta", 10000.0 if base is None else base)
+    kind = own.pop("rope_type", own.pop("type", "default"))
+    own.pop("type", None)
+    if kind not in ("default", "llama3"):
+        raise FeedError(f"{settings.path} needs rope_scaling of default or llama3, got {kind!r}")
+    if kind == "default":
+        wanted: tuple[str, ...] = ()
+    else:
+        wanted = ("factor", "low_freq_factor", "high_freq_factor")
+        wanted += ("original_max_position_embeddings",)
+    if {*own} != {*wanted}:
+        told = ", ".join(wanted) or "nothing else"
+        raise FeedError(f"{settings.path} needs {told} in rope_scaling of {kind}, got {own}")
+    return base, Stretch(*(own[name] for name in wanted)) if wanted else None
+
+
+def named(entry: str) -> str | None:
+    """Returns our name of a checkpoint's entry; tables of angles are computed, and left out."""
     layer = LAYER.fullmatch(entry)
-    if entry.endswith("rotary_emb.inv_freq") or (tied and entry == "lm_head.weight"):
+    if entry.endswith("rotary_emb.inv_freq"):
         return None
     if layer is None:
         return OUTER.get(entry, entry)
-    return f"blocks.{layer[1]}.{INNER.get(layer[2], layer[2])}"
+    module = INNER.get(layer[2], layer[2])
+    if module.endswith("norm"):
+        return f"blocks.{layer[1]}.{module}.scale"
+    return f"blocks.{layer[1]}.{module}.{'weights' if layer[3] == 'weight' else 'bias'}"
 
 
-def _adapted(name: str, tensor: Tensor) -> Tensor:
-    """Returns a tensor as we hold it: in f32, weights as `[inputs, outputs]`."""
-    wide = tensor.convert(f32)
-    return wide.transpose() if name.endswith(".weights") else wide
+def entry_of(name: str) -> str:
+    """Returns the usual name of a checkpoint's entry for one of ours."""
+    outer = {own: entry for entry, own in OUTER.items()}
+    if name in outer:
+        return outer[name]
+    _, layer, module, part = name.split(".")
+    entry = {own: entry for entry, own in INNER.items()}[module]
+    return f"model.layers.{layer}.{entry}.{'bias' if part == 'bias' else 'weight'}"

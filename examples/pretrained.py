@@ -7,15 +7,13 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, Final, NamedTuple, TypeVar
 
-from topos import Element, Module, Parameters, Tensor, checkpoint, named_parameters
+from topos import Element, Module, Network, Parameters, Tensor, checkpoint
 from topos.errors import FeedError, UnavailableError
 
 __all__ = ["Settings", "Text", "ends", "loaded", "settings", "text"]
 
 T = TypeVar("T")
 
-INDEX: Final = "model.safetensors.index.json"
-SINGLE: Final = "model.safetensors"
 POINTER: Final = "version https://git-lfs"
 # What says where a model comes from, how it is trained, stored or sampled, not what it computes.
 NEUTRAL: Final = frozenset(
@@ -118,8 +116,6 @@ class Text(NamedTuple):
 
 def settings(folder: Path) -> Settings:
     """Returns what the `config.json` of a checkpoint states."""
-    if not folder.is_dir():
-        raise FeedError(f"a checkpoint is a folder with a config.json, and {folder} is none")
     path = folder / "config.json"
     return Settings(path, _object(path))
 
@@ -156,28 +152,15 @@ def ends(folder: Path) -> frozenset[int]:
     return frozenset(found)
 
 
-def files(folder: Path) -> list[Path]:
-    """Returns the files of a checkpoint's weights, those of its index where it has one."""
-    index = folder / INDEX
-    if index.exists():
-        weights = _object(index).get("weight_map")
-        if not isinstance(weights, dict) or not weights:
-            raise FeedError(f"{index} needs a weight_map of entries to files")
-        return [folder / name for name in sorted(set(weights.values()))]
-    if not (folder / SINGLE).exists():
-        raise FeedError(f"{folder} needs {SINGLE} or {INDEX}, and has neither")
-    return [folder / SINGLE]
-
-
 def loaded(
     folder: Path,
-    parameters: Parameters,
+    network: Network,
     model: Module,
     rename: Callable[[str], str | None],
     element: Element,
     turned: bool,
 ) -> Parameters:
-    """Returns `parameters` with the weights of a checkpoint, in `element`.
+    """Returns a network's parameters with the weights of a checkpoint, in `element`.
 
     `turned` tells that linear weights are `[outputs, inputs]` in the files. Raises `FeedError`
     where a weight is missing, or an entry is nobody's.
@@ -187,16 +170,9 @@ def loaded(
         own = tensor.convert(element)
         return own.transpose() if turned and name.endswith(".weights") else own
 
-    missing = {str(path) for path, _ in named_parameters(model)}
-    for file in files(folder):
-        held = checkpoint.load(file, parameters, model, partial=True, rename=rename, adapt=adapted)
-        parameters = held.parameters
-        missing -= set(held.report.loaded)
-        if held.report.unexpected:
-            raise FeedError(f"{file} has unexpected {', '.join(held.report.unexpected)}")
-    if missing:
-        raise FeedError(f"{folder} needs {', '.join(sorted(missing))}, and its weights have none")
-    return parameters
+    held: Parameters
+    held, *_ = checkpoint.load(folder, network, model, rename=rename, adapt=adapted)
+    return held
 
 
 def _object(path: Path) -> dict[str, Any]:
@@ -215,7 +191,10 @@ def _content(path: Path) -> str:
     try:
         content = path.read_text(encoding="utf-8")
     except FileNotFoundError:
-        raise FeedError(f"there is no {path}") from None
+        kind = "file" if path.parent.is_dir() else "folder"
+        needs = "a checkpoint is a folder with config.json, safetensors and tokenizer.json"
+        missing = path if kind == "file" else path.parent
+        raise FeedError(f"{needs}, and there is no {kind} {missing}") from None
     except UnicodeDecodeError as error:
         raise FeedError(f"{path} is no text: {error}") from error
     if content.startswith(POINTER):

@@ -10,7 +10,8 @@ import numpy as np
 import pytest
 
 from tests.exact import same
-from topos import Element, Tensor, bf16, f16, f32, f64, init
+from topos import Element, Linear, Tape, Tensor, bf16, f16, f32, f64, init
+from topos.errors import ArgumentError, FeedError
 from topos.neural import stream
 
 # The first words of the generator's published test vectors.
@@ -193,3 +194,15 @@ def test_a_constant_is_the_same_for_every_split() -> None:
     assert half.split(3)((2, 1), bf16).numpy().tolist() == [[0.5], [0.5]]
     assert same(init.ones((2,)), Tensor([1.0, 1.0]))
     assert same(init.zeros(()), Tensor(0.0))
+
+
+def test_unset_records_a_shape_alone() -> None:
+    tape = Tape()
+    layer = Linear(tape, 2, 3, weights=init.unset.split(1), bias=init.zeros)
+    network = tape.into_network()
+    with pytest.raises(FeedError, match=r"needs a payload of f32\[2, 3\], got none"):
+        network.parameters()
+    held = network.parameters({layer.weights: Tensor(np.ones((2, 3), np.float32))})
+    assert len(held) == 2
+    with pytest.raises(ArgumentError, match="unset makes no payload"):
+        init.unset((2,))

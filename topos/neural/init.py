@@ -44,6 +44,8 @@ def demand_initializer(name: str, initializer: object) -> None:
 def recorded(tape: Tape, name: str, initializer: Initializer, shape: Shape) -> Symbol:
     """Records a parameter of a module called `name`, in the tape's element."""
     demand_initializer(name, initializer)
+    if isinstance(initializer, _Unset):
+        return tape.parameter(shape=shape).symbol
     return tape.parameter(initializer(shape, tape.element)).symbol
 
 
@@ -62,6 +64,17 @@ class _Drawn:
 
     def split(self, position: int) -> _Drawn:
         return _Drawn(stream.split(self.seed, count("split", "a position", position, 0)), self.draw)
+
+
+@dataclass(frozen=True, slots=True)
+class _Unset:
+    """No numbers: a module records the parameter by its shape alone."""
+
+    def __call__(self, shape: Sequence[int], element: Element = f32) -> Tensor:
+        raise ArgumentError("init.unset makes no payload: it is for weights read from a checkpoint")
+
+    def split(self, position: int) -> _Unset:
+        return self
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,6 +99,8 @@ def constant(number: float) -> Initializer:
 
 zeros: Final[Initializer] = _Constant(0.0)
 ones: Final[Initializer] = _Constant(1.0)
+unset: Final[Initializer] = _Unset()
+"""Records a parameter by its shape alone, so that weights read from a checkpoint are held once."""
 
 
 def uniform(seed: int, low: float = -1.0, high: float = 1.0) -> Initializer:
