@@ -93,6 +93,7 @@ NAMED = {
     '%a: tensor<f32> {topos.name = "x"} loc("y")': ("x", "logits"),
     "%a: tensor<f32> loc(\"params['dense'][0].kernel\")": ("params.dense.0.kernel", "logits"),
     "%a: tensor<f32> loc(\"x['a b']+1\")": ("x['a b']+1", "logits"),
+    '%a: tensor<f32> {jax.global_constant = "_platform_index"}': ("_platform_index", "logits"),
     "%a: tensor<f32>": ("listed", "logits"),
 }
 

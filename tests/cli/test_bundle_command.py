@@ -72,6 +72,7 @@ REFUSED = {
     ("digits.mlir", "--out", "w.safetensors"): (1, "an export replaces bundles only"),
     ("none.mlir",): (2, "none.mlir: No such file or directory"),
     ("open.mlir",): (1, "open.mlir: a bundle needs static shapes, and @main leaves arg0"),
+    ("open.mlir", "--shapes", "arg0=2x4"): (1, "--ranges has integers drawn"),
     ("-",): (2, "a module on standard input needs --out, the folder to write"),
 }
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import count
 from typing import Any, Final, NamedTuple
 
@@ -61,16 +61,6 @@ def names_in(module: Module, text: str, given: Names | None) -> Named:
     return named
 
 
-def _stated(parameter: Parameter) -> str | None:
-    """Returns the name of an argument or a result by its attributes."""
-    attributes = parameter.attributes
-    for key, named in (("topos.name", str), ("jax.arg_info", _dotted), ("jax.result_info", _own)):
-        name = attributes.get(key)
-        if isinstance(name, str) and name:
-            return named(name) or None
-    return None
-
-
 def _listed(listed: Any, place: str) -> str | None:
     """Returns the name of a place by the list that is an attribute of the module."""
     name = listed.get(place) if isinstance(listed, Mapping) else None
@@ -87,6 +77,25 @@ def _own(name: str) -> str:
     """Returns jax's name of a result without the word that all start with, unless it is a place."""
     own = RESULT.sub("", _dotted(name))
     return "" if own.isdigit() else own
+
+
+# The attributes that name arguments and results, and what a bundle makes of the names.
+STATED: Final[Mapping[str, Callable[[str], str]]] = {
+    "topos.name": str,
+    "jax.arg_info": _dotted,
+    "jax.result_info": _own,
+    "jax.global_constant": str,
+}
+
+
+def _stated(parameter: Parameter) -> str | None:
+    """Returns the name of an argument or a result by its attributes."""
+    attributes = parameter.attributes
+    for key, named in STATED.items():
+        name = attributes.get(key)
+        if isinstance(name, str) and name:
+            return named(name) or None
+    return None
 
 
 def _distinct(names: Sequence[str | None], kind: str) -> tuple[str, ...]:

@@ -6,15 +6,18 @@ import json
 from argparse import ArgumentParser, ArgumentTypeError, Namespace
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 from topos import bundle
 from topos.cli._reporting import DONE, status_of
 from topos.cli._shared import add_devices, content_of, naming, whole
 from topos.cli.export import summary
-from topos.errors import ArgumentError, UnavailableError
+from topos.errors import ArgumentError, FeedError, UnavailableError
 from topos.neural.tensor_file import opened
 
+GIVEN: Final = (
+    "--names calls arguments as --weights and --sample do, and --ranges has integers drawn"
+)
 HELP = "write a StableHLO module from anywhere as a bundle"
 EPILOG = """\
 MODULE is text, MLIR bytecode, a portable artifact, or what jax.export serializes. The bundle has
@@ -131,6 +134,8 @@ def _bundle(chosen: Namespace) -> int:
             seed=chosen.seed,
             compiled=chosen.compiled or (),
         )
+    except FeedError as error:
+        raise FeedError(f"{error}\n{GIVEN}") from error
     except OSError as error:
         told = f"{error.filename or out}: {error.strerror or error}"
         raise UnavailableError(told) from error

@@ -6,7 +6,7 @@ extent 1 as long as no noise has reached it. Loops and branches follow each samp
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
 
@@ -37,10 +37,14 @@ class Samples(NamedTuple):
 
 
 class Ensemble:
-    """A verified module with static types, built for sampling; one thread may run it at a time."""
+    """A verified module with static types, built for sampling; one thread may run it at a time.
 
-    def __init__(self, module: Module) -> None:
+    `change` returns the program of `@main` that runs in place of the one that was built.
+    """
+
+    def __init__(self, module: Module, change: Callable[[Program], Program] | None = None) -> None:
         self._module, self._sampling, self._turns = module, Sampling(), Turns()
+        self._change = change
         self._plain = self._built(free=False)
         # Built when a run has a freedom, which few have and every operation would ask for.
         self._free: Program | None = None
@@ -77,7 +81,8 @@ class Ensemble:
         return Samples(tuple(whole), sampling.decisions, sampling.freed)
 
     def _built(self, *, free: bool) -> Program:
-        return _SampledBuilder(self._module, self._sampling, self._turns, free).main()
+        program = _SampledBuilder(self._module, self._sampling, self._turns, free).main()
+        return program if self._change is None else self._change(program)
 
 
 class _SampledBuilder(FollowingBuilder):
