@@ -70,8 +70,10 @@ class Recorded(NamedTuple):
     def first(self) -> Mapping[Symbol | str, Any]:
         """Returns the feeds of a step over empty caches."""
         batch = self.shape[0]
-        pads, tokens = np.zeros(batch, np.int64), np.zeros((batch, 1), np.int64)
-        return {"pads": pads, "tokens": tokens, "slot": np.array(0), **self.empty()}
+        feeds: dict[Symbol | str, Any] = {"slot": np.array(0)}
+        feeds.update(self.empty())
+        feeds["pads"], feeds["tokens"] = np.zeros(batch, np.int64), np.zeros((batch, 1), np.int64)
+        return feeds
 
 
 def recorded(
@@ -141,8 +143,11 @@ class HostDecoder:
         """Returns the logits after one more token a row."""
         feeds = self._feeds | {"tokens": tokens[:, None], "slot": np.array(slot)}
         run = self._stepping(self._parameters, feeds)
-        for _, cache, row in self._names:
-            self._feeds[cache][:, slot] = run.of(row).numpy()[:, 0]
+        for _, cache, after in self._names:
+            if self._own.writes:
+                self._feeds[cache] = run.of(after)
+            else:
+                self._feeds[cache][:, slot] = run.of(after).numpy()[:, 0]
         return run.of("logits").numpy()
 
 
@@ -179,7 +184,7 @@ def decoder(own: Recorded, parameters: Parameters, engine: str, numerics: str) -
     if engine not in ENGINES:
         raise ArgumentError(f"an engine is one of {', '.join(ENGINES)}, got {engine!r}")
     chosen = Numerics.of(numerics)
-    if own.writes:
+    if engine in RESIDENT:
         return ResidentDecoder(own, parameters, engine, chosen)
     entries = [
         own.network.entry(roots, numerics=chosen) for roots in (own.reading(), own.stepping())

@@ -11,7 +11,19 @@ from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from typing import Any, Final, NamedTuple
 
-from topos import Cache, Module, Tape, Value, Visitor, broadcast_to, concat, f32, f64, softmax
+from topos import (
+    Cache,
+    Module,
+    Tape,
+    Value,
+    Visitor,
+    broadcast_to,
+    cache_step,
+    concat,
+    f32,
+    f64,
+    softmax,
+)
 
 __all__ = ["Block", "Heads", "Language", "merged", "read", "split", "step"]
 
@@ -65,7 +77,7 @@ class Block(ABC):
         if seen.slot is None:
             return self.after(tape, hidden, _attend_beside(heads, rows, cache, seen.mask)), rows
         slot = seen.slot
-        grown = Cache(*(_written(own, row, slot) for own, row in zip(cache, rows, strict=True)))
+        grown = Cache(*(cache_step(own, row, slot) for own, row in zip(cache, rows, strict=True)))
         return self.after(tape, hidden, _attend_within(heads, grown, seen.mask)), grown
 
     def visit(self, visitor: Visitor) -> None:
@@ -246,15 +258,6 @@ def _flat(value: Value) -> Value:
     """
     batch, groups, length, depth = value.shape
     return value.reshape((batch * groups, length, depth))
-
-
-def _written(cache: Value, row: Value, slot: Value) -> Value:
-    """Returns a cache `[..., capacity, depth]` with the rows `[..., 1, depth]` at one place."""
-    count, capacity, depth = cache.shape
-    place = cache.iota((capacity,)).equal(slot.broadcast((capacity,)))
-    return place.broadcast_along((0, 2), (count, depth)).select(
-        broadcast_to(row, cache.shape), cache
-    )
 
 
 def _scores(rows: Value, keys: Value) -> Value:

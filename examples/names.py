@@ -16,9 +16,11 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 import numpy.typing as npt
 from artifacts import figure, write_figure
-from decoding import Decoder, decoder, record_decoding
 from everywhere import Feeds, Forward, others, rows, trial
+from generation import HostDecoder, decoder, recorded
+from language import Started, generated
 from names_models import CAPACITY, LETTERS, Bigram, Perceptron, Transformer
+from sampling import Sampler
 from terminal import Console, Progress, Table, bounded, progress, runtimes_table, unwritable
 
 from topos import (
@@ -26,12 +28,13 @@ from topos import (
     Network,
     Parameters,
     RecordedStep,
-    Symbol,
     Tape,
     cross_entropy,
+    f32,
     i64,
     label,
     matrices,
+    named_parameters,
     parameters,
     record_step,
     schedule,
@@ -78,7 +81,6 @@ class Model(NamedTuple):
 
     network: Network
     step: RecordedStep
-    grown: dict[str, Symbol]
 
 
 class Trained(NamedTuple):
@@ -134,9 +136,7 @@ def record(name: str, seed: int, steps: int, batch: int = BATCH) -> Model:
         losses[kind] = loss.named(f"{kind}loss")
     rate = schedule.warm_up(max(1, steps // 20), schedule.cosine(RATES[name], steps))
     step = record_step(tape, losses[""], parameters(model), AdamW(rate, policy=matrices))
-    decodes = isinstance(model, Transformer)
-    grown = record_decoding(tape, model, CAPACITY) if decodes else {}
-    return Model(tape.into_network(), step, grown)
+    return Model(tape.into_network(), step)
 
 
 def train(
@@ -172,26 +172,50 @@ def counted(names: Names, tests: Names) -> float:
     return float(-np.log(shares[tests.tokens[seen], tests.following[seen]]).mean())
 
 
-def invented(plans: Decoder, forward: Forward, state: Parameters, seed: int) -> list[str]:
-    """Returns names that the transformer draws letter by letter over its cache."""
-    random = np.random.default_rng(seed)
-    decoded = [plans.over_cache(forward, state, [END], sampler(random)) for _ in range(INVENTED)]
-    return ["".join(LETTERS[token] for token in each.tokens).strip(".") for each in decoded]
+def decoding(state: Parameters, seed: int) -> Started:
+    """Returns the trained transformer over caches, with the sign before a name as every prompt."""
 
+    def make(tape: Tape) -> Transformer:
+        return Transformer(tape, seed)
 
-def sampler(random: np.random.Generator) -> Callable[[Array], int]:
-    """Returns the choice of a token as likely as its logit says (Gumbel, 1954)."""
-    return lambda logits: int((logits + random.gumbel(size=logits.shape)).argmax())
-
-
-def agrees(plans: Decoder, state: Parameters, seed: int) -> bool:
-    """Returns whether decoding over the whole context gives the tokens and bits of the cache."""
-    ways = (plans.over_cache, plans.single), (plans.over_context, plans.whole)
-    cached, whole = (
-        way(plan.forward, state, [END], sampler(np.random.default_rng(seed))) for way, plan in ways
+    own = recorded(make, (INVENTED, 1), CAPACITY, f32, writes=True)
+    held = own.network.parameters(
+        {at: state.of(str(path)) for path, at in named_parameters(own.model)}
     )
-    same = cached.logits.tobytes() == whole.logits.tobytes()
-    return same and cached.tokens == whole.tokens
+    prompts, pads = np.full((INVENTED, 1), END), np.zeros(INVENTED, np.int64)
+    plans = decoder(own, held, "plan", "exact")
+    return Started(own, plans, held, prompts, pads, frozenset((END,)), 0.0)
+
+
+def invented(own: Started, seed: int) -> Array:
+    """Returns the letters `[names, 12]` that the transformer draws over its caches."""
+    texts = np.full((INVENTED, CAPACITY), END)
+    drawn = generated(own, CAPACITY - 1, Sampler(temperature=1.0, seed=seed))
+    for place, told in enumerate(drawn, 1):
+        texts[:, place] = [END if each is None else each for each in told]
+    return texts
+
+
+def spelled(texts: Array) -> list[str]:
+    """Returns names as text."""
+    return ["".join(LETTERS[token] for token in row).strip(".") for row in texts]
+
+
+def agrees(own: Started, seed: int, texts: Array) -> bool:
+    """Returns whether the whole names, read in one call, have the bits of those over the caches."""
+    tape = Tape()
+    model = Transformer(tape, seed)
+    label(tape, model)
+    context = tape.input(shape=texts.shape, element=i64, name="context")
+    model.express(tape, context).named("whole")
+    network = tape.into_network()
+    names = [str(path) for path, _ in named_parameters(model)]
+    held = network.parameters({name: own.parameters.of(name) for name in names})
+    plan = network.entry(["whole"], numerics="exact").lower()
+    whole = plan.forward(held, {"context": texts}).of("whole").numpy()
+    seen = [own.decoder.read(own.prompts, own.pads)]
+    seen += [own.decoder.step(texts[:, slot], slot) for slot in range(1, CAPACITY)]
+    return np.stack(seen, 1).tobytes() == whole.tobytes()
 
 
 def drawn(trained: dict[str, Trained], pairs: float) -> Any:
@@ -209,20 +233,24 @@ def drawn(trained: dict[str, Trained], pairs: float) -> Any:
     return picture
 
 
-def everywhere(plans: Decoder, state: Parameters, names: Names, seed: int) -> Table:
+def everywhere(own: Started, names: Names, seed: int) -> Table:
     """Returns what every runtime makes of the transformer's step, and of its decoding."""
-    wanted = invented(plans, plans.single.forward, state, seed)
+    wanted, recorded = spelled(invented(own, seed)), own.recorded
+    reading, stepping = (
+        recorded.network.entry(roots, numerics="exact").lower()
+        for roots in (recorded.reading(), recorded.stepping())
+    )
 
     def agreement(forward: Forward) -> str:
-        own = invented(plans, forward, state, seed)
-        return f"{sum(map(str.__eq__, own, wanted))} of {len(wanted)}"
+        there = HostDecoder(recorded, own.parameters, reading.forward, forward)
+        found = spelled(invented(own._replace(decoder=there), seed))
+        return f"{sum(map(str.__eq__, found, wanted))} of {len(wanted)}"
 
     small = record("transformer", seed, 1, GRADED_ON)
     step = small.network.entry(small.step.roots(), numerics="exact").lower()
-    first: Feeds = {"token": np.array([[END]]), "position": np.array(0)}
     trials = [
         trial(step, small.network.parameters(), names.taken(slice(GRADED_ON))),
-        trial(plans.single, state, first, agreement),
+        trial(stepping, own.parameters, recorded.first(), agreement),
     ]
     headings = "step", "ms", "token", "ms", "the same"
     return runtimes_table(rows(trials), headings, "the transformer on every runtime", CAPTION)
@@ -262,12 +290,12 @@ def main(arguments: list[str] | None = None) -> int:
         return unwritable(chosen.out, error)
     console.print(f"{chosen.out} has the losses")
 
-    model, state = models["transformer"], trained["transformer"].state
-    plans = decoder(model.network, model.grown, CAPACITY)._replace(end=END)
-    console.print(", ".join(invented(plans, plans.single.forward, state, chosen.seed)))
-    same = "the same tokens and bits" if agrees(plans, state, chosen.seed) else "other results"
-    console.print(f"decoded over the whole context: {same}")
-    console.print(everywhere(plans, state, names, chosen.seed))
+    started = decoding(trained["transformer"].state, chosen.seed)
+    texts = invented(started, chosen.seed)
+    console.print(", ".join(spelled(texts)))
+    same = "the same bits" if agrees(started, chosen.seed, texts) else "other bits"
+    console.print(f"read whole, the names have {same}")
+    console.print(everywhere(started, names, chosen.seed))
     console.print(others(), markup=False, soft_wrap=True)
     return 0
 

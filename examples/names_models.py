@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from string import ascii_lowercase
 from typing import Final
 
+from language_model import Block, Heads, Language, merged, split
+
 from topos import (
     Activation,
-    Cache,
     Embedding,
     Initializer,
     LayerNorm,
     Linear,
     Mlp,
-    MultiHeadAttention,
     Tape,
     Value,
     Visitor,
@@ -72,86 +71,47 @@ class Perceptron:
         visitor.child("layers", self.layers)
 
 
-class Block:
+class LetterBlock(Block):
     """Causal attention and a perceptron, each normalized first and added."""
 
     def __init__(self, tape: Tape, weights: Initializer) -> None:
         self.attention_norm = LayerNorm(tape, FEATURES)
-        self.attention = MultiHeadAttention(
-            tape, FEATURES, HEADS, weights=weights.split(0), bias=None, causal=True
+        self.query, self.key, self.value, self.output = (
+            Linear(tape, FEATURES, FEATURES, weights=weights.split(place), bias=None)
+            for place in range(4)
         )
         self.feed_norm = LayerNorm(tape, FEATURES)
         widths = FEATURES, 4 * FEATURES, FEATURES
-        self.feed = Mlp(tape, widths, weights=weights.split(1), activation=Activation.GELU)
+        self.feed = Mlp(tape, widths, weights=weights.split(4), activation=Activation.GELU)
 
-    def express(self, tape: Tape, hidden: Value) -> Value:
-        """Records the block over all positions, `[batch, length, features]`."""
+    def heads(self, tape: Tape, hidden: Value, turns: None) -> Heads:
+        """Records the queries, keys and values of the normalized `hidden`."""
         normalized = self.attention_norm.express(tape, hidden)
-        return self._fed(tape, hidden + self.attention.express(tape, normalized))
+        layers = self.query, self.key, self.value
+        return Heads(*(split(each.express(tape, normalized), HEADS) for each in layers))
 
-    def step(self, tape: Tape, hidden: Value, cache: Cache, position: Value) -> tuple[Value, Cache]:
-        """Records the block over new positions, from `position` on, and the cache after them."""
-        normalized = self.attention_norm.express(tape, hidden)
-        attended, grown = self.attention.step(tape, normalized, cache, position)
-        return self._fed(tape, hidden + attended), grown
-
-    def visit(self, visitor: Visitor) -> None:
-        """Visits the parts under the names of the attributes."""
-        for name, part in vars(self).items():
-            visitor.child(name, part)
-
-    def _fed(self, tape: Tape, hidden: Value) -> Value:
+    def after(self, tape: Tape, hidden: Value, attended: Value) -> Value:
+        """Records the output of the attention added, and the perceptron."""
+        hidden = hidden + self.output.express(tape, merged(attended))
         return hidden + self.feed.express(tape, self.feed_norm.express(tape, hidden))
 
 
-class Transformer:
+class Transformer(Language):
     """A decoder over all letters so far (Radford et al., 2019), with learned positions."""
 
     def __init__(self, tape: Tape, seed: int) -> None:
         draw = init.scaled(seed)
+        self.groups, self.depth = HEADS, FEATURES // HEADS
         self.letters = Embedding(tape, len(LETTERS), FEATURES, table=init.normal(seed, 0.3))
         self.positions = Embedding(tape, CAPACITY, FEATURES, table=init.normal(seed + 1, 0.3))
-        self.blocks = [Block(tape, draw.split(place)) for place in range(LAYERS)]
+        self.blocks = [LetterBlock(tape, draw.split(place)) for place in range(LAYERS)]
         self.norm = LayerNorm(tape, FEATURES)
         self.output = Linear(tape, FEATURES, len(LETTERS), weights=draw.split(LAYERS))
 
-    def express(self, tape: Tape, tokens: Value) -> Value:
-        """Records tokens `[batch, length]` to the logits of what follows each."""
-        hidden = self._placed(tape, tokens, tokens.iota(tokens.shape[1:]))
-        for block in self.blocks:
-            hidden = block.express(tape, hidden)
-        return self._logits(tape, hidden)
+    def embed(self, tape: Tape, tokens: Value, places: Value) -> tuple[Value, None]:
+        """Records the sum of the rows of both tables."""
+        return self.letters.express(tape, tokens) + self.positions.express(tape, places), None
 
-    def step(
-        self, tape: Tape, tokens: Value, caches: Sequence[Cache], position: Value
-    ) -> tuple[Value, list[Cache]]:
-        """Records the logits of new tokens from `position` on, and the caches after them."""
-        places = tokens.iota(tokens.shape[1:]) + position.broadcast(tokens.shape[1:])
-        hidden, grown = self._placed(tape, tokens, places), []
-        for block, cache in zip(self.blocks, caches, strict=True):
-            hidden, after = block.step(tape, hidden, cache, position)
-            grown.append(after)
-        return self._logits(tape, hidden), grown
-
-    def caches(self, tape: Tape, batch: int, capacity: int) -> list[Cache]:
-        """Records the inputs of empty caches, one a block."""
-        return [
-            block.attention.cache(tape, batch, capacity, name=f"cache.{place}")
-            for place, block in enumerate(self.blocks)
-        ]
-
-    def visit(self, visitor: Visitor) -> None:
-        """Visits the tables, the blocks, the last norm and the output."""
-        visitor.child("letters", self.letters)
-        visitor.child("positions", self.positions)
-        visitor.children("blocks", self.blocks)
-        visitor.child("norm", self.norm)
-        visitor.child("output", self.output)
-
-    def _placed(self, tape: Tape, tokens: Value, places: Value) -> Value:
-        letters = self.letters.express(tape, tokens)
-        positions = self.positions.express(tape, places)
-        return letters + positions.broadcast_along((0,), tokens.shape[:1])
-
-    def _logits(self, tape: Tape, hidden: Value) -> Value:
+    def logits(self, tape: Tape, hidden: Value) -> Value:
+        """Records the logits of normalized rows."""
         return self.output.express(tape, self.norm.express(tape, hidden))

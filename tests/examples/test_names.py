@@ -35,7 +35,7 @@ def test_every_model_learns_and_the_transformer_decodes_both_ways_alike(tmp_path
     assert perceptron < 2.3
     assert transformer < 2.3
     assert bigram > pairs > transformer
-    assert "decoded over the whole context: the same tokens and bits" in done.stdout
+    assert "read whole, the names have the same bits" in done.stdout
     (row,) = [line for line in done.stdout.splitlines() if line.startswith("│ interp")]
     assert row.count("bits equal") == 2
     assert "12 of 12" in row
@@ -52,7 +52,8 @@ def test_the_same_seed_learns_and_invents_the_same(tmp_path: Path) -> None:
     assert first.returncode == 0, first.stderr
     assert costs(first.stdout) == costs(second.stdout)
     invented = [
-        done.stdout.partition("the losses\n")[2].partition("decoded")[0] for done in (first, second)
+        done.stdout.partition("the losses\n")[2].partition("read whole")[0]
+        for done in (first, second)
     ]
     assert invented[0] == invented[1] != ""
     assert (tmp_path / "1.png").read_bytes() == (tmp_path / "2.png").read_bytes()
