@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import re
 from types import ModuleType
 
 import pytest
@@ -10,6 +11,7 @@ import pytest
 import topos
 from tests.project.paths import ROOT
 from topos import bundle, compiler, errors, model, runtimes, serving
+from topos.payload.arithmetic import DERIVED, PRIMITIVES
 
 SURFACES = [topos, model, compiler, errors, runtimes, bundle, serving]
 
@@ -70,3 +72,13 @@ def described(name: str, terms: set[str]) -> bool:
     """Returns whether `name`, split into words, is a term: `BoundEntry` is `bound entry`."""
     words = "".join(f" {letter.lower()}" if letter.isupper() else letter for letter in name)
     return words.strip() in {term.lower() for term in terms}
+
+
+def test_the_principle_of_elements_lists_every_function() -> None:
+    page = ROOT / "docs" / "principles" / "6-an-element-brings-its-arithmetic.md"
+    rows = [line.split(" | ") for line in page.read_text(encoding="utf-8").splitlines()]
+    names = [(re.findall(r"`(\w+)`", row[0]), row[1]) for row in rows if row[0][:3] == "| `"]
+    listed = {name: told for own, told in names for name in own if told[:2] == "`("}
+    assert listed == {name: f"`{arguments}` |" for name, arguments in PRIMITIVES.items()}
+    followed = [(own[0], told) for own, told in names if told[:2] != "`("]
+    assert {name: tuple(re.findall(r"`(\w+)`", told)) for name, told in followed} == DERIVED

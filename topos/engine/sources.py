@@ -7,7 +7,7 @@ from typing import Any
 
 from topos.errors import FeedError, SymbolError, ToposError
 from topos.graph import Columns, Network
-from topos.graph.field import Parameters, demand_type
+from topos.graph.field import Parameters, demand_type, told
 from topos.graph.network import Feeds
 from topos.op import Array, Input, Leaf, Source
 from topos.payload import TensorType
@@ -107,5 +107,5 @@ def _fitted(columns: Columns, index: int, payload: Any, copy: bool) -> Array:
             raise FeedError(f"{columns.title(index)} needs {wanted}: {error}") from None
         got = TensorType(array.shape, element)
     if got != wanted:
-        raise FeedError(f"{columns.title(index)} needs {wanted}, got {got}")
+        raise FeedError(f"{columns.title(index)} needs {wanted}, got {told(got, wanted)}")
     return array

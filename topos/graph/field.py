@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Self
 from topos.errors import FeedError, ReadError, SymbolError
 from topos.graph.columns import Columns
 from topos.graph.symbol import Symbol
+from topos.payload import TensorType
 from topos.payload.kernels.clean import has_nan
 from topos.reading import Number, Tensor
 
@@ -118,7 +119,12 @@ def demand_type(columns: Columns, index: int, payload: Tensor) -> None:
         kind = type(payload).__name__
         raise FeedError(f"{columns.title(index)} needs a Tensor of {wanted}, got {kind}")
     if payload.type != wanted:
-        raise FeedError(f"{columns.title(index)} needs {wanted}, got {payload.type}")
+        raise FeedError(f"{columns.title(index)} needs {wanted}, got {told(payload.type, wanted)}")
+
+
+def told(got: TensorType, wanted: TensorType) -> str:
+    """Returns how a message calls the type it got: two elements may have one name."""
+    return f"{got} of another element of that name" if str(got) == str(wanted) else str(got)
 
 
 class Parameters(Field):

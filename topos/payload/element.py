@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import re
+import sys
 from functools import cache
+from importlib import import_module
 from types import FunctionType
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
@@ -133,6 +135,12 @@ class Element:
         # A built-in element must stay the same object across a pickle.
         if ELEMENTS.get(self.name) is self:
             return _named, (self.name,)
+        # One that stands in the module of its class or its arithmetic is found there, like a class.
+        for kind in (type(self), type(self.arithmetic)):
+            module = sys.modules.get(kind.__module__)
+            for name, value in [*vars(module).items()] if module is not None else ():
+                if value is self:
+                    return _standing, (kind.__module__, name)
         state = {name: getattr(self, name) for name in Element.__slots__}
         # The function that returns a dtype need not cross, the dtype does.
         state["_dtype"] = self.dtype
@@ -202,6 +210,11 @@ def conversion(source: Element, target: Element) -> Computation:
 
 def _named(name: str) -> Element:
     return ELEMENTS[name]
+
+
+def _standing(module: str, name: str) -> Element:
+    element: Element = getattr(import_module(module), name)
+    return element
 
 
 def _rebuilt(kind: type[Element], state: dict[str, Any]) -> Element:

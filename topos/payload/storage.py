@@ -133,13 +133,31 @@ def _rounded(numbers: Array, element: Element) -> Array:
 
 def _beyond(number: str, sign: float, element: Element) -> str:
     # Infinity's neighbour: numpy tells the limits of its own formats only.
-    largest = float(np.nextafter(np.array(np.inf, element.dtype), np.array(0, element.dtype)))
+    largest = float(ends(element.dtype)[1])
     instead = "-inf" if sign < 0 else "inf"
+    if np.isfinite(largest):
+        instead = f"{math.copysign(largest, sign):.5g}"
+    else:
+        largest = float(np.nextafter(np.array(np.inf, element.dtype), np.array(0, element.dtype)))
     wider = ", or record in f64" if element.dtype.itemsize < 8 else ""
     return (
         f"{number} is beyond {element}, whose largest number is about {largest:.5g}:"
         f" write {instead}{wider}"
     )
+
+
+def ends(dtype: np.dtype[Any]) -> tuple[Any, Any]:
+    """Returns the least and the greatest number of a floating dtype: infinities where it has any.
+
+    A format without infinities has eight bits, of which the finite numbers are few.
+    """
+    with np.errstate(all="ignore"):
+        low, high = np.array([-np.inf, np.inf]).astype(dtype)
+    if low == low and high == high:
+        return low, high
+    every = np.arange(256, dtype=np.uint8).view(dtype)
+    numbers = every.astype(np.float64)
+    return every[np.nanargmin(numbers)], every[np.nanargmax(numbers)]
 
 
 def _demand_fit(element: Element, least: int, greatest: int) -> None:

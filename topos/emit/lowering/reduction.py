@@ -18,6 +18,7 @@ from topos.op import (
     SumAlong,
 )
 from topos.payload import Element, TensorType, bool_
+from topos.payload.storage import ends
 
 
 @lower.rule(Sum)
@@ -71,7 +72,7 @@ def lowest(element: Element) -> Any:
         return np.bool_(False)
     if element.dtype.kind in "iu":
         return element.dtype.type(np.iinfo(element.dtype).min)
-    return element.dtype.type(-np.inf)
+    return ends(element.dtype)[0]
 
 
 @lower.rule(LogSoftmax)
