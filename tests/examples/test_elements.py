@@ -19,7 +19,7 @@ from examples.elements import fp8 as examples_fp8
 from examples.elements import intervals as examples_intervals
 from examples.elements.dual import DUAL, dual
 from examples.elements.dual import record as record_dual
-from examples.elements.fp8 import F8, SAMPLES, carried, table
+from examples.elements.fp8 import F8, carried, table
 from examples.elements.fp8 import record as record_perceptron
 from examples.elements.intervals import INTERVAL, interval
 from examples.elements.intervals import record as record_intervals
@@ -30,12 +30,17 @@ from topos import (
     Linear,
     Tape,
     Tensor,
+    batch_norm,
     bf16,
     checkpoint,
+    conv2d,
     f32,
     f64,
     init,
+    layer_norm,
+    max_pool,
     named_parameters,
+    softmax,
 )
 from topos.errors import BundleError, ElementError, EmitError, ExecutionError, FeedError
 
@@ -118,6 +123,42 @@ def test_maps_of_intervals_enclose_the_exact_ends(function: str) -> None:
             assert ends[1] < found["high"] or found["high"] == 1.0
 
 
+@pytest.mark.parametrize("numerics", ["exact", "fast"])
+def test_layers_over_dual_numbers_have_the_values_of_f64(numerics: str) -> None:
+    def program(tape: Tape) -> None:
+        images = tape.input(np.linspace(-1.0, 1.0, 72).reshape(2, 1, 6, 6).tolist(), name="x")
+        pooled = max_pool(conv2d(images, tape.leaf(KERNELS)), 2).reshape((2, 8))
+        batch, *_ = batch_norm(pooled, *rows(tape))
+        softmax(layer_norm(batch, *rows(tape)), 1).named("y")
+
+    plans = [
+        Tape.record(program, element=element)[0].entry(["y"], numerics=numerics).lower()
+        for element in (f64, DUAL)
+    ]
+    plain, own = (plan.forward().of("y") for plan in plans)
+    np.testing.assert_allclose(own.convert(f64).numpy(), plain.numpy(), 1e-12)
+    assert numerics == "fast" or own.convert(f64).numpy().tobytes() == plain.numpy().tobytes()
+
+
+KERNELS: Final = np.linspace(-1.0, 0.5, 18).reshape(2, 1, 3, 3).tolist()
+
+
+def rows(tape: Tape) -> tuple[Any, Any]:
+    """Returns the scale and the shift of eight features."""
+    return tape.leaf([1.0, 2.0] * 4), tape.leaf([0.5] * 8)
+
+
+def test_two_structures_of_one_size_are_told_apart_in_one_plan() -> None:
+    tape = Tape()
+    names = {"duals": DUAL, "intervals": INTERVAL}
+    for name, element in names.items():
+        tape.input([1.0, 2.0], element=element).pad((1,), (0,)).named(name)
+    run = tape.into_network().entry(list(names)).lower().forward()
+    for name, element in names.items():
+        assert run.of(name).numpy().dtype == element.dtype
+        assert run.of(name).numpy()[1].item() == Tensor(1.0, element).numpy().item()
+
+
 def test_intervals_that_overlap_are_not_compared() -> None:
     tape = Tape(element=INTERVAL)
     x = tape.input(shape=(2,), name="x")
@@ -143,7 +184,8 @@ def test_an_optimizer_steps_parameters_of_an_element() -> None:
         slots = optimizer.start(state)
         plan = network.entry(["loss"], backward=True, numerics="exact").lower()
         gradients = plan.forward(state).backward("loss")
-        return optimizer.step(state, gradients, slots)[0].of("w")
+        stepped: Tensor = optimizer.step(state, gradients, slots)[0].of("w")
+        return stepped
 
     points, number = trained(INTERVAL).numpy(), trained(f32).convert(f64).numpy()
     np.testing.assert_allclose(points["low"], number, 1e-6)
@@ -177,7 +219,12 @@ def test_a_perceptron_of_eight_bits_is_what_its_module_computes() -> None:
         bits = oracle.of(name).numpy().tobytes()
         assert plan.forward(state).of(name).numpy().tobytes() == bits
         assert emitted.of(name).numpy().tobytes() == bits
-    assert oracle.of("probabilities").shape == (len(SAMPLES), 1)
+    tape = Tape(element=F8)
+    tape.input([[-300.0, -2.0], [1.0, 2.0]]).max((1,)).named("largest")
+    largest = tape.into_network().entry(["largest"]).lower().compile("interpreter").forward()
+    assert largest.of("largest").numpy().astype(float).tolist() == [-2.0, 2.0]
+    with pytest.raises(ElementError, match="whose largest number is about 448: write 448"):
+        Tensor(1e4, F8)
     with pytest.raises(ElementError, match="f8E4M3FN has no sin: define sin in Float8Arithmetic"):
         Tensor(1.0, F8).sin()
 

@@ -33,6 +33,9 @@ class Tropical(Arithmetic):
     def spell(self, scalar: Any) -> str:
         return f"t{scalar}"
 
+    def conversion(self, source: Element, target: Element) -> Callable[..., Array] | None:
+        return np.negative if source is f64 else None
+
 
 class Counted(Arithmetic):
     """Numbers beside how many additions they took, which tells the order of a sum."""
@@ -82,11 +85,14 @@ def recorded(element: Element) -> Network:
     windows = x.pad((1, 0), (0, 2)).unfold(1, 2, 1).fold(1, 1, 5).named("windows")
     places = tape.leaf(np.array([2, 0, 2]))
     windows.gather(places, 1).scatter(places, 1, 3).named("moved")
+    mask = tape.leaf(np.array([[True, False], [False, True]]))
+    mask.select(product, product.transpose()).pad((0, 0), (1, 0)).named("chosen")
+    tape.leaf([1.0, -2.0, 3.0], element=f64).convert(element).named("converted")
     sums.sum().named("total")
     return tape.into_network()
 
 
-NAMES: Final = ("product", "sums", "windows", "moved", "total")
+NAMES: Final = ("product", "sums", "windows", "moved", "chosen", "converted", "total")
 
 
 @pytest.mark.parametrize("numerics", ["exact", "fast"])
@@ -106,6 +112,28 @@ def test_sums_and_products_follow_from_the_arithmetic() -> None:
     assert oracle.of("sums").numpy().tolist() == [11.0, 12.0]
     padded = [[-np.inf] * 5, [1.0, 2.0, 3.0, -np.inf, -np.inf], [4.0, 5.0, 6.0, -np.inf, -np.inf]]
     assert oracle.of("windows").numpy().tolist() == padded
+    assert oracle.of("converted").numpy().tolist() == [-1.0, 2.0, -3.0]
+
+
+class Lopsided(Arithmetic):
+    """Functions in which the operands' order is seen."""
+
+    def add(self, left: Array, right: Array) -> Array:
+        return np.asarray(3.0 * left + right)
+
+    def multiply(self, left: Array, right: Array) -> Array:
+        return np.asarray(left - 7.0 * right)
+
+
+def test_operands_keep_their_order_in_what_follows() -> None:
+    element = Element("lopsided", np.float64, arithmetic=Lopsided())
+    terms = Tensor([1.0, 2.0, 4.0], element)
+    # The tree adds 1 and 4, carries 2, adds that, and the result comes after zero.
+    assert terms.sum().item() == 3.0 * 0.0 + (3.0 * (3.0 * 1.0 + 4.0) + 2.0)
+    product = terms.reshape((1, 3)) @ Tensor([[5.0], [6.0], [8.0]], element)
+    assert product.item() == 3.0 * (3.0 * (1.0 - 35.0) + (2.0 - 42.0)) + (4.0 - 56.0)
+    places = Tensor(np.array([1, 1, 0]))
+    assert terms.scatter(places, 0, 2).numpy().tolist() == [4.0, 3.0 * 1.0 + 2.0]
 
 
 def test_a_sum_is_the_tree_of_halves_and_a_product_adds_in_order() -> None:
@@ -179,7 +207,13 @@ class Faulty(FloatArithmetic):
         return array
 
     def ln(self, array: Array) -> Array:
-        return np.log(array)
+        return np.asarray(np.log(array))
+
+    def sqrt(self, array: Array) -> Array:
+        return np.asarray(np.sqrt(array))
+
+    def divide(self, left: Array, right: Array) -> Array:
+        raise ValueError("nothing is divided")
 
 
 faulty = Element("faulty", np.float32, arithmetic=Faulty())
@@ -205,23 +239,54 @@ def test_a_function_that_fails_is_told_with_its_node(how: str, function: str, me
     assert isinstance(raised.value.__cause__, ValueError) == (function == "exp")
 
 
+def test_a_function_that_fails_in_a_derivative_or_within_a_product_is_told() -> None:
+    tape = Tape(element=faulty)
+    tape.input([1.0, 4.0], name="x").sqrt().sum().named("loss")
+    message = "divide of faulty failed: ValueError: nothing is divided\nin the derivative of %1"
+    with pytest.raises(ExecutionError, match=exactly(message)):
+        tape.into_network().forward().backward("loss")
+
+    class Scalar(Tropical):
+        def multiply(self, left: Array, right: Array) -> Array:
+            return np.array(3.0)
+
+    matrix = Tensor([[1.0, 2.0]], Element("scalar", np.float64, arithmetic=Scalar()))
+    message = "multiply of Scalar has to return float64 of shape (2, 2), got float64 of shape ()"
+    with pytest.raises(ExecutionError, match=exactly(message)):
+        matrix.transpose() @ matrix
+
+
 def test_a_function_may_return_its_operand_and_warn() -> None:
     tape = Tape(element=faulty)
-    x = tape.input([1.0, -2.0], name="x")
+    x = tape.input(shape=(2,), name="x")
     x.cos().named("same")
     x.ln().named("nan")
-    run = tape.into_network().entry(["same", "nan"], numerics="exact").lower().forward()
-    assert not np.shares_memory(run.of("same").numpy(), run.of("nan").numpy())
+    fed = np.array([1.0, -2.0], np.float32)
+    plan = tape.into_network().entry(["same", "nan"], numerics="exact").lower()
+    run = plan.forward(None, {"x": fed})
+    assert not np.shares_memory(run.of("same").numpy(), fed)
     assert run.of("same").numpy().tolist() == [1.0, -2.0]
     assert np.isnan(run.of("nan").numpy()[1])
 
 
 def test_an_element_prints_and_pickles_as_it_spells() -> None:
     assert repr(Tensor([1.0, 2.0], tropical)) == "Tensor([t1.0, t2.0], tropical[2])"
+    tape = Tape(element=tropical)
+    tape.leaf(1.0)
+    assert "%0 = leaf(t1.0) : tropical[]" in tape.into_network().describe()
     network = recorded(counted)
     copy = pickle.loads(pickle.dumps(network))
     total = copy.forward(None, {"x": MATRIX}).of("total")
     assert total.item() == network.forward(None, {"x": MATRIX}).of("total").item()
+
+
+def test_an_element_that_no_module_holds_is_another_one_after_a_pickle() -> None:
+    element = Element("local", PAIR, arithmetic=Counted())
+    network = pickle.loads(pickle.dumps(recorded(element)))
+    assert network.forward(None, {"x": pairs(np.ones((2, 3)), 0)}).of("total").shape == ()
+    message = r"needs local\[2, 3\], got local\[2, 3\] of another element of that name$"
+    with pytest.raises(FeedError, match=message):
+        network.forward(None, {"x": Tensor(np.ones((2, 3)), f64).convert(element)})
 
 
 def test_a_structure_is_no_number_and_no_array_of_another_dtype() -> None:
