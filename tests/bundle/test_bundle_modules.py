@@ -167,6 +167,9 @@ REFUSED: dict[str, tuple[type[ToposError], str, dict[str, Any]]] = {
     "a range is the least integer": (
         ArgumentError, module("tensor<2xi16>"), {"ranges": {"arg0": (3, 3)}},
     ),
+    "@main with a body": (BundleError, "func.func private @main() -> tensor<f32>", {}),
+    "a seed needs an integer of 0": (ArgumentError, module("tensor<2xui8>"), {"seed": -1}),
+    "shapes map names to tuples": (ArgumentError, images(), {"shapes": {"w": 3}}),
     "names are a sequence": (ArgumentError, images(), {"names": "w"}),
     "a bundle of 2 modules needs batched=True": (
         BundleError, "", {"modules": [images(), images()]},

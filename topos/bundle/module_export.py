@@ -16,6 +16,7 @@ from topos.bundle.naming import Payloads
 from topos.bundle.ranges import Ranges, with_drawn
 from topos.bundle.subject import Slot, viewed
 from topos.errors import ArgumentError, BundleError, FeedError
+from topos.neural import init
 from topos.neural.shards import Shards, opened_shards
 from topos.reading import Tensor
 from topos.stablehlo.forms import ModuleLike
@@ -56,6 +57,9 @@ def export_module(
     `UnsupportedError` for what the oracle cannot run, such as a custom call.
     """
     demand_options(samples, batched, name)
+    _demand_mappings(shapes=shapes, ranges=ranges)
+    # It refuses what is no seed, before anything is drawn.
+    init.normal(seed)
     readers, devices = readers_of(path, compatibility), devices_of(compiled)
     found = read_modules(modules, names, shapes, rows)
     if len(found) > 1 and not (batched or rows):
@@ -66,6 +70,16 @@ def export_module(
     subjects, alone = _subjects(found, weights, partial), not (batched or rows)
     given = with_drawn(subjects, samples, ranges or {}, not alone, seed)
     return written(path, subjects, given, not alone, name, readers, seed, devices)
+
+
+def _demand_mappings(**options: object) -> None:
+    """Raises `ArgumentError` for what maps no names to pairs or shapes."""
+    for what, given in options.items():
+        fits = isinstance(given, Mapping) and all(
+            isinstance(each, Sequence) and not isinstance(each, str) for each in given.values()
+        )
+        if given is not None and not fits:
+            raise ArgumentError(f"{what} map names to tuples of integers, got {given!r}")
 
 
 def _subjects(

@@ -70,6 +70,8 @@ def _main(module: Module) -> Function:
         has = ", ".join(f"@{name}" for name in names) or "none"
         raise BundleError(f"a bundle needs a module with a function @main, got {has}")
     main = module.function()
+    if main.body is None:
+        raise BundleError("a bundle needs @main with a body, got a declaration")
     if not main.results:
         raise BundleError("a bundle needs a result of @main, got none")
     return main
