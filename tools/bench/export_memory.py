@@ -2,9 +2,10 @@
 
 The decoder has 12 blocks and a table of words that is read at both ends, a quarter of the weights,
 as GPT-2 does. The weights count once; the interpreter and jaxlib, which writes the artifact, are
-in the peak. `--recorded` gives the weights to the tape as first values; `--use` also measures the
-process that checks the bundle on a runtime. The command fails where a peak is above 1.5 times the
-weights.
+in the peak. `--recorded` gives the weights to the tape as first values, `--module` exports the
+text of the decoder as a module from anywhere, and `--compiled` adds machine code; `--use` also
+measures the process that checks the bundle on a runtime. The command fails where a peak is above
+1.5 times the weights.
 """
 
 from __future__ import annotations
@@ -34,6 +35,7 @@ HEADS: Final = 1
 # As many rows of the table as make it a quarter of the weights.
 WORDS_PER_WIDTH: Final = 4 * BLOCKS
 BOUND: Final = 1.5
+FLAGS: Final = ("recorded", "module", "compiled")
 Shapes = dict[str, tuple[int, int]]
 
 
@@ -82,7 +84,12 @@ def exported(chosen: Namespace) -> None:
     samples = [{"token": np.array([token])} for token in (3, 5)]
     plan = recorded(shapes, weights if chosen.recorded else None)
     given = None if chosen.recorded else weights
-    plan.export(chosen.folder, given, samples=samples)
+    compiled = ("cpu",) if chosen.compiled else ()
+    if chosen.module:
+        text = plan.emit_stablehlo()
+        bundle.export_module(chosen.folder, text, given, samples=samples, compiled=compiled)
+    else:
+        plan.export(chosen.folder, given, samples=samples, compiled=compiled)
 
 
 def used(chosen: Namespace) -> None:
@@ -106,7 +113,8 @@ def main() -> int:
     """Prints the measurements; returns 1 where one is above its bound."""
     parser = ArgumentParser(description=__doc__)
     parser.add_argument("--megabytes", type=float, default=2000.0)
-    parser.add_argument("--recorded", action="store_true")
+    for flag in FLAGS:
+        parser.add_argument(f"--{flag}", action="store_true")
     parser.add_argument("--use", metavar="RUNTIME")
     parser.add_argument("--folder", type=Path)
     chosen = parser.parse_args()
@@ -117,7 +125,7 @@ def main() -> int:
         return 0
     with tempfile.TemporaryDirectory() as place:
         folder = ("--folder", str(Path(place) / "model"))
-        flags = ["--recorded"] if chosen.recorded else []
+        flags = [f"--{flag}" for flag in FLAGS if getattr(chosen, flag)]
         ratios = [measured(chosen, "an export", *folder, *flags)]
         if chosen.use is not None:
             ratios.append(
