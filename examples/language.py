@@ -206,8 +206,8 @@ def _batched(own: Started, asked: Job, words: Text) -> Rates:
     for told in clock.timed(generated(own, asked.tokens, asked.sampler)):
         for row, token in zip(rows, told, strict=True):
             row.extend([] if token is None else [token])
-    for row in rows:
-        print(f"> {words.decode(row)}")
+    for place, row in enumerate(rows, 1):
+        print(f"{place}: {words.decode(row)}")
     return clock.rates()
 
 

@@ -181,8 +181,9 @@ def run_toy(chosen: argparse.Namespace, console: Console) -> None:
     write(chosen.out, toy, held)
     console.print(f"{chosen.out} holds the trained model in Hugging Face's layout")
     run(LLAMA, job(chosen, chosen.out), chosen.prompt or [PROMPT], console)
-    console.print(table(toy, chosen.out, chosen.seed))
-    console.print(others(), markup=False, soft_wrap=True)
+    if chosen.compare:
+        console.print(table(toy, chosen.out, chosen.seed))
+        console.print(others(), markup=False, soft_wrap=True)
 
 
 def options(arguments: list[str] | None) -> argparse.Namespace:
@@ -195,6 +196,12 @@ def options(arguments: list[str] | None) -> argparse.Namespace:
     parser.add_argument("--steps", type=int, default=100, help="training steps of the small model")
     parser.add_argument(
         "--out", type=Path, default=Path("demo/llama"), help="the folder of the small model"
+    )
+    parser.add_argument(
+        "--compare",
+        action=argparse.BooleanOptionalAction,
+        default=True,
+        help="run the small model on every runtime",
     )
     add_options(parser)
     parser.set_defaults(tokens=40)

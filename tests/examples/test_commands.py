@@ -24,6 +24,7 @@ NAMES = (
     "minilm",
     "moons",
     "names",
+    "smollm2",
     "xor",
 )
 
