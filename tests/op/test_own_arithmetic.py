@@ -256,6 +256,27 @@ def test_a_function_that_fails_in_a_derivative_or_within_a_product_is_told() -> 
         matrix.transpose() @ matrix
 
 
+def test_zero_is_one_element_and_operands_are_read_only() -> None:
+    class Careless(Tropical):
+        def zero(self, dtype: np.dtype[Any]) -> Array:
+            return np.zeros((2,), dtype)
+
+        def add(self, left: Array, right: Array) -> Array:
+            left += right
+            return left
+
+    tape = Tape(element=Element("careless", np.float64, arithmetic=Careless()))
+    x = tape.input([1.0, 2.0], name="x")
+    (x * x + x).named("y")
+    x.sum().named("total")
+    network = tape.into_network()
+    message = "zero of Careless has to return float64 of shape (), got float64 of shape (2,)"
+    with pytest.raises(ExecutionError, match=exactly(f"{message}\nat %3 'total'")):
+        network.entry(["total"]).interpret()
+    with pytest.raises(ExecutionError, match="ValueError: output array is read-only"):
+        network.entry(["y"]).lower().forward()
+
+
 def test_a_function_may_return_its_operand_and_warn() -> None:
     tape = Tape(element=faulty)
     x = tape.input(shape=(2,), name="x")

@@ -62,7 +62,7 @@ class Pad(Operation, name="pad", arity=1, introduces_nan=False, writes=True):
         element = operands[0].element
         if element.native:
             return self.compute
-        return partial(self.compute, zero=element.arithmetic.zero(element.dtype))
+        return partial(self.compute, zero=element.arithmetic.start(element.dtype))
 
     def compute(self, *operands: Array, out: Array | None = None, zero: npt.ArrayLike = 0) -> Array:
         array = operands[0]

@@ -77,6 +77,10 @@ class Arithmetic:
             return self._literal(0)
         return np.zeros((), dtype)
 
+    def start(self, dtype: np.dtype[Any]) -> Array:
+        """Returns `zero`, once that is known to be one element."""
+        return fitting("zero", self, self.zero(dtype), (), dtype)
+
     def spell(self, scalar: Any) -> str:
         """Returns one element as it is printed."""
         return str(scalar)
@@ -113,7 +117,7 @@ class Arithmetic:
     def sum(self, array: Array, axes: tuple[int, ...]) -> Array:
         """Returns zero plus the tree of halves over the flattened `axes` (rule 7 of the oracle)."""
         terms = _flattened(array, axes)
-        total = np.broadcast_to(self.zero(array.dtype), terms.shape[1:])
+        total = np.broadcast_to(self.start(array.dtype), terms.shape[1:])
         while (count := len(terms)) > 1:
             half = (count + 1) // 2
             added = self._each("add", terms[: count - half], terms[half:])
@@ -131,7 +135,7 @@ class Arithmetic:
     def matmul(self, left: Array, right: Array) -> Array:
         """Returns the products `[..., m, k] @ [..., k, n]`, terms added for k ascending to zero."""
         shape = (*left.shape[:-1], right.shape[-1])
-        total = np.broadcast_to(self.zero(left.dtype), shape)
+        total = np.broadcast_to(self.start(left.dtype), shape)
         for k in range(left.shape[-1]):
             column = np.broadcast_to(left[..., k : k + 1], shape)
             row = np.broadcast_to(right[..., k : k + 1, :], shape)
@@ -144,7 +148,7 @@ class Arithmetic:
         places = np.clip(indices, 0, extent - 1).reshape(-1)
         rows = np.moveaxis(updates.reshape(*before, places.size, *after), axis, 0)
         totals = np.empty((extent, *before, *after), updates.dtype)
-        totals[...] = self.zero(updates.dtype)
+        totals[...] = self.start(updates.dtype)
         for place, row in zip(places.tolist(), rows, strict=True):
             totals[place] = self._each("add", totals[place], row)
         return np.moveaxis(totals, 0, axis)
@@ -154,7 +158,7 @@ class Arithmetic:
         windows, size = array.shape[axis], array.shape[-1]
         kept, before = array.shape[:-1], (slice(None),) * axis
         totals = np.empty((*kept[:axis], extent, *kept[axis + 1 :]), array.dtype)
-        totals[...] = self.zero(array.dtype)
+        totals[...] = self.start(array.dtype)
         for j in range(size if windows else 0):
             places = (*before, slice(j, j + step * (windows - 1) + 1, step))
             totals[places] = self._each("add", totals[places], array[..., j])

@@ -19,13 +19,15 @@ class _Kernel:
 
     def __init__(self, family: str, name: str = "") -> None:
         self._family, self._name = family, name
+        self._kernel: Function | None = None
 
     def __set_name__(self, owner: type, name: str) -> None:
         self._name = self._name or name
 
     def __get__(self, arithmetic: object, owner: type) -> Function:
-        kernel: Function = getattr(getattr(kernels, self._family), self._name)
-        return kernel
+        if self._kernel is None:
+            self._kernel = getattr(getattr(kernels, self._family), self._name)
+        return self._kernel
 
 
 class TruthArithmetic(Arithmetic):
