@@ -67,3 +67,17 @@ def test_select_keeps_bits(
         layouts(mask), reversed(layouts(on_true)), layouts(on_false), strict=True
     ):
         assert same(comparison.select(first, second, third), expected)
+
+
+# On both sides of where the choice changes from copies to masks of bits.
+@pytest.mark.parametrize("length", [8, 2048])
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_select_fills_an_array_with_the_same_bits(dtype: str, length: int, draw: Draw) -> None:
+    mask, on_true, on_false = (
+        draw(each, (length,), seed) for each, seed in (("bool", 3), (dtype, 4), (dtype, 5))
+    )
+    zero = np.zeros((), on_true.dtype)
+    for first, second in ((on_true, on_false), (on_true, zero), (zero, on_false)):
+        out = np.empty(length, on_true.dtype)
+        assert comparison.select(mask, first, second, out) is out
+        assert out.tobytes() == comparison.select(mask, first, second).tobytes()

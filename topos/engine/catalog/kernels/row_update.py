@@ -33,6 +33,6 @@ class Rows:
             np.copyto(result, value)
         at = int(place)
         if 0 <= at < value.shape[self.axis]:
-            before = (slice(None),) * self.axis
-            result[(*before, at)] = row
+            index: tuple[slice | int, ...] = (*[slice(None)] * self.axis, at)
+            result[index] = row
         return result
