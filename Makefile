@@ -9,7 +9,7 @@ TEST_EXTRAS := dev,xla,iree,numba,serve,examples
 BIN := $(VENV)/bin
 TEST_STAMP := $(VENV)/.installed-$(TEST_EXTRAS)
 # What the commands of tools/bench share is no command itself.
-BENCHES := $(sort $(filter-out %/timing.py %/plan_models.py %/plan_rivals.py %/language_rivals.py $(wildcard tools/bench/serving_*.py),$(wildcard tools/bench/[a-z]*.py)))
+BENCHES := $(sort $(filter-out %/timing.py %/plan_models.py %/plan_rivals.py %/engine_workloads.py %/engine_rivals.py %/language_rivals.py $(wildcard tools/bench/serving_*.py),$(wildcard tools/bench/[a-z]*.py)))
 
 # Each names an external command that the tests hand every emitted module to.
 # Quoted, for the tests split them as a shell does, and a checkout's path may hold spaces.

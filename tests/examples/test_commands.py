@@ -51,7 +51,7 @@ def test_examples_tell_their_options(tmp_path: Path) -> None:
 
 
 def test_no_example_is_left_out() -> None:
-    whole = ("forward_mode", "gradient_descent", "throughput")
+    whole = ("forward_mode", "gradient_descent")
     commands = {
         path.stem for path in EXAMPLES.glob("*.py") if "__main__" in path.read_text("utf-8")
     }

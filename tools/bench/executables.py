@@ -27,6 +27,7 @@ from typing import Any, Final
 # One thread for every rival; read by numpy's BLAS when it is loaded.
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
+import engine_rivals
 import numpy as np
 import plan_models as models
 from timing import report
@@ -151,27 +152,12 @@ def perceptron_step(rounds: int) -> None:
 
 def convolutional_step(rounds: int) -> None:
     """Compares the training step of the convolutional network."""
-    import jax
-
-    def logits(parameters: list[Array], x: Array) -> Array:
-        for kernels, bias in (parameters[:2], parameters[2:4]):
-            x = pooled(convolved(x, kernels) + bias[:, None, None])
-        return x.transpose(0, 2, 3, 1).reshape(len(x), -1) @ parameters[4] + parameters[5]
-
-    def convolved(x: Array, kernels: Array) -> Array:
-        shaped = kernels.reshape(x.shape[1], 3, 3, -1)
-        numbers = ("NCHW", "IHWO", "NCHW")
-        return jax.lax.conv_general_dilated(x, shaped, (1, 1), "VALID", dimension_numbers=numbers)
-
-    def pooled(x: Array) -> Array:
-        window = (1, 1, 2, 2)
-        return jax.lax.reduce_window(x, -np.inf, jax.lax.max, window, window, "VALID")
 
     def steps() -> tuple[Step, Step]:
         x = models.drawn(models.BATCH, 1, 28, 28, seed=9)
         model = models.convolutional(models.BATCH, training=True)
         ours = recorded_step(model, models.convolution_weights(), x)
-        return ours, jax_step(logits, models.convolution_weights(), x)
+        return ours, jax_step(engine_rivals.convolutional, models.convolution_weights(), x)
 
     compared_steps("CNN SGD step, batch 64", steps, rounds)
 
