@@ -189,7 +189,10 @@ def decoder(own: Recorded, parameters: Parameters, engine: str, numerics: str) -
     entries = [
         own.network.entry(roots, numerics=chosen) for roots in (own.reading(), own.stepping())
     ]
-    reading, stepping = (
-        each.interpret if engine == "tape" else each.lower().forward for each in entries
-    )
-    return HostDecoder(own, parameters, reading, stepping)
+    if engine == "tape":
+        return HostDecoder(own, parameters, *(each.interpret for each in entries))
+    plans = [each.lower() for each in entries]
+    for plan in plans:
+        # A plan makes its schedule when it is first asked for it: here, and not by a prompt.
+        plan.memory()
+    return HostDecoder(own, parameters, *(plan.forward for plan in plans))

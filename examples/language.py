@@ -53,7 +53,10 @@ class Job(NamedTuple):
 
 
 class Started(NamedTuple):
-    """A model that is loaded for prompts of one shape, with the prompts that it reads first."""
+    """A model that is loaded for prompts of one shape, with the prompts that it reads first.
+
+    `loading` and `lowering` are seconds: of the weights, and of making programs of the recording.
+    """
 
     recorded: Recorded
     decoder: Decoder
@@ -61,7 +64,8 @@ class Started(NamedTuple):
     prompts: Array
     pads: Array
     ends: frozenset[int]
-    seconds: float
+    loading: float = 0.0
+    lowering: float = 0.0
 
 
 def started(kind: Kind, job: Job, prompts: Sequence[Sequence[int]]) -> Started:
@@ -69,7 +73,7 @@ def started(kind: Kind, job: Job, prompts: Sequence[Sequence[int]]) -> Started:
 
     Raises `ArgumentError` where a prompt has no token, or leaves no room in the model.
     """
-    begin = time.perf_counter()
+    start = time.perf_counter()
     stated = settings(job.folder)
     sizes = kind.configuration(stated)
     stated.finish(job.ignored)
@@ -85,11 +89,12 @@ def started(kind: Kind, job: Job, prompts: Sequence[Sequence[int]]) -> Started:
         writes=job.engine in RESIDENT,
     )
     parameters = loaded(job.folder, own.network, own.model, kind.named, element, kind.turned)
-    seconds = time.perf_counter() - begin
+    middle = time.perf_counter()
     pads = np.array([length - len(each) for each in prompts])
     rows = [[0] * (length - len(each)) + list(each) for each in prompts]
     engine = decoder(own, parameters, job.engine, job.numerics)
-    return Started(own, engine, parameters, np.array(rows), pads, ends(job.folder), seconds)
+    seconds = middle - start, time.perf_counter() - middle
+    return Started(own, engine, parameters, np.array(rows), pads, ends(job.folder), *seconds)
 
 
 def generated(own: Started, tokens: int, sampler: Sampler) -> Iterator[list[int | None]]:
@@ -177,7 +182,10 @@ def run(kind: Kind, asked: Job, prompts: Sequence[str], console: Console) -> Non
     with console.status("reading weights, and compiling"):
         own = started(kind, asked, [words.encode(each) for each in prompts])
     count = sum(each.numpy().size for _, each in own.parameters.items())
-    console.print(f"{count:,} parameters of {asked.weights}, loaded in {own.seconds:.1f} s")
+    console.print(
+        f"{count:,} parameters of {asked.weights}, loaded in {own.loading:.1f} s,"
+        f" lowered in {own.lowering:.1f} s"
+    )
     rates = _streamed(own, asked, words) if len(prompts) == 1 else _batched(own, asked, words)
     console.print(_summary(rates, asked.engine), soft_wrap=True)
 

@@ -214,7 +214,6 @@ def configuration(settings: Settings) -> Configuration:
     settings.demand("hidden_act", "silu", default="silu")
     settings.demand("pretraining_tp", 1, default=1)
     settings.demand("rope_interleaved", False, default=False)
-    _demand_no_window(settings)
     base, stretch = _rotary(settings)
     return Configuration(
         vocabulary=settings.count("vocab_size"),
@@ -226,7 +225,7 @@ def configuration(settings: Settings) -> Configuration:
         hidden=settings.count("intermediate_size"),
         base=base,
         epsilon=settings.number("rms_norm_eps", 1e-6),
-        positions=settings.get("max_position_embeddings"),
+        positions=_positions(settings, family),
         stretch=stretch,
         biased=_biased(settings, family),
         tied=settings.flag("tie_word_embeddings"),
@@ -242,17 +241,23 @@ def _biased(settings: Settings, family: str) -> frozenset[str]:
     return frozenset((*attention, *gated))
 
 
-def _demand_no_window(settings: Settings) -> None:
-    """Raises `FeedError` where attention is to a window of the last tokens."""
-    kinds = settings.get("layer_types", [])
-    if others := sorted({*kinds} - {"full_attention"}):
-        raise FeedError(f"{settings.path} needs layer_types of full_attention, got {others[0]}")
-    if settings.get("use_sliding_window") is False:
-        settings.skip("sliding_window", "max_window_layers")
-    else:
-        settings.demand("use_sliding_window", False, default=False)
-        settings.demand("sliding_window", None)
-        settings.skip("max_window_layers")
+def _positions(settings: Settings, family: str) -> int | None:
+    """Returns the most tokens of a text, all of which its last one sees.
+
+    Some models let a token see a window of those before it. A text within the window is the same.
+    """
+    most = settings.get("max_position_embeddings")
+    limits = [] if most is None else [settings.count("max_position_embeddings")]
+    kinds = {*settings.get("layer_types", [])}
+    if others := sorted(kinds - {"full_attention", "sliding_attention"}):
+        raise FeedError(f"{settings.path} needs layer_types of full_attention, got {others[0]!r}")
+    settings.skip("max_window_layers")
+    is_on = settings.flag("use_sliding_window", default=family == "mistral")
+    # Null is no window. Where a file of mistral says nothing, transformers takes this one.
+    window = settings.get("sliding_window", None if settings.has("sliding_window") else 4096)
+    if window is not None and (is_on or "sliding_attention" in kinds):
+        limits.append(window)
+    return min(limits, default=None)
 
 
 def _rotary(settings: Settings) -> tuple[float, Stretch | None]:

@@ -184,7 +184,7 @@ def decoding(state: Parameters, seed: int) -> Started:
     )
     prompts, pads = np.full((INVENTED, 1), END), np.zeros(INVENTED, np.int64)
     plans = decoder(own, held, "plan", "exact")
-    return Started(own, plans, held, prompts, pads, frozenset((END,)), 0.0)
+    return Started(own, plans, held, prompts, pads, frozenset((END,)))
 
 
 def invented(own: Started, seed: int) -> Array:

@@ -36,6 +36,10 @@ class Settings:
         self.path, self._stated = path, stated
         self._seen: set[str] = set()
 
+    def has(self, name: str) -> bool:
+        """Returns whether there is an entry, which may be null."""
+        return name in self._stated
+
     def get(self, name: str, default: Any = None) -> Any:
         """Returns an entry, or the default where it is missing or null."""
         self._seen.add(name)

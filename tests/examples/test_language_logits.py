@@ -13,6 +13,7 @@ import pytest
 from tests.examples.checkpoints import drawn, written
 from tests.examples.modules import example
 from tests.runtimes.require import require
+from topos import bf16
 
 pytest.importorskip("rich")
 pytest.importorskip("safetensors")
@@ -62,7 +63,9 @@ def test_bf16_is_as_near_as_that_of_transformers(name: str, engine: str, tmp_pat
     if engine == "xla":
         require("xla")
     held = json.loads((FIXTURES / f"{name}.json").read_text(encoding="utf-8"))
-    written(tmp_path, held["config"], drawn(held["config"], held["seed"]))
+    weights = drawn(held["config"], held["seed"])
+    narrow = {entry: own.astype(bf16.dtype) for entry, own in weights.items()}
+    written(tmp_path, held["config"], narrow)
     wanted, theirs = np.array(held["float32"]), np.array(held["bfloat16"])
     found = logits(tmp_path, held, engine, "bf16", 9)
     distance = np.abs(theirs - wanted).max()
