@@ -290,6 +290,17 @@ def test_a_function_may_return_its_operand_and_warn() -> None:
     assert np.isnan(run.of("nan").numpy()[1])
 
 
+def test_a_nan_that_comes_out_of_a_structure_is_canonical_in_an_exact_plan() -> None:
+    tape = Tape(element=counted)
+    x = tape.input(shape=(2,), name="x")
+    (x.convert(f64) + 1.0).named("y")
+    network = tape.into_network()
+    fed = pairs(-np.array([np.nan, 1.0]), 0)
+    run = network.entry(["y"], numerics="exact").lower().forward(None, {"x": fed})
+    oracle = network.forward(None, {"x": fed})
+    assert run.of("y").numpy().tobytes() == oracle.of("y").numpy().tobytes()
+
+
 def test_an_element_prints_and_pickles_as_it_spells() -> None:
     assert repr(Tensor([1.0, 2.0], tropical)) == "Tensor([t1.0, t2.0], tropical[2])"
     tape = Tape(element=tropical)

@@ -82,7 +82,7 @@ class Choices:
         asked, result = task_of(operation, operands), operation.infer(*operands)
         if asked is None:
             kernel = own_kernel(operation, operands)
-            return Choice(self._clean(operation, kernel, operands), None, result)
+            return Choice(self._clean(operation, kernel, operands[0], result), None, result)
         formula, task = asked
         kernel, backend, own = self._served(formula, task)
         element = operands[0].element
@@ -91,14 +91,15 @@ class Choices:
             kernel = Kernel.of(CLEAN[formula]) if formula in CLEAN else kernel
         counted = not isinstance(task, OperationTask)
         service = Service(formula, precision_of(task), backend) if counted else None
-        return Choice(self._clean(operation, kernel, operands), service, result)
+        return Choice(self._clean(operation, kernel, operands[0], result), service, result)
 
     def _clean(
-        self, operation: Operation, kernel: Kernel, operands: tuple[TensorType, ...]
+        self, operation: Operation, kernel: Kernel, operand: TensorType, result: TensorType
     ) -> Kernel:
-        # An arithmetic of the user's own has its bits whatever the operands hold.
-        guards = self.exact and operation.introduces_nan and operands[0].element.native
-        return kernel.guarded() if guards else kernel
+        # An arithmetic of the user's own has its bits whatever the operands hold, and what is
+        # converted out of it may be a NaN that no flag told of.
+        arises = operation.introduces_nan or not operand.element.native
+        return kernel.guarded() if self.exact and arises and result.element.native else kernel
 
     def __reduce__(self) -> Any:
         # A kernel may be compiled or on a device: it is asked for again where it is needed.
