@@ -9,6 +9,7 @@ __all__ = [
     "ArgumentError",
     "BundleError",
     "CompileError",
+    "CopyWarning",
     "CrashError",
     "ElementError",
     "EmitError",
@@ -147,6 +148,10 @@ class ExecutionError(ToposError, RuntimeError):
 
 class CrashError(ExecutionError):
     """A runtime process that died, hung or was interrupted."""
+
+
+class CopyWarning(ToposError, UserWarning):
+    """An argument that every call copies: a warning, raised where Python is told to raise those."""
 
 
 class BundleError(ToposError, ValueError):

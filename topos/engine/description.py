@@ -14,6 +14,28 @@ if TYPE_CHECKING:
     from topos.engine.schedule import Schedule
 
 
+class Port(NamedTuple):
+    """One argument or result: its symbol, its name if it has one, its type."""
+
+    symbol: Symbol
+    name: str | None
+    type: TensorType
+
+    def __str__(self) -> str:
+        return f"{self.name or self.symbol}: {self.type}"
+
+
+class Copied(NamedTuple):
+    """An argument that every call copies: its port, its bytes, and why."""
+
+    port: Port
+    bytes: int
+    reason: str
+
+    def __str__(self) -> str:
+        return f"{self.port}, {_size(self.bytes)}, {self.reason}"
+
+
 class Memory(NamedTuple):
     """Bytes, beyond the arguments and constants.
 
@@ -24,30 +46,27 @@ class Memory(NamedTuple):
     The arena outlives the run: the plan keeps one for each run that was ever under way at the same
     time. It also keeps the memory of large results, those of two runs at most, to give it again.
 
-    Not counted are a kernel's own scratch, the row-major copy of a fed array that has another
-    layout, the copy of every fed array where the plan keeps values for `Run.backward` or a result
-    may be a view of an input, and what an exact run holds that starts over because of a NaN.
+    `copied` are the arguments that a call copies: those that calls so far brought in another
+    layout, and every fed array where the plan keeps values for `Run.backward` or a result may be
+    a view of an input; a `Tensor` is copied for neither.
+
+    Not counted are these copies, a kernel's own scratch, and what an exact run holds that starts
+    over because of a NaN.
     """
 
     live: tuple[int, ...]
     arena: int
     beside: tuple[int, ...]
+    copied: tuple[Copied, ...] = ()
 
     @property
     def peak(self) -> int:
         """The most bytes that a run holds at once: its arena, its results and other values."""
         return self.arena + max(self.beside, default=0)
 
-
-class Port(NamedTuple):
-    """One argument or result: its symbol, its name if it has one, its type."""
-
-    symbol: Symbol
-    name: str | None
-    type: TensorType
-
     def __str__(self) -> str:
-        return f"{self.name or self.symbol}: {self.type}"
+        lines = [f"peak of {self.peak} bytes, arena of {self.arena}"]
+        return "\n".join([*lines, *(f"copied at each call: {each}" for each in self.copied)])
 
 
 class Signature(NamedTuple):
@@ -67,16 +86,23 @@ class Signature(NamedTuple):
         return f"({arguments}) -> ({', '.join(map(str, self.results))})"
 
 
+def _size(count: int) -> str:
+    return f"{count / 1e6:.1f} MB" if count >= 1e6 else f"{count} bytes"
+
+
 def described(
-    columns: Columns, order: Sequence[int], kept: Sequence[int], schedule: Schedule
+    columns: Columns,
+    order: Sequence[int],
+    kept: Sequence[int],
+    schedule: Schedule,
+    memory: Memory,
 ) -> Iterator[str]:
     """Yields a line on the memory, one a pattern that runs as one step, and one a node.
 
     `kept` nodes are answered or held for a scan; a node `frees` operands that nobody reads after
     it, is `fused into` the pattern that ends at another, or is written `over` an operand.
     """
-    memory = schedule.memory()
-    yield f"peak of {memory.peak} bytes, arena of {memory.arena}"
+    yield str(memory)
     into = {}
     for step in schedule.steps:
         if step.fused:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, overload
 from topos.backend import Backend
 from topos.engine.catalog import PatternMatch, patterns_of
 from topos.engine.choices import Choices
-from topos.engine.description import Memory, Port, Signature, described
+from topos.engine.description import Copied, Memory, Port, Signature, described
 from topos.engine.liveness import closure, retained
 from topos.engine.numerics import Numerics
 from topos.engine.run import Run
@@ -22,7 +22,7 @@ from topos.graph import Network, Symbol
 from topos.graph.field import Parameters
 from topos.graph.network import Feeds, Payload
 from topos.op import Array, Input, Leaf, Parameter
-from topos.payload import Element
+from topos.payload import Element, size
 from topos.reading import Tensor
 
 if TYPE_CHECKING:
@@ -60,8 +60,7 @@ class Plan:
 
     def forward(self, parameters: Parameters | None = None, feeds: Feeds | None = None) -> Run:
         """Returns a run of this plan; `parameters` default to the network's initial state."""
-        copy = self.backward or self._returns_views
-        brought = self._brought
+        copy, brought = self._copies_feeds, self._brought
         payloads = source_payloads(self.network, brought, parameters, feeds, copy=copy)
         exact = self.numerics is Numerics.EXACT
         clean = parameters.without_nan() if exact and parameters is not None else ()
@@ -189,7 +188,8 @@ class Plan:
             f" {'backward' if self.backward else 'forward only'}",
             f"signature {self.signature()}",
         ]
-        lines += described(self.network.columns, self.order, self._kept, self._schedule)
+        columns, kept = self.network.columns, self._kept
+        lines += described(columns, self.order, kept, self._schedule, self.memory())
         return "\n".join(lines)
 
     def schedule(self) -> str:
@@ -201,8 +201,20 @@ class Plan:
         return self._schedule.text()
 
     def memory(self) -> Memory:
-        """Returns the bytes that a run holds beyond its arguments and constants, line by line."""
-        return self._schedule.memory()
+        """Returns the bytes that a run holds beyond its arguments and constants, line by line.
+
+        It tells the arguments that calls so far had to copy, too.
+        """
+        memory = self._schedule.memory()
+        if not self._copies_feeds:
+            return memory
+        reason = "kept for Run.backward" if self.backward else "a result may be a view of it"
+        ports = self._ports(self._sources_of(Input))
+        always = tuple(
+            Copied(port, size(port.type.shape) * port.type.element.dtype.itemsize, reason)
+            for port in ports
+        )
+        return memory._replace(copied=always + memory.copied)
 
     def patterns(self) -> tuple[PatternMatch, ...]:
         """Returns what the catalog recognizes among the nodes, as data; no kept node is inside.
@@ -269,6 +281,11 @@ class Plan:
         columns, order, kept = self.network.columns, self.order, self._kept
         fused = fused_steps(columns, order, kept, self._choices)
         return Schedule(columns, order, kept, self._choices, fused)
+
+    @property
+    def _copies_feeds(self) -> bool:
+        """Whether a run copies each array that it is fed, whose owner may write to it later."""
+        return self.backward or self._returns_views
 
     @cached_property
     def _returns_views(self) -> bool:

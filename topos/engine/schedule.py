@@ -9,6 +9,7 @@ import numpy as np
 
 from topos.backend import computed, count, summed
 from topos.engine.choices import Choices
+from topos.engine.copies import Copies
 from topos.engine.description import Memory
 from topos.engine.liveness import releases
 from topos.engine.lowering import lowered
@@ -21,6 +22,7 @@ from topos.graph import Columns
 from topos.op import Array, Leaf
 from topos.payload import kernels
 from topos.payload.kernels.clean import has_nan
+from topos.payload.storage import row_major
 
 _CACHE_LINE = 64
 
@@ -51,6 +53,7 @@ class Schedule:
         buffers = ResultBuffers(self.program.allocated)
         self._function: Function = function_of(self.program, {"empty": buffers.empty})
         self._services = summed(step.service for step in self.steps if step.service is not None)
+        self.copies = Copies(columns)
         self._arenas: list[list[Array]] = []
 
     def run(self, payloads: Mapping[int, Array], clean: Container[int] = ()) -> list[Array]:
@@ -76,7 +79,8 @@ class Schedule:
     def memory(self) -> Memory:
         """Returns what a run holds, in bytes."""
         program = self.program
-        return Memory(tuple(program.live), program.arena, tuple(program.beside))
+        copied = self.copies.noted()
+        return Memory(tuple(program.live), program.arena, tuple(program.beside), copied)
 
     def _quickly(self, payloads: Mapping[int, Array]) -> list[Array]:
         with np.errstate(all="ignore"):
@@ -101,8 +105,8 @@ class Schedule:
     def _run(self, payloads: Mapping[int, Array]) -> list[Array]:
         # The layouts of all views were decided for row-major sources.
         sources = [
-            array if array.flags.c_contiguous else np.ascontiguousarray(array)
-            for array in map(payloads.__getitem__, self.program.sources.values())
+            array if array.flags.c_contiguous else self._row_major(index, array)
+            for index, array in ((at, payloads[at]) for at in self.program.sources.values())
         ]
         try:
             arena = self._arenas.pop()
@@ -112,6 +116,10 @@ class Schedule:
             return list(self._function(sources, arena))
         finally:
             self._arenas.append(arena)
+
+    def _row_major(self, index: int, array: Array) -> Array:
+        self.copies.demand_layout(index, array)
+        return row_major(array)
 
     def _arena(self) -> list[Array]:
         """Returns the buffers of the program over a new block, which they keep alive."""

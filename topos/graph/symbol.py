@@ -48,6 +48,15 @@ def user_location() -> Location:
     return Location(frame.f_code.co_filename, line or frame.f_lineno, (column or 0) + 1)
 
 
+def user_stacklevel() -> int:
+    """Returns the `stacklevel` of that call, for a warning that the caller of this gives."""
+    frame: FrameType = sys._getframe(1)
+    level = 1
+    while _is_own(frame) and frame.f_back is not None:
+        frame, level = frame.f_back, level + 1
+    return level
+
+
 def _is_own(frame: FrameType) -> bool:
     name = frame.f_globals.get("__name__", "")
     return bool(name == "topos" or name.startswith("topos."))

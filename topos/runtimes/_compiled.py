@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from topos.engine import Numerics, Plan, Run
-from topos.engine.description import Port
+from topos.engine.copies import Copies
+from topos.engine.description import Copied, Port
 from topos.engine.sources import source_payloads
 from topos.errors import ArgumentError, FeedError
 from topos.graph import Symbol
@@ -15,7 +16,7 @@ from topos.graph.field import Parameters
 from topos.graph.network import Feeds
 from topos.reading import Tensor
 from topos.runtimes import load
-from topos.runtimes._runtime import Executable
+from topos.runtimes._runtime import Executable, ExecutableMemory
 from topos.runtimes._signature import Array
 
 SHOWN: Final = 4
@@ -32,17 +33,39 @@ Following = (
 )
 
 
+class CompiledMemory(NamedTuple):
+    """The bytes of a call, where the runtime tells them, and the arguments that it copies."""
+
+    executable: ExecutableMemory | None
+    copied: tuple[Copied, ...]
+
+    def __str__(self) -> str:
+        lines = [f"copied at each call: {each}" for each in self.copied]
+        return "\n".join([str(self.executable or "the runtime does not tell"), *lines])
+
+
 class CompiledPlan:
     """A plan whose emitted module a runtime executes; it is forward-only."""
 
     def __init__(self, plan: Plan, runtime: str, executable: Executable) -> None:
         self.plan, self.runtime, self.executable = plan, runtime, executable
-        self._results = plan.signature().results
+        signature = plan.signature()
+        self._arguments, self._results = signature.arguments, signature.results
+        self._copies = Copies(plan.network.columns)
 
     def forward(self, parameters: Parameters | None = None, feeds: Feeds | None = None) -> Run:
-        """Returns a run of the compiled module; `parameters` default to the initial state."""
-        arrays = self.executable(*self.plan.arguments(parameters, feeds))
-        return _run(self.plan, self._results, arrays)
+        """Returns a run of the compiled module; `parameters` default to the initial state.
+
+        A `CopyWarning` tells once of each argument that every call has to copy.
+        """
+        arrays = self.plan.arguments(parameters, feeds)
+        in_place = self.executable.reads_in_place
+        self._copies.demand(self._arguments, arrays, in_place=in_place)
+        return _run(self.plan, self._results, self.executable(*arrays))
+
+    def memory(self) -> CompiledMemory:
+        """Returns the bytes that a call needs, and the arguments that calls so far had to copy."""
+        return CompiledMemory(self.executable.memory(), self._copies.noted())
 
     def bind(self, parameters: Parameters | None = None) -> BoundPlan:
         """Returns this plan with its parameters held by the runtime, which then takes feeds alone.
@@ -82,11 +105,18 @@ class BoundPlan:
         self.plan, self.runtime = plan, compiled.runtime
         self.executable = compiled.executable.bind(dict(enumerate(held)))
         self._inputs, self._results = signature.inputs, signature.results
+        self._copies = Copies(plan.network.columns)
 
     def forward(self, feeds: Feeds | None = None) -> Run:
         """Returns a run of the compiled module with the bound parameters."""
-        arrays = self.executable(*_arrays(self.plan, self._inputs, None, feeds))
-        return _run(self.plan, self._results, arrays)
+        arrays = _arrays(self.plan, self._inputs, None, feeds)
+        in_place = self.executable.reads_in_place
+        self._copies.demand(self._inputs, arrays, in_place=in_place)
+        return _run(self.plan, self._results, self.executable(*arrays))
+
+    def memory(self) -> CompiledMemory:
+        """Returns the bytes that a call needs, and the inputs that calls so far had to copy."""
+        return CompiledMemory(self.executable.memory(), self._copies.noted())
 
     def __repr__(self) -> str:
         return f"BoundPlan({self.runtime}, {_brief(self._inputs, self._results)})"

@@ -54,7 +54,13 @@ class ExecutableCost(NamedTuple):
 
 
 class Executable(ABC):
-    """A compiled module: call it with one numpy array an argument of `@main`."""
+    """A compiled module: call it with one numpy array an argument of `@main`.
+
+    `reads_in_place` tells whether a call reads an argument where it is, as long as that is
+    row-major and at a multiple of 64 bytes, and copies any other.
+    """
+
+    reads_in_place = False
 
     def __init__(self, signature: ModuleSignature) -> None:
         self.signature = signature

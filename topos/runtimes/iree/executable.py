@@ -53,6 +53,8 @@ class IreeExecutable(Executable):
     wait for each other here, those of what is bound from it too; two modules run side by side.
     """
 
+    reads_in_place = True
+
     def __init__(
         self, binary: Binary, program: Program, resident: Mapping[int, Placed] | None = None
     ) -> None:

@@ -57,6 +57,7 @@ class XlaExecutable(Executable):
         elements = {each.dtype for each in free}
         self._element = elements.pop() if len(elements) == 1 else None
         self._started = _started(loaded, self._resident, self._free)
+        self.reads_in_place = loaded.device.platform == "cpu"
         self._is_single = len(loaded.signature.results) == 1
 
     def __call__(self, *arguments: Any) -> tuple[Array, ...]:
