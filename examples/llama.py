@@ -17,7 +17,8 @@ import numpy.typing as npt
 from everywhere import Feeds, Forward, others, rows, trial
 from generation import HostDecoder
 from language import Job, Kind, Started, add_options, generated, job, run, started
-from llama_model import Configuration, Llama, configuration, entry_of, named
+from llama_model import Configuration, Llama, entry_of, named
+from llama_settings import configuration
 from pretrained import text
 from safetensors.numpy import save_file
 from sampling import Sampler

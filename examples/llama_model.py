@@ -1,4 +1,4 @@
-"""Llama and its kin as modules, and how their configurations and tensors map onto them."""
+"""Llama and its kin as modules, and how the tensors of their checkpoints map onto them."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ from typing import Any, Final, NamedTuple
 
 import numpy as np
 from language_model import Block, Heads, Language, merged, split
-from pretrained import Settings
 
 from topos import (
     Embedding,
@@ -25,9 +24,8 @@ from topos import (
     init,
     silu,
 )
-from topos.errors import FeedError
 
-__all__ = ["Configuration", "Llama", "configuration", "entry_of", "named"]
+__all__ = ["Configuration", "Llama", "Stretch", "entry_of", "named"]
 
 # The usual names of a checkpoint's entries, and ours; a layer's number stands between.
 OUTER: Final = {
@@ -47,7 +45,6 @@ INNER: Final = {
     "mlp.down_proj": "down",
 }
 LAYER: Final = re.compile(r"model\.layers\.(\d+)\.(.+)\.(weight|bias)")
-FAMILIES: Final = ("llama", "mistral", "qwen2")
 
 
 class Stretch(NamedTuple):
@@ -198,87 +195,6 @@ def frequencies(sizes: Configuration) -> np.ndarray[Any, Any]:
     turns = positions * own / (2.0 * math.pi)
     blend = np.clip((turns - low) / (high - low), 0.0, 1.0)
     return blend * own + (1.0 - blend) * own / factor
-
-
-def configuration(settings: Settings) -> Configuration:
-    """Returns the sizes that a `config.json` states; raises `FeedError` at what we have not."""
-    settings.demand("model_type", *FAMILIES, default="llama")
-    family = settings.get("model_type", "llama")
-    heads, features = settings.count("num_attention_heads"), settings.count("hidden_size")
-    groups = settings.count("num_key_value_heads", heads)
-    settings.divides("num_key_value_heads", groups, "num_attention_heads", heads)
-    if settings.get("head_dim") is None:
-        settings.divides("num_attention_heads", heads, "hidden_size", features)
-    depth = settings.count("head_dim", features // heads)
-    settings.divides("2", 2, "head_dim", depth)
-    settings.demand("hidden_act", "silu", default="silu")
-    settings.demand("pretraining_tp", 1, default=1)
-    settings.demand("rope_interleaved", False, default=False)
-    base, stretch = _rotary(settings)
-    return Configuration(
-        vocabulary=settings.count("vocab_size"),
-        features=features,
-        layers=settings.count("num_hidden_layers"),
-        heads=heads,
-        groups=groups,
-        depth=depth,
-        hidden=settings.count("intermediate_size"),
-        base=base,
-        epsilon=settings.number("rms_norm_eps", 1e-6),
-        positions=_positions(settings, family),
-        stretch=stretch,
-        biased=_biased(settings, family),
-        tied=settings.flag("tie_word_embeddings"),
-    )
-
-
-def _biased(settings: Settings, family: str) -> frozenset[str]:
-    """Returns which projections have a bias."""
-    if family == "qwen2":
-        return frozenset(("query", "key", "value"))
-    attention = ("query", "key", "value", "mixed") if settings.flag("attention_bias") else ()
-    gated = ("gate", "up", "down") if settings.flag("mlp_bias") else ()
-    return frozenset((*attention, *gated))
-
-
-def _positions(settings: Settings, family: str) -> int | None:
-    """Returns the most tokens of a text, all of which its last one sees.
-
-    Some models let a token see a window of those before it. A text within the window is the same.
-    """
-    most = settings.get("max_position_embeddings")
-    limits = [] if most is None else [settings.count("max_position_embeddings")]
-    kinds = {*settings.get("layer_types", [])}
-    if others := sorted(kinds - {"full_attention", "sliding_attention"}):
-        raise FeedError(f"{settings.path} needs layer_types of full_attention, got {others[0]!r}")
-    settings.skip("max_window_layers")
-    is_on = settings.flag("use_sliding_window", default=family == "mistral")
-    # Null is no window. Where a file of mistral says nothing, transformers takes this one.
-    window = settings.get("sliding_window", None if settings.has("sliding_window") else 4096)
-    if window is not None and (is_on or "sliding_attention" in kinds):
-        limits.append(window)
-    return min(limits, default=None)
-
-
-def _rotary(settings: Settings) -> tuple[float, Stretch | None]:
-    """Returns the base of the rotary positions and their stretch; older files keep them apart."""
-    own = dict(settings.get("rope_parameters") or settings.get("rope_scaling") or {})
-    settings.skip("rope_scaling", "rope_parameters")
-    base = own.pop("rope_theta", None)
-    base = settings.number("rope_theta", 10000.0 if base is None else base)
-    kind = own.pop("rope_type", own.pop("type", "default"))
-    own.pop("type", None)
-    if kind not in ("default", "llama3"):
-        raise FeedError(f"{settings.path} needs rope_scaling of default or llama3, got {kind!r}")
-    if kind == "default":
-        wanted: tuple[str, ...] = ()
-    else:
-        wanted = ("factor", "low_freq_factor", "high_freq_factor")
-        wanted += ("original_max_position_embeddings",)
-    if {*own} != {*wanted}:
-        told = ", ".join(wanted) or "nothing else"
-        raise FeedError(f"{settings.path} needs {told} in rope_scaling of {kind}, got {own}")
-    return base, Stretch(*(own[name] for name in wanted)) if wanted else None
 
 
 def named(entry: str) -> str | None:
