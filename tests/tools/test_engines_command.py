@@ -61,3 +61,15 @@ def test_the_guide_has_a_row_for_every_engine(tool: Any) -> None:
     ]
     titles = [make().title for make in tool.WORKLOADS.values()]
     assert head.split(" | ")[1::2] == titles
+
+
+def test_an_engine_that_is_not_installed_is_skipped_by_name(
+    tool: Any, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(tool, "jit_is_ready", lambda: False)
+    monkeypatch.setitem(sys.modules, "iree", None)
+    chosen = ["--workloads", "attention", "--engines", "iree", "--rounds", "1"]
+    assert tool.main(chosen) == 0
+    out = capsys.readouterr().out
+    assert "numpy by hand" in out
+    assert "\nskipped: iree, " in out
