@@ -64,7 +64,7 @@ class Recorded(NamedTuple):
     def empty(self) -> dict[str, Tensor]:
         """Returns empty caches by the names of their inputs."""
         shape = self.shape[0] * self.model.groups, self.capacity, self.model.depth
-        zeros = Tensor(0.0, self.element).broadcast(shape)
+        zeros = Tensor(0.0, self.element).broadcast(shape).row_major()
         return dict.fromkeys(self.roots("cache"), zeros)
 
     def first(self) -> Mapping[Symbol | str, Any]:
