@@ -9,7 +9,19 @@ import numpy.typing as npt
 import pytest
 
 from tests.engine.catalog.recordings import attended, convolved, drawn, normalized, pooled
-from topos import Network, Numerics, Tape, TensorType, bf16, f32, f64, mean, variance
+from topos import (
+    Network,
+    Numerics,
+    Tape,
+    TensorType,
+    bf16,
+    cache_step,
+    f32,
+    f64,
+    i64,
+    mean,
+    variance,
+)
 from topos.backend import Backend, BatchNormTask, Formula, Normalized, serve
 from topos.engine.catalog import Match, PatternKind, discover, elect
 from topos.engine.catalog.kernels import home
@@ -96,6 +108,8 @@ def fused_kinds(numerics: Numerics) -> set[PatternKind]:
     statistics = tape.input(drawn(3)), tape.input(drawn(3) ** 2)
     normalized(tape.input(drawn(6, 3)), (0,), statistics)
     attended(tape)
+    row, place = tape.input(shape=(1, 1, 1, 2)), tape.input(shape=(), element=i64)
+    cache_step(tape.input(shape=(1, 1, 4, 2)), row, place)
     wide = tape.input(shape=(1 << 25,)) * 2.0 + 1.0
     network = tape.into_network()
     columns, found = network.columns, set()
