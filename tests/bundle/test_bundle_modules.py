@@ -188,7 +188,8 @@ def test_what_is_no_bundle_is_refused_by_name(tmp_path: Path, message: str) -> N
 
 
 def test_open_extents_get_the_shapes_that_are_given(tmp_path: Path) -> None:
-    bundle = export_module(tmp_path / "b", module("tensor<?x2xf32>"), shapes={"arg0": (3, 2)})
+    shape: tuple[Any, ...] = (np.int64(3), 2)
+    bundle = export_module(tmp_path / "b", module("tensor<?x2xf32>"), shapes={"arg0": shape})
     assert [str(port) for port in bundle.results] == ["result0: f32[3, 2]"]
 
 

@@ -11,6 +11,7 @@ import pytest
 from tests.bundle.bundled_modules import NAMES, WEIGHTS, images
 from topos.bundle import Bundle
 from topos.cli import main
+from topos.cli._reporting import FAILED, status_of
 
 Captured = pytest.CaptureFixture[str]
 NAMED = ("--names", ",".join(NAMES))
@@ -73,6 +74,9 @@ REFUSED = {
     ("none.mlir",): (2, "none.mlir: No such file or directory"),
     ("open.mlir",): (1, "open.mlir: a bundle needs static shapes, and @main leaves arg0"),
     ("open.mlir", "--shapes", "arg0=2x4"): (1, "--ranges has integers drawn"),
+    ("open.mlir", "--shapes", "arg0=2x4", "--rows", "3"): (1, "with shapes of arg0"),
+    ("open.mlir", "--names", ""): (2, "names are texts, got ''"),
+    ("digits.mlir", *NAMED, "--weights", ""): (2, "'': No such file or directory"),
     ("-",): (2, "a module on standard input needs --out, the folder to write"),
 }
 
@@ -87,8 +91,20 @@ def test_what_is_no_bundle_says_why(
     assert not (project / "digits").exists()
 
 
-@pytest.mark.parametrize("words", [("--shapes", "a"), ("--ranges", "a=b"), ("--rows", "0")])
+@pytest.mark.parametrize(
+    "words",
+    [
+        *[("--shapes", "a"), ("--shapes", "a=2,a=3"), ("--rows", "0")],
+        *[("--ranges", "a=b"), ("--ranges", "a=0:9,a=0:2")],
+    ],
+    ids=" ".join,
+)
 def test_an_option_of_another_form_is_a_wrong_usage(words: tuple[str, str]) -> None:
     with pytest.raises(SystemExit) as ended:
         main(["bundle", "m.mlir", *words])
     assert ended.value.code == 2
+
+
+def test_memory_that_is_not_there_is_told_in_one_line(capsys: Captured) -> None:
+    assert status_of(lambda: len(bytearray(1 << 62)), "m.mlir") == FAILED
+    assert capsys.readouterr().err == "m.mlir: needs more memory than there is\n"

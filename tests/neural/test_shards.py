@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from tests.exact import exactly
 from tests.neural.training import changed, regression, same_fields
 from topos import Network, Tensor
-from topos.errors import FeedError
+from topos.errors import ArgumentError, FeedError
 from topos.neural.checkpoint import load, save
 from topos.neural.tensor_file import write_tensors
 
@@ -155,6 +157,35 @@ def test_damage_of_a_sharded_checkpoint_is_told(
     wanted = message.replace("{index}", str(index)).replace("{folder}", str(tmp_path))
     with pytest.raises(FeedError, match=exactly(wanted)):
         load(tmp_path, network.parameters(), network)
+
+
+def test_what_is_no_regular_file_is_refused_and_not_waited_for(
+    network: Network, tmp_path: Path
+) -> None:
+    index = tmp_path / INDEX
+    index.mkdir()
+    told = "a checkpoint needs a regular file, got another thing"
+    with pytest.raises(OSError, match=told):
+        load(index.parent, network.parameters(), network)
+    index.rmdir()
+    os.mkfifo(index)
+    with pytest.raises(OSError, match=told):
+        load(index, network.parameters(), network)
+
+
+@pytest.mark.parametrize("path", [b"model.safetensors", None, 3, "a\0b"])
+def test_what_is_no_path_is_refused(path: Any, network: Network) -> None:
+    with pytest.raises(ArgumentError, match=r"^a checkpoint needs the path of"):
+        load(path, network.parameters(), network)
+
+
+@pytest.mark.parametrize("option", ["rename", "adapt"])
+def test_an_option_that_is_no_function_is_refused(
+    option: str, network: Network, tmp_path: Path
+) -> None:
+    given: Any = {option: {"first": "second"}}
+    with pytest.raises(ArgumentError, match=f"^{option} needs a function, got dict$"):
+        load(written(tmp_path, network), network.parameters(), network, **given)
 
 
 @pytest.mark.parametrize(

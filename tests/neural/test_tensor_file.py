@@ -145,6 +145,21 @@ def test_damage_is_told_as_damage(network: Network, tmp_path: Path) -> None:
     assert load(path, changed(network.parameters()), network).report.missing == ()
 
 
+@pytest.mark.parametrize(
+    ("shape", "data", "reason"),
+    [([2], b"\1\2", "the byte 2 in 'w', a bool is 0 or 1"), ([0] * 65, b"", "'w' of 65 axes")],
+)
+def test_what_no_tensor_can_be_is_told(
+    shape: list[int], data: bytes, reason: str, tmp_path: Path
+) -> None:
+    path = tmp_path / "w.safetensors"
+    entry = {"dtype": "BOOL", "shape": shape, "data_offsets": [0, len(data)]}
+    text = json.dumps({"w": entry}).encode()
+    path.write_bytes(struct.pack("<Q", len(text)) + text + data)
+    with opened(path) as file, pytest.raises(FeedError, match=f"^{path} holds {reason}"):
+        file.tensor("w")
+
+
 def test_a_file_that_is_not_there_is_the_systems_to_tell(network: Network, tmp_path: Path) -> None:
     parameters = network.parameters()
     with pytest.raises(FileNotFoundError, match=r"nowhere\.safetensors"):

@@ -37,7 +37,7 @@ from topos import (
     schedule,
 )
 from topos.errors import ToposError
-from topos.neural.matching import named
+from topos.neural.matching import matched, named
 
 WRONG: tuple[Any, ...] = (
     *(Adam, Activation, Linear, init.xavier, object(), None, 0.5, 7, float("nan"), 1e300),
@@ -96,6 +96,7 @@ ATTEMPTS: dict[str, Attempt] = {
     "label": lambda r, x: label(r.tape, x),
     "named_parameters": lambda r, x: named_parameters(x),
     "names of a checkpoint": lambda r, x: named(x),
+    "rename of a checkpoint": lambda r, x: matched(["w"], {}, lambda _: x, stateful=False),
     "mse(targets)": lambda r, x: mse(r.rows, x),
     "cross_entropy(targets)": lambda r, x: cross_entropy(r.rows, x),
     "init.constant": lambda r, x: init.constant(x)((2,)),

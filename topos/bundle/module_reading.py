@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from topos.bundle.module_names import Names, names_in
 from topos.bundle.subject import Slot
 from topos.errors import ArgumentError, BundleError, FeedError
@@ -97,11 +99,18 @@ def _static(found: Mapping[str, Tensor], shapes: Shapes, rows: int | None) -> di
     for name in shapes:
         if name not in found:
             raise FeedError(f"a shape is given for {name!r}, and the arguments are {stated}")
-    if rows is not None and not any(type.shape[:1] == (None,) for type in found.values()):
-        raise BundleError(f"rows are for leading extents that a module leaves open, got {stated}")
+    given = {
+        # A manifest has no integers of numpy.
+        name: tuple(int(each) if isinstance(each, np.integer) else each for each in shape)
+        for name, shape in ((name, shapes.get(name, type.shape)) for name, type in found.items())
+    }
+    if rows is not None and not any(shape[:1] == (None,) for shape in given.values()):
+        but = f", with shapes of {', '.join(shapes)}" if shapes else ""
+        told = f"rows are for leading extents that a module leaves open, got {stated}{but}"
+        raise BundleError(told)
     types = {}
     for name, type in found.items():
-        shape = tuple(shapes.get(name, type.shape))
+        shape = given[name]
         if rows is not None and shape[:1] == (None,):
             shape = (rows, *shape[1:])
         if None in shape:

@@ -62,6 +62,9 @@ def status_of(report: Callable[[], int], path: str = "") -> int:
         told, status = str(error), UNUSABLE
     except ToposError as error:
         told, status = describe(path, error) if path else str(error), FAILED
+    except MemoryError as error:
+        needs = f"more memory than there is: {error}" if str(error) else "more memory than there is"
+        told, status = f"{path}: needs {needs}" if path else f"needs {needs}", FAILED
     complain(told)
     return status
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from argparse import ArgumentParser, ArgumentTypeError, Namespace
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Final
 
@@ -137,7 +137,8 @@ def _bundle(chosen: Namespace) -> int:
     except FeedError as error:
         raise FeedError(f"{error}\n{GIVEN}") from error
     except OSError as error:
-        told = f"{error.filename or out}: {error.strerror or error}"
+        named = out if error.filename is None else error.filename or "''"
+        told = f"{named}: {error.strerror or error}"
         raise UnavailableError(told) from error
     print(summary(out, written))
     return DONE
@@ -145,8 +146,10 @@ def _bundle(chosen: Namespace) -> int:
 
 def _names(text: str | None) -> Any:
     """Returns the names of a command line, or those of a file that it names."""
-    if text is None or not text.endswith(".json"):
-        return text and [name.strip() for name in text.split(",")]
+    if text is None:
+        return None
+    if not text.endswith(".json"):
+        return [name.strip() for name in text.split(",")]
     with naming(text):
         data = Path(text).read_bytes()
     try:
@@ -161,15 +164,16 @@ def _sample(path: str) -> Mapping[str, Any]:
 
 
 def _shapes(text: str) -> dict[str, tuple[int, ...]]:
+    assigned = _assigned(text, "2x3")
     return {
         name: tuple(whole(extent) for extent in extents.split("x") if extents)
-        for name, extents in _assigned(text, "2x3")
+        for name, extents in assigned.items()
     }
 
 
 def _ranges(text: str) -> dict[str, tuple[int, int]]:
     found = {}
-    for name, range in _assigned(text, "0:9"):
+    for name, range in _assigned(text, "0:9").items():
         least, _, beyond = range.partition(":")
         try:
             found[name] = int(least), int(beyond)
@@ -178,13 +182,17 @@ def _ranges(text: str) -> dict[str, tuple[int, int]]:
     return found
 
 
-def _assigned(text: str, form: str) -> Iterator[tuple[str, str]]:
-    """Yields the names of a list of assignments, each with what it is given."""
+def _assigned(text: str, form: str) -> dict[str, str]:
+    """Returns what each name of a list of assignments is given."""
+    found: dict[str, str] = {}
     for part in text.split(","):
         name, _, value = part.rpartition("=")
         if not name:
             raise ArgumentTypeError(f"needs NAME={form}, got {part!r}")
-        yield name, value
+        if name in found:
+            raise ArgumentTypeError(f"needs each name once, got {name!r} twice")
+        found[name] = value
+    return found
 
 
 def _rows(text: str) -> tuple[int, ...]:

@@ -87,6 +87,7 @@ def load(
     without the package safetensors, `SymbolError` for a state of another recording.
     """
     _demand_beside(parameters, state)
+    _demand_functions(rename=rename, adapt=adapt)
     places = places_of(names, state)
     wanted = {name: _type(parameters, state, place) for name, place in places.items()}
     with opened_shards(path) as shards:
@@ -163,6 +164,13 @@ def _demand_none(path: str | PathLike[str], match: Match, faults: list[str], par
         loud += [f"unexpected {', '.join(report.unexpected)}"] if report.unexpected else []
     if loud or faults:
         raise FeedError(f"{fspath(path)} does not fit: {'; '.join([*loud, *faults])}")
+
+
+def _demand_functions(**options: object) -> None:
+    """Raises `ArgumentError` for an option that is given and cannot be called."""
+    for name, function in options.items():
+        if function is not None and not callable(function):
+            raise ArgumentError(f"{name} needs a function, got {given(function)}")
 
 
 def _demand_beside(parameters: Parameters | Network, state: OptimizerState | None) -> None:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
+import stat
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any, Final
@@ -27,6 +29,14 @@ KINDS: Final = (
     (b"\x1f\x8b", "compressed by gzip: unpack it"),
     (b"<", "a web page or XML: the download got another thing than the file"),
 )
+
+
+def demand_regular(path: str) -> int:
+    """Returns the length of a regular file; raises `OSError` for a pipe, which may never end."""
+    found = os.stat(path)
+    if not stat.S_ISREG(found.st_mode):
+        raise OSError(errno.EINVAL, "a checkpoint needs a regular file, got another thing", path)
+    return found.st_size
 
 
 def described(path: str) -> str | None:

@@ -86,7 +86,7 @@ def matched(
     entries: dict[str, str] = {}
     unexpected, left_out, clashes = [], [], []
     for entry in sorted(names):
-        name = entry if rename is None else rename(entry)
+        name = entry if rename is None else _own_name(entry, rename)
         if name is None or (name not in places and name.startswith(STATE) and not stateful):
             left_out.append(entry)
         elif name not in places:
@@ -101,6 +101,16 @@ def matched(
     loaded = tuple(name for name in places if name in entries)
     report = Report(loaded, tuple(absent.values()), tuple(unexpected), tuple(left_out))
     return Match({name: entries[name] for name in loaded}, report, tuple(clashes))
+
+
+def _own_name(entry: str, rename: Rename) -> str | None:
+    """Returns our name of an entry; raises `ArgumentError` where that is no text."""
+    name = rename(entry)
+    if not isinstance(name, str | None):
+        raise ArgumentError(
+            f"rename needs to return a name or None, got {given(name)} for {entry!r}"
+        )
+    return name
 
 
 def _pairs(names: Names) -> Iterable[tuple[Path | str, Symbol]]:

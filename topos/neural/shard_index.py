@@ -8,7 +8,7 @@ from pathlib import Path, PurePosixPath, PureWindowsPath
 from typing import Any
 
 from topos.errors import FeedError
-from topos.neural.foreign_file import FAULTS, few, recognized
+from topos.neural.foreign_file import FAULTS, LONGEST, demand_regular, few, recognized
 
 
 def shard_of_each(index: str) -> dict[str, str]:
@@ -17,6 +17,9 @@ def shard_of_each(index: str) -> dict[str, str]:
     Raises `FeedError` where the file is damaged, no index, or names what is outside its folder;
     `OSError` where it cannot be read.
     """
+    length = demand_regular(index)
+    if length > LONGEST:
+        raise _damaged(index, f"it has {length} bytes, too many for one")
     try:
         content = json.loads(Path(index).read_bytes(), object_pairs_hook=_each_once)
     except OSError:

@@ -10,7 +10,7 @@ from contextlib import ExitStack, contextmanager
 from typing import Final
 
 from topos import Element, Tensor, TensorType
-from topos.errors import FeedError
+from topos.errors import ArgumentError, FeedError
 from topos.neural.foreign_file import few
 from topos.neural.shard_index import demand_agreement, shard_of_each
 from topos.neural.tensor_file import TensorFile, opened
@@ -44,9 +44,10 @@ def opened_shards(path: str | os.PathLike[str]) -> Iterator[Shards]:
     """Opens the checkpoint at `path`: a file, the index of several, or the folder of either.
 
     Raises `FeedError` where a file is damaged or no checkpoint, and where a folder holds several;
-    `OSError` where nothing can be opened, `UnavailableError` without the package.
+    `OSError` where nothing can be opened, `ArgumentError` for what is no path, `UnavailableError`
+    without the package.
     """
-    target = os.fspath(path)
+    target = _text(path)
     if stat.S_ISDIR(os.stat(target).st_mode):
         target = _only(target)
     with ExitStack() as stack:
@@ -62,6 +63,15 @@ def opened_shards(path: str | os.PathLike[str]) -> Iterator[Shards]:
             files[shard] = stack.enter_context(opened(beside))
         demand_agreement(target, placed, {shard: file.names for shard, file in files.items()})
         yield Shards([*files.values()])
+
+
+def _text(path: object) -> str:
+    """Returns a path as text; raises `ArgumentError` for what is none."""
+    text = os.fspath(path) if isinstance(path, os.PathLike) else path
+    if not isinstance(text, str) or "\0" in text:
+        got = ascii(text) if isinstance(text, str) else type(path).__name__
+        raise ArgumentError(f"a checkpoint needs the path of a file or a folder, got {got}")
+    return text
 
 
 def _only(folder: str) -> str:

@@ -17,7 +17,7 @@ from typing import Any, Final
 
 from topos import Element, Tensor, TensorType
 from topos.errors import FeedError, UnavailableError
-from topos.neural.foreign_file import described, miscounted
+from topos.neural.foreign_file import demand_regular, described, miscounted
 from topos.neural.tensor_codes import CODES, element_of, rank_of
 
 TEXT: Final = "__metadata__"
@@ -25,6 +25,8 @@ ALIGNMENT: Final = 8
 # How many bytes tell the length of a header.
 LENGTH: Final = 8
 LARGEST_PART: Final = 1 << 24
+# What numpy's arrays have at most.
+MOST_AXES: Final = 64
 
 
 class TensorFile:
@@ -62,9 +64,15 @@ class TensorFile:
         type = self.type(name, wanted)
         if isinstance(type, str):
             raise FeedError(f"{self._path} holds {name!r} as {type}, which no element is")
+        if len(type.shape) > MOST_AXES:
+            raise FeedError(f"{self._path} holds {name!r} of {len(type.shape)} axes, too many")
         start, end = self._entries[name]["data_offsets"]
         tensor = Tensor.filled(type, partial(self._read, self._start + start))
-        assert tensor.numpy().nbytes == end - start
+        array = tensor.numpy()
+        assert array.nbytes == end - start
+        # Any other byte is undefined behaviour to a kernel.
+        if array.dtype == bool and array.size and (most := array.view("u1").max()) > 1:
+            raise FeedError(f"{self._path} holds the byte {most} in {name!r}, a bool is 0 or 1")
         return tensor
 
     def _read(self, start: int, target: memoryview) -> None:
@@ -86,8 +94,7 @@ def opened(path: str | os.PathLike[str]) -> Iterator[TensorFile]:
     """
     package = _safetensors()
     target = os.fspath(path)
-    if not stat.S_ISREG(os.stat(target).st_mode):
-        raise OSError(errno.EINVAL, "a checkpoint needs a regular file, got another thing", target)
+    demand_regular(target)
     # A buffer would hold every byte twice.
     with open(target, "rb", buffering=0) as file:
         try:
