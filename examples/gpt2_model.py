@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from language_model import Block, Heads, Language, merged, split
-from pretrained import Settings
+from pretrained import MOST_LAYERS, Settings
 
 from topos import (
     Activation,
@@ -133,7 +133,7 @@ def configuration(settings: Settings) -> Configuration:
         vocabulary=settings.count("vocab_size", 50257),
         positions=settings.count("n_positions", 1024),
         features=features,
-        layers=settings.count("n_layer", 12),
+        layers=settings.count("n_layer", 12, MOST_LAYERS),
         heads=heads,
         hidden=4 * features if inner is None else settings.count("n_inner"),
         epsilon=settings.number("layer_norm_epsilon", 1e-5),

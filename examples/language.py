@@ -18,7 +18,7 @@ from sampling import Sampler
 from terminal import Console
 
 from topos import Initializer, Parameters, Tape, ToposError, bf16, f32, init
-from topos.errors import ArgumentError
+from topos.errors import ArgumentError, FeedError
 
 __all__ = ["Job", "Kind", "Started", "add_options", "generated", "job", "run", "started"]
 
@@ -71,7 +71,8 @@ class Started(NamedTuple):
 def started(kind: Kind, job: Job, prompts: Sequence[Sequence[int]]) -> Started:
     """Returns a checkpoint's model on an engine, for prompts of tokens.
 
-    Raises `ArgumentError` where a prompt has no token, or leaves no room in the model.
+    Raises `ArgumentError` where a prompt has no token, or leaves no room in the model, and
+    `FeedError` where it has a token that the model has not.
     """
     start = time.perf_counter()
     stated = settings(job.folder)
@@ -79,6 +80,7 @@ def started(kind: Kind, job: Job, prompts: Sequence[Sequence[int]]) -> Started:
     stated.finish(job.ignored)
     length = max(map(len, prompts), default=0)
     _demand_room(prompts, length, job.tokens, kind.positions(sizes))
+    _demand_words(job.folder, prompts, sizes.vocabulary)
     element = ELEMENTS[job.weights]
     # Nothing is written for the last token, and so there is no place for it.
     own = recorded(
@@ -121,6 +123,15 @@ def _demand_room(
         raise ArgumentError(
             f"the model has {positions} positions, and a prompt of {length} tokens with"
             f" {tokens} after it needs {length + tokens}"
+        )
+
+
+def _demand_words(folder: Path, prompts: Sequence[Sequence[int]], words: int) -> None:
+    largest = max(map(max, prompts))
+    if largest >= words:
+        raise FeedError(
+            f"{folder} has a model of {words} tokens, and its tokenizer makes token {largest} of a"
+            " prompt: they are of two checkpoints"
         )
 
 

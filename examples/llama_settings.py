@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from llama_model import Configuration, Stretch
-from pretrained import Settings
+from pretrained import MOST_LAYERS, Settings
 
 from topos.errors import FeedError
 
@@ -32,7 +32,7 @@ def configuration(settings: Settings) -> Configuration:
     return Configuration(
         vocabulary=settings.count("vocab_size"),
         features=features,
-        layers=settings.count("num_hidden_layers"),
+        layers=settings.count("num_hidden_layers", most=MOST_LAYERS),
         heads=heads,
         groups=groups,
         depth=depth,

@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 import json
+import sys
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, Final, NamedTuple, TypeVar
 
 from topos import Element, Module, Network, Parameters, Tensor, checkpoint
-from topos.errors import FeedError, UnavailableError
+from topos.errors import ArgumentError, FeedError, UnavailableError
 
-__all__ = ["Settings", "Text", "ends", "loaded", "settings", "text"]
+__all__ = ["MOST_LAYERS", "Settings", "Text", "ends", "loaded", "settings", "text"]
 
 T = TypeVar("T")
 
 POINTER: Final = "version https://git-lfs"
+# Recording what is far beyond any model would take for ever.
+MOST_LAYERS: Final = 1000
 # What says where a model comes from, how it is trained, stored or sampled, not what it computes.
 NEUTRAL: Final = frozenset(
     (
@@ -46,18 +49,19 @@ class Settings:
         own = self._stated.get(name)
         return default if own is None else own
 
-    def count(self, name: str, default: int | None = None) -> int:
+    def count(self, name: str, default: int | None = None, most: int | None = None) -> int:
         """Returns a positive integer."""
         own = self.get(name, default)
-        if type(own) is not int or own < 1:
-            raise FeedError(f"{self.path} needs {name} of 1 or more, got {own!r}")
+        if type(own) is not int or own < 1 or (most is not None and own > most):
+            ends = "1 or more" if most is None else f"1 to {most}"
+            raise FeedError(f"{self.path} needs {name} of {ends}, got {own!r}")
         return own
 
     def number(self, name: str, default: float) -> float:
-        """Returns a positive number."""
+        """Returns a positive number that is finite."""
         own = self.get(name, default)
-        if type(own) not in (int, float) or not own > 0:
-            raise FeedError(f"{self.path} needs a positive {name}, got {own!r}")
+        if type(own) not in (int, float) or not 0 < own <= sys.float_info.max:
+            raise FeedError(f"{self.path} needs a positive, finite {name}, got {own!r}")
         return float(own)
 
     def flag(self, name: str, default: bool = False) -> bool:
@@ -70,7 +74,7 @@ class Settings:
     def choice(self, name: str, known: Mapping[str, T], default: str) -> T:
         """Returns what an entry stands for among those known."""
         own = self.get(name, default)
-        if own not in known:
+        if not isinstance(own, str) or own not in known:
             raise FeedError(f"{self.path} needs {name} of {', '.join(known)}, got {own!r}")
         return known[own]
 
@@ -111,6 +115,10 @@ class Text(NamedTuple):
 
     def encode(self, prompt: str) -> list[int]:
         """Returns a prompt's tokens, those that its tokenizer begins every text with among them."""
+        try:
+            prompt.encode()
+        except UnicodeEncodeError:
+            raise ArgumentError(f"a prompt needs text of UTF-8, got {prompt!a}") from None
         return list(self.tokenizer.encode(prompt).ids)
 
     def decode(self, tokens: list[int]) -> str:
@@ -171,7 +179,8 @@ def loaded(
     """
 
     def adapted(name: str, tensor: Tensor) -> Tensor:
-        own = tensor.convert(element)
+        # Integers are quantized weights, whose scales no entry here has.
+        own = tensor.convert(element) if tensor.element.differentiable else tensor
         return own.transpose() if turned and name.endswith(".weights") else own
 
     held: Parameters
@@ -181,9 +190,10 @@ def loaded(
 
 def _object(path: Path) -> dict[str, Any]:
     """Returns the object that a JSON file holds."""
+    content = _content(path)
     try:
-        held = json.loads(_content(path))
-    except ValueError as error:
+        held = json.loads(content)
+    except (ValueError, RecursionError) as error:
         raise FeedError(f"{path} is no JSON: {error}") from error
     if not isinstance(held, dict):
         raise FeedError(f"{path} needs an object, got {type(held).__name__}")

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from topos.errors import ArgumentError
+from topos.errors import ArgumentError, ExecutionError
 
 __all__ = ["Sampler"]
 
@@ -42,7 +42,14 @@ class Sampler:
         return [np.random.default_rng((self.seed, row)) for row in range(rows)]
 
     def choose(self, logits: Array, generators: Sequence[np.random.Generator]) -> Array:
-        """Returns a token for each row of logits `[batch, vocabulary]`."""
+        """Returns a token for each row of logits `[batch, vocabulary]`.
+
+        Raises `ExecutionError` where a row has none that is the largest: NaN, or infinities.
+        """
+        if not np.isfinite(logits.max(-1)).all():
+            raise ExecutionError(
+                "the logits hold NaN or infinities: a weight does, or is too large"
+            )
         if self.temperature == 0.0:
             return np.asarray(logits.argmax(-1))
         rows = zip(logits, generators, strict=True)
@@ -50,7 +57,10 @@ class Sampler:
 
     def _drawn(self, logits: Array, generator: np.random.Generator) -> int:
         """Returns a token, each as likely as its share of what is kept."""
-        scaled = logits.astype(np.float64) / self.temperature
+        wide = logits.astype(np.float64)
+        # The least of temperatures leaves nothing but the likeliest.
+        with np.errstate(over="ignore"):
+            scaled = (wide - wide.max()) / self.temperature
         kept = np.arange(len(scaled))
         if 0 < self.top_k < len(scaled):
             kept = np.argpartition(-scaled, self.top_k - 1)[: self.top_k]

@@ -94,6 +94,8 @@ def overwritten(data: bytes, name: str = "manifest.json") -> Change:
 WEIGHTS, TEXT, SAMPLE = "weights.safetensors", "rows4.mlir", "rows1.sample.safetensors"
 FIRST = ("programs", 0)
 LFS = b"version https://git-lfs.github.com/spec/v1\noid sha256:4d7a2\nsize 12345\n"
+CODE = {"name": "a.xla", "bytes": 1, "sha256": "0" * 64}
+COMPILED = {"runtime": "xla", "device": "cpu\n", "file": CODE, "fits": {}}
 DAMAGES: dict[str, tuple[Change, str]] = {
     **{
         f"without {name}": (removed(name), f"needs {name}: No such file")
@@ -165,6 +167,10 @@ DAMAGES: dict[str, tuple[Change, str]] = {
     "an absolute path": (
         manifest_with(*FIRST, "module", "name", value="/etc/passwd"),
         "names a file outside its folder: '/etc/passwd'",
+    ),
+    "a device of lines": (
+        manifest_with(*FIRST, "compiled", value=[COMPILED]),
+        "needs words for the compiled form of rows1, got ('xla', 'cpu\\n')",
     ),
     "a hidden name": (manifest_with("weights", "name", value=".x"), "names a file outside"),
     "a name of lines": (manifest_with("weights", "name", value="x\n"), "names a file outside"),

@@ -15,6 +15,7 @@ from tests.examples.checkpoints import drawn, trained, written
 from tests.examples.commands import run
 from tests.examples.modules import example
 from tests.runtimes.require import require
+from topos.errors import ArgumentError, ExecutionError, FeedError
 
 for package in ("rich", "safetensors", "tokenizers"):
     pytest.importorskip(package)
@@ -145,6 +146,34 @@ def test_top_k_and_top_p_keep_the_likeliest() -> None:
     assert seen(top_k=3, top_p=0.4) == {1}
 
 
+def test_logits_that_are_none_are_refused_and_a_least_temperature_takes_the_likeliest() -> None:
+    sampler = example("sampling").Sampler
+    for asked in (sampler(), sampler(temperature=5e-324)):
+        draws = asked.generators(1)
+        assert asked.choose(np.array([[-np.inf, -1e300, 1e300]], np.float64), draws) == [2]
+        for wrong in (np.nan, np.inf):
+            with pytest.raises(ExecutionError, match=r"^the logits hold NaN or infinities"):
+                asked.choose(np.array([[1.0, wrong]], np.float32), draws)
+
+
+def test_tokens_layers_and_weights_that_a_model_cannot_have_are_refused(tmp_path: Path) -> None:
+    def start(changed: dict[str, Any], tokens: list[int]) -> None:
+        weights = drawn(GPT2, 3).items()
+        written(tmp_path, GPT2 | changed, {name: own.astype(np.int8) for name, own in weights})
+        example("language").started(
+            example("gpt2").GPT2, example("language").Job(tmp_path, 4), [tokens]
+        )
+
+    with pytest.raises(FeedError, match="has a model of 300 tokens, and its tokenizer makes token"):
+        start({}, [3, 300])
+    with pytest.raises(FeedError, match=r"needs n_layer of 1 to 1000, got 1000000000$"):
+        start({"n_layer": 10**9}, [3])
+    with pytest.raises(FeedError, match=r"tokens\.table needs f32\[300, 16\], got i8\[300, 16\]"):
+        start({}, [3])
+    with pytest.raises(ArgumentError, match=r"^a prompt needs text of UTF-8, got '\\udcff'$"):
+        example("pretrained").Text(None).encode("\udcff")
+
+
 def refused(kind: str, folder: Path, *options: str) -> str:
     done = run(f"{kind}.py", folder, "--checkpoint", ".", "--tokens", "4", *options)
     assert (done.returncode, done.stdout) == (1, "")
@@ -159,6 +188,8 @@ def refused(kind: str, folder: Path, *options: str) -> str:
         ("gpt2", {"activation_function": "tanh"}, "needs activation_function of gelu_new, "),
         ("gpt2", {"scale_attn_weights": False}, "needs scale_attn_weights of true, got false"),
         ("gpt2", {"logit_scale": 2.0}, "states logit_scale of 2.0, which this model does not know"),
+        ("gpt2", {"activation_function": {}}, "needs activation_function of gelu_new, "),
+        ("gpt2", {"layer_norm_epsilon": 10**400}, "needs a positive, finite layer_norm_epsilon"),
         ("llama", {"hidden_act": "gelu"}, 'needs hidden_act of "silu", got "gelu"'),
         ("llama", {"rope_scaling": {"type": "linear", "factor": 2.0}}, "default or llama3, got"),
         ("llama", {"layer_types": ["linear_attention"]}, "layer_types of full_attention, got 'lin"),
@@ -189,6 +220,8 @@ def test_a_folder_that_lacks_something_is_told_of(folders: dict[str, Path], tmp_
     (own / "tokenizer.json").write_bytes((folders["gpt2"] / "tokenizer.json").read_bytes())
     (own / "config.json").write_text(json.dumps(GPT2), encoding="utf-8")
     assert "Git LFS pointer" in refused("gpt2", own)
+    (own / "config.json").write_text("[" * 100_000, encoding="utf-8")
+    assert "config.json is no JSON: maximum recursion" in refused("gpt2", own)
     long = refused("gpt2", folders["gpt2"], "--prompt", "?" * 50)
     assert "the model has 40 positions, and a prompt of 50 tokens with 4 after it needs 54" in long
     assert "a prompt needs one token or more" in refused("gpt2", folders["gpt2"], "--prompt", "")

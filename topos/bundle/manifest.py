@@ -196,6 +196,11 @@ def _demand_program(program: ProgramEntry, batched: bool) -> None:
     _demand(fits, f"needs a sample of 1 to {MOST_CALLS} calls for {name}, got {program.calls}")
     _demand((program.rows is not None) == batched, f"needs rows of {name} just where batched")
     _demand(program.rows is None or program.rows >= 1, f"needs rows of {name}, got {program.rows}")
+    for form in program.compiled:
+        words = (form.runtime, form.device)
+        _demand(
+            all(map(is_name, words)), f"needs words for the compiled form of {name}, got {words}"
+        )
     signature: tuple[tuple[Port, ...], ...] = (program.arguments, program.results)
     for ports in signature:
         names = [port.name for port in ports]
