@@ -121,8 +121,8 @@ def _demand_room(
         raise ArgumentError("a prompt needs one token or more, got none")
     if positions is not None and length + tokens > positions:
         raise ArgumentError(
-            f"the model has {positions} positions, and a prompt of {length} tokens with"
-            f" {tokens} after it needs {length + tokens}"
+            f"the model has {positions} positions, and {length} tokens of prompt with"
+            f" {tokens} after them need {length + tokens}"
         )
 
 

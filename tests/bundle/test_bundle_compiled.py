@@ -25,7 +25,7 @@ pytest.importorskip("jax")
 
 XLA = load("xla")
 USED = "the compiled form for cpu is used"
-UNASKED = "the compiled form for cpu is used where --compiled or compiled=True asks"
+UNASKED = "the compiled form for cpu needs --compiled or compiled=True"
 
 
 @pytest.fixture(scope="module")

@@ -149,8 +149,11 @@ REFUSED: dict[str, tuple[type[ToposError], str, dict[str, Any]]] = {
     "'w' needs f32[64, 3], got f32[3, 64]; 'b' needs f32[3], got f64[3]; the arguments are w": (
         FeedError, images(), {"weights": TRANSPOSED},
     ),
-    "the weights do not fit: 'c' is of no argument": (
+    "the weights do not fit: no argument is called 'c'": (
         FeedError, images(), {"weights": {**WEIGHTS, "c": 0.0}},
+    ),
+    "no argument is called 'w' (did you mean 'params.w'?); no argument is called 'b';": (
+        FeedError, images(), {"weights": WEIGHTS, "names": ["params.w", "c", *NAMES[2:]]},
     ),
     "a shape is given for 'c'": (FeedError, images(), {"shapes": {"c": [1]}}),
     "4 arguments and results have a name each, got 5": (

@@ -223,7 +223,7 @@ def test_a_folder_that_lacks_something_is_told_of(folders: dict[str, Path], tmp_
     (own / "config.json").write_text("[" * 100_000, encoding="utf-8")
     assert "config.json is no JSON: maximum recursion" in refused("gpt2", own)
     long = refused("gpt2", folders["gpt2"], "--prompt", "?" * 50)
-    assert "the model has 40 positions, and a prompt of 50 tokens with 4 after it needs 54" in long
+    assert "the model has 40 positions, and 50 tokens of prompt with 4 after them need 54" in long
     assert "a prompt needs one token or more" in refused("gpt2", folders["gpt2"], "--prompt", "")
     assert "top-p needs to be above 0" in refused("gpt2", folders["gpt2"], "--top-p", "0")
     folder = run("gpt2.py", tmp_path, "--checkpoint", "absent")

@@ -101,7 +101,7 @@ def prepared(runtime: Runtime, program: Program, terms: Terms) -> Prepared:
         except (CompileError, UnsupportedError) as error:
             reasons.append(brief(error))
     if forms and not compiled:
-        reasons.append(f"the compiled form for {forms[0].device} is used where {CONSENT} asks")
+        reasons.append(f"the compiled form for {forms[0].device} needs {CONSENT}")
     made = runtime.compile(program.text, numerics=numerics, options=options, cache=cache)
     return Prepared(made, False, f"compiled from the text: {reasons[0]}" if reasons else "")
 

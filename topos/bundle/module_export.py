@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from topos.bundle.bundle import Bundle
@@ -139,10 +139,19 @@ def _wanted(
     """Returns the arguments that have a name among `names`, and what is wrong with the others."""
     known = {slot.name: slot for each in found for slot in each.arguments}
     unused = [name for name in names if name not in known]
-    faults = [] if partial else [f"{name!r} is of no argument" for name in unused]
-    if unused and len(unused) == len(names):
-        faults = [f"{name!r} is of no argument" for name in unused]
+    is_excused = partial and len(unused) < len(names)
+    faults = [] if is_excused else [_unused(name, known) for name in unused]
     return [known[name] for name in names if name in known], faults
+
+
+def _unused(name: str, arguments: Iterable[str]) -> str:
+    """Returns that an entry has no argument, and the one argument whose name ends with its own.
+
+    `jax.export` puts the parameter of the function before the path: `params.dense.w`.
+    """
+    longer = [each for each in arguments if each.endswith(f".{name}")]
+    meant = f" (did you mean {longer[0]!r}?)" if len(longer) == 1 else ""
+    return f"no argument is called {name!r}{meant}"
 
 
 def _demand_none(faults: Sequence[str], what: str, found: Sequence[ReadModule]) -> None:

@@ -77,7 +77,7 @@ def rows_of(subject: Subject) -> int:
         has = ", ".join(f"{slot.name}: {slot.type}" for slot in slots)
         raise BundleError(
             "a batched bundle needs inputs and results of one leading extent, got "
-            f"{has}; what is no row of a request is given as resident"
+            f"{has}; give arguments without rows, such as weights, as resident"
         )
     return extents[0]
 

@@ -16,7 +16,7 @@ from topos.errors import ArgumentError, FeedError, UnavailableError
 from topos.neural.tensor_file import opened
 
 GIVEN: Final = (
-    "--names calls arguments as --weights and --sample do, and --ranges has integers drawn"
+    "--names renames arguments to what --weights and --sample call them; --ranges draws integers"
 )
 HELP = "write a StableHLO module from anywhere as a bundle"
 EPILOG = """\
