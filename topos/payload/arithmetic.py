@@ -207,7 +207,13 @@ def fitting(
     name: str, arithmetic: Arithmetic, result: Any, shape: tuple[int, ...], dtype: np.dtype[Any]
 ) -> Array:
     """Returns `result` as an array of that shape and dtype, or raises `ExecutionError`."""
-    array = np.asarray(result)
+    try:
+        array = np.asarray(result)
+    except Exception as error:
+        raise ExecutionError(
+            f"{name} of {type(arithmetic).__name__} has to return {dtype} of shape {shape},"
+            f" got {type(result).__name__} that is no array: {error}"
+        ) from error
     if array.shape != shape or array.dtype != dtype:
         raise ExecutionError(
             f"{name} of {type(arithmetic).__name__} has to return {dtype} of shape {shape},"

@@ -24,6 +24,9 @@ if TYPE_CHECKING:
 def _storage(dtype: Any) -> np.dtype[Any]:
     """Returns numpy's `dtype`: of real numbers, extensions such as float8 too, or a structure."""
     try:
+        # numpy takes None for float64.
+        if dtype is None:
+            raise TypeError
         chosen: np.dtype[Any] = np.dtype(dtype)
     except TypeError:
         raise ElementError(f"an element is stored as a numpy dtype, got {dtype!r}") from None
@@ -32,6 +35,10 @@ def _storage(dtype: Any) -> np.dtype[Any]:
             "an element is stored as real numbers of whole bytes, or as a structure of such fields,"
             f" got {chosen}"
         )
+    # Files and modules are written of bytes as they lie.
+    if not chosen.isnative or not chosen.itemsize:
+        needs = "one byte or more, in this machine's order"
+        raise ElementError(f"an element is stored as {needs}, got {chosen!r}")
     return chosen
 
 
@@ -71,6 +78,9 @@ class Element:
         differentiable: bool = True,
         arithmetic: Arithmetic | None = None,
     ) -> None:
+        for what, text in (("name", name), ("MLIR type", mlir or "")):
+            if not isinstance(text, str):
+                raise ElementError(f"an element's {what} is a text, got {text!r}")
         self.name = name
         # A function returns the dtype of an extension that should load where it is first needed.
         self._dtype: Any = dtype if isinstance(dtype, FunctionType) else _storage(dtype)
@@ -88,7 +98,7 @@ class Element:
                 f"{name} is stored as a structure and has no MLIR type, got {mlir!r}"
             )
         self.mlir = (name if self.native else "") if mlir is None else mlir
-        self.compute: np.dtype[Any] = self.dtype if compute is None else np.dtype(compute)
+        self.compute: np.dtype[Any] = self.dtype if compute is None else _storage(compute)
         self.differentiable = differentiable
 
     @property
@@ -196,15 +206,29 @@ def conversion(source: Element, target: Element) -> Computation:
     """Returns what converts arrays of `source` to `target`; raises `ElementError` without one."""
     if source is target:
         return np.copy
-    found = target.arithmetic.conversion(source, target)
+    found = _offered(target, source, target)
     if found is None and source.arithmetic is not target.arithmetic:
-        found = source.arithmetic.conversion(source, target)
+        found = _offered(source, source, target)
     if found is None:
         kinds = [type(each.arithmetic).__name__ for each in (target, source) if not each.native]
         raise ElementError(
             f"convert has no way from {source} to {target}: define conversion in"
             f" {' or '.join(dict.fromkeys(kinds))}"
         )
+    return found
+
+
+def _offered(one: Element, source: Element, target: Element) -> Computation | None:
+    """Returns the conversion that the arithmetic of one of two elements has."""
+    try:
+        found = one.arithmetic.conversion(source, target)
+    except ElementError:
+        raise
+    except Exception as error:
+        told = f"conversion of {one} failed for {source} to {target}"
+        raise ElementError(f"{told}: {type(error).__name__}: {error}") from error
+    if found is not None and not callable(found):
+        raise ElementError(f"conversion of {one} has to return a function or None, got {found!r}")
     return found
 
 
