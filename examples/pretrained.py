@@ -201,10 +201,10 @@ def _object(path: Path) -> dict[str, Any]:
 
 
 def _content(path: Path) -> str:
-    """Returns a file's text; a pointer that stands for a file is told for what it is."""
+    """Returns a file's text; raises `FeedError` for a Git LFS pointer or a file that is missing."""
     try:
         content = path.read_text(encoding="utf-8")
-    except FileNotFoundError:
+    except (FileNotFoundError, NotADirectoryError):
         kind = "file" if path.parent.is_dir() else "folder"
         needs = "a checkpoint is a folder with config.json, safetensors and tokenizer.json"
         missing = path if kind == "file" else path.parent

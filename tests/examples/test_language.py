@@ -228,3 +228,5 @@ def test_a_folder_that_lacks_something_is_told_of(folders: dict[str, Path], tmp_
     assert "top-p needs to be above 0" in refused("gpt2", folders["gpt2"], "--top-p", "0")
     folder = run("gpt2.py", tmp_path, "--checkpoint", "absent")
     assert "and there is no folder absent" in folder.stderr
+    file = run("gpt2.py", own, "--checkpoint", "config.json")
+    assert "and there is no folder config.json" in file.stderr

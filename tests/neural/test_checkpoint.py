@@ -140,7 +140,8 @@ def test_everything_that_does_not_fit_is_listed_at_once(tmp_path: Path) -> None:
     }
     write_tensors(path, entries, {})
     parameters = network.parameters()
-    wrong = "first needs f32[4, 8], got f32[8, 4]; bias needs f32[8], got f64[8]"
+    wrong = "first needs f32[4, 8], got f32[8, 4] (transposed: adapt can turn it); "
+    wrong += "bias needs f32[8], got f64[8]"
     message = f"{path} does not fit: missing second; unexpected extra, more; {wrong}"
     with pytest.raises(FeedError, match=exactly(message)):
         load(path, parameters, network)

@@ -162,9 +162,14 @@ def _parser() -> argparse.ArgumentParser:
         "--engines", nargs="+", choices=ENGINES, default=[*ENGINES], metavar="NAME",
         help=f"some of {', '.join(map(repr, ENGINES))}; all unless told",
     )  # fmt: skip
-    parser.add_argument("--rounds", type=int, default=20, help=f"of {ROW} calls of each engine")
     parser.add_argument(
-        "--seconds", type=float, default=3.0, help="an engine sits out after so many, a workload"
+        "--rounds", type=int, default=20, help=f"of {ROW} calls of each engine (default: 20)"
+    )
+    parser.add_argument(
+        "--seconds",
+        type=float,
+        default=3.0,
+        help="after which an engine sits out the rest of a workload (default: 3)",
     )
     form = parser.add_mutually_exclusive_group()
     form.add_argument("--json", action="store_true", help="print JSON, in seconds a call")

@@ -110,7 +110,9 @@ def _misfits(shards: Shards, match: Match, wanted: Mapping[str, TensorType]) -> 
 
 
 def _misfit(name: str, wanted: TensorType, got: TensorType | str) -> str:
-    return f"{name} needs {wanted}, got {got}"
+    turned = TensorType(wanted.shape[::-1], wanted.element)
+    hint = " (transposed: adapt can turn it)" if got == turned != wanted else ""
+    return f"{name} needs {wanted}, got {got}{hint}"
 
 
 def _read(
