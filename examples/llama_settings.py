@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Final
 
 from llama_model import Configuration, Stretch
@@ -62,21 +63,26 @@ def _positions(settings: Settings, family: str) -> int | None:
     """
     most = settings.get("max_position_embeddings")
     limits = [] if most is None else [settings.count("max_position_embeddings")]
-    kinds = {*settings.get("layer_types", [])}
-    if others := sorted(kinds - {"full_attention", "sliding_attention"}):
+    kinds = settings.get("layer_types", [])
+    if not isinstance(kinds, list):
+        raise FeedError(f"{settings.path} needs a list of layer_types, got {kinds!r}")
+    if others := [each for each in kinds if each not in ("full_attention", "sliding_attention")]:
         raise FeedError(f"{settings.path} needs layer_types of full_attention, got {others[0]!r}")
     settings.skip("max_window_layers")
     is_on = settings.flag("use_sliding_window", default=family == "mistral")
     # Null is no window. Where a file of mistral says nothing, transformers takes this one.
     window = settings.get("sliding_window", None if settings.has("sliding_window") else 4096)
     if window is not None and (is_on or "sliding_attention" in kinds):
-        limits.append(window)
+        limits.append(settings.count("sliding_window", window))
     return min(limits, default=None)
 
 
 def _rotary(settings: Settings) -> tuple[float, Stretch | None]:
     """Returns the base of the rotary positions and their stretch; older files keep them apart."""
-    own = dict(settings.get("rope_parameters") or settings.get("rope_scaling") or {})
+    held = settings.get("rope_parameters") or settings.get("rope_scaling") or {}
+    if not isinstance(held, dict):
+        raise FeedError(f"{settings.path} needs an object of rope_scaling, got {held!r}")
+    own = dict(held)
     settings.skip("rope_scaling", "rope_parameters")
     base = own.pop("rope_theta", None)
     base = settings.number("rope_theta", 10000.0 if base is None else base)
@@ -92,4 +98,12 @@ def _rotary(settings: Settings) -> tuple[float, Stretch | None]:
     if {*own} != {*wanted}:
         told = ", ".join(wanted) or "nothing else"
         raise FeedError(f"{settings.path} needs {told} in rope_scaling of {kind}, got {own}")
-    return base, Stretch(*(own[name] for name in wanted)) if wanted else None
+    if not wanted:
+        return base, None
+    stretch = Stretch(*(own[name] for name in wanted))
+    are_numbers = all(type(each) in (int, float) for each in stretch)
+    # Otherwise frequencies are divided by zero, or are those of no wave.
+    if not (are_numbers and min(stretch) > 0 and stretch.low < stretch.high < math.inf):
+        needs = "positive numbers in rope_scaling, the low factor below the high one"
+        raise FeedError(f"{settings.path} needs {needs}, got {own}")
+    return base, stretch

@@ -36,6 +36,7 @@ LLAMA = {
     "torch_dtype": "float32",
 }
 STATED: dict[str, dict[str, Any]] = {"gpt2": GPT2, "llama": LLAMA}
+STRETCH = "factor", "low_freq_factor", "high_freq_factor", "original_max_position_embeddings"
 PROMPTS = ["the cat sat on the mat. the", "where", "a rat?"]
 
 Array = npt.NDArray[Any]
@@ -192,6 +193,14 @@ def refused(kind: str, folder: Path, *options: str) -> str:
         ("gpt2", {"layer_norm_epsilon": 10**400}, "needs a positive, finite layer_norm_epsilon"),
         ("llama", {"hidden_act": "gelu"}, 'needs hidden_act of "silu", got "gelu"'),
         ("llama", {"rope_scaling": {"type": "linear", "factor": 2.0}}, "default or llama3, got"),
+        ("llama", {"rope_scaling": 3}, "needs an object of rope_scaling, got 3"),
+        (
+            "llama",
+            {"rope_scaling": {"rope_type": "llama3", **dict.fromkeys(STRETCH, 1.0)}},
+            "needs positive numbers in rope_scaling, the low factor below the high one, got",
+        ),
+        ("llama", {"layer_types": "full_attention"}, "needs a list of layer_types, got 'full"),
+        ("llama", {"layer_types": [[]]}, "needs layer_types of full_attention, got []"),
         ("llama", {"layer_types": ["linear_attention"]}, "layer_types of full_attention, got 'lin"),
         ("llama", {"model_type": "mistral", "sliding_window": 4}, "the model has 4 positions"),
         ("llama", {"num_key_value_heads": 3}, "num_key_value_heads that divides num_attention"),

@@ -37,6 +37,15 @@ def test_names_are_texts_and_formats_are_those_of_numpy(options: Any) -> None:
         Element(**{"name": "odd", "dtype": np.float32, "arithmetic": Faulty()} | options)
 
 
+@pytest.mark.parametrize("number", [2**63, 10**30, -(10**30)])
+def test_an_integer_literal_beyond_64_bits_is_refused(number: int) -> None:
+    faulty = Element("faulty", np.float32, arithmetic=Faulty())
+    with pytest.raises(ElementError, match=r"^an integer literal of faulty needs to fit in 64"):
+        Tensor([1.0], faulty) + number
+    with pytest.raises(ElementError):
+        Tensor([number], faulty)
+
+
 def test_what_is_no_array_and_what_is_no_conversion_are_refused() -> None:
     faulty = Element("faulty", np.float32, arithmetic=Faulty())
     with pytest.raises(ExecutionError, match=r"^erf of Faulty has to .* got list that is no array"):

@@ -93,6 +93,12 @@ def spells(element: Element) -> bool:
 def own_literals(numbers: Array, element: Element) -> Array:
     """Returns `numbers`, float64 or int64, as the arithmetic of `element` spells them."""
     element.demand("a literal", "literal")
+    # numpy takes integers beyond 63 bits for unsigned ones, and beyond 64 for objects.
+    for number in numbers.flat if numbers.dtype.kind in "uO" else ():
+        if isinstance(number, int | np.integer) and number >= 2**63:
+            raise _too_long(int(number), element)
+        if isinstance(number, int) and number < -(2**63):
+            raise _too_long(number, element)
     wide = np.int64 if numbers.dtype.kind in "iub" else np.float64
     function = getattr(element.arithmetic, "literal")  # noqa: B009  # Demanded above.
     try:
