@@ -21,6 +21,7 @@ from topos.backend import (
     Normalized,
     serve,
 )
+from topos.errors import ElementError
 
 Array = npt.NDArray[Any]
 
@@ -65,6 +66,18 @@ def test_a_hook_that_answers_goes_before_every_backend() -> None:
     assert serve(Formula.EXP, MapTask(SQUARE), False).kernel.function is negated
     normalized = serve(Formula.BATCH_NORM_TRAINING, BatchNormTask(SQUARE, 0.1), True)
     assert normalized.kernel.function is nothing
+
+
+def test_a_hook_that_fails_or_returns_no_kernel_is_refused() -> None:
+    class Faulty(Routed):
+        def gemm(self, task: GemmTask, exact: bool) -> Any:
+            return 3 if exact else task.left.shape[7]
+
+    square = TensorType((3, 3), Faulty("faulty"))
+    with pytest.raises(ElementError, match=r"has to return a kernel or None for gemm, got 3$"):
+        serve(Formula.GEMM, GemmTask(square, square), True)
+    with pytest.raises(ElementError, match=r"^a hook of faulty failed for gemm: IndexError: tuple"):
+        serve(Formula.GEMM, GemmTask(square, square), False)
 
 
 def test_a_hook_that_answers_none_leaves_the_task_to_the_backends() -> None:

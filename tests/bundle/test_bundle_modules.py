@@ -160,6 +160,11 @@ REFUSED: dict[str, tuple[type[ToposError], str, dict[str, Any]]] = {
         FeedError, images(), {"names": [*NAMES, "more"]},
     ),
     "need names of their own, got 'w' twice": (FeedError, images(), {"names": ["w", "w"]}),
+    "new names are given for 'arg0' and 'w'": (
+        FeedError,
+        module("tensor<f32>").replace("%a: tensor<f32>", '%a: tensor<f32> {topos.name = "w"}'),
+        {"names": {"arg0": "c", "w": "d"}},
+    ),
     "a new name is given for 'c'": (FeedError, images(), {"names": {"c": "d"}}),
     "a range is given for 'w', and the inputs are arg0: i32[2]": (
         FeedError, module("tensor<2xi32>"), {"ranges": {"w": (0, 1)}},

@@ -25,6 +25,7 @@ from topos.backend.task import (
     task_of,
 )
 from topos.backend.terms import Declined, Dispatch, Function, Kernel
+from topos.errors import ElementError, ToposError
 from topos.op import Array, Map, MapOperation, MatMul, MaxAlong, Operation, SumAlong
 from topos.payload import TensorType, kernels
 from topos.payload.storage import literal
@@ -172,6 +173,22 @@ def _identical(
 
 
 def _hooked(formula: Formula, task: Task, exact: bool) -> Function | None:
+    """Returns the kernel that an element has for a task; raises `ElementError` for what is none."""
+    try:
+        found = _asked(formula, task, exact)
+    except ToposError:
+        raise
+    except Exception as error:
+        raise ElementError(
+            f"a hook of {task.element} failed for {formula.value}: {type(error).__name__}: {error}"
+        ) from error
+    if found is not None and not callable(found):
+        needs = f"a hook of {task.element} has to return a kernel or None for {formula.value}"
+        raise ElementError(f"{needs}, got {found!r}")
+    return found
+
+
+def _asked(formula: Formula, task: Task, exact: bool) -> Function | None:
     match task:
         case GemmTask():
             return task.element.gemm(task, exact)

@@ -133,6 +133,9 @@ def _mapped(own: Named, given: Mapping[str, str]) -> Named:
     for kind, names in zip(("arg", "result"), own, strict=True):
         keys = [(f"{kind}{place}", name) for place, name in enumerate(names)]
         known.update(*keys)
+        for place, name in keys:
+            if place != name and place in given and name in given:
+                raise FeedError(f"new names are given for {place!r} and {name!r}, which are one")
         found = [given.get(place, given.get(name, name)) for place, name in keys]
         renamed.append(tuple(found))
     for name in given:
