@@ -27,9 +27,8 @@ help: ## Print this list.
 demo: $(VENV)/.installed-$(EXTRAS) ## Train on handwritten digits and run the emitted module on every installed runtime.
 	$(BIN)/python examples/digits.py
 
-# One process more than the cores of the smallest machine: a test that waits for a server leaves its core to it.
-test: lint types layers ## Run every check: style, types, layers, then the tests on three processes.
-	$(BIN)/python -m pytest -n 3
+test: lint types layers ## Run every check: style, types, layers, then the tests on two processes.
+	$(BIN)/python -m pytest -n 2
 
 lint: $(TEST_STAMP) ## Check style, layout and the sizes of files.
 	$(BIN)/ruff check .

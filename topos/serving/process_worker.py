@@ -41,7 +41,7 @@ LAST_BYTES: Final = 8192
 SPIN_SECONDS: Final = 2e-4
 # A process whose end of the socket closed is nearly always gone by the time it is looked at, and on
 # a busy machine soon after.
-ENDING_SECONDS: Final = 3.0
+ENDING_SECONDS: Final = 1.5
 
 
 class ProcessWorker(Worker):
