@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["attention", "convolutional", "llama", "llama_in_jax", "llama_in_numpy"]
+__all__ = ["attention", "convolutional", "donating", "llama", "llama_in_jax", "llama_in_numpy"]
 
 Array = Any
 
@@ -118,7 +118,15 @@ def llama_in_jax(sizes: Any, weights: Any, caches: Any) -> Callable[[int, int], 
     def write(cache: Array, row: Array, slot: Any) -> Array:
         return jax.lax.dynamic_update_slice(cache, row[:, None], (0, slot, 0))
 
-    step = llama(jax.numpy, sizes, write, lambda cache, slot: cache)
+    return donating(llama(jax.numpy, sizes, write, lambda cache, slot: cache), weights, caches)
+
+
+def donating(
+    step: Callable[..., tuple[Any, Any]], weights: Any, caches: Any
+) -> Callable[[int, int], Array]:
+    """Returns a step of a decoder, jitted, with the weights on its device and caches donated."""
+    import jax
+
     run = jax.jit(step, donate_argnums=1)
     held, state = jax.device_put(weights), jax.device_put(caches)
 

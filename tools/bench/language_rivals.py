@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+from engine_rivals import donating
 
 __all__ = ["in_jax", "in_numpy"]
 
@@ -121,12 +122,4 @@ def in_jax(weights: dict[str, Array], heads: int, caches: list[tuple[Array, Arra
             after.append((keys, values))
         return normalized(held, "ln_f", hidden)[0] @ held["wte.weight"].T, after
 
-    run = jax.jit(step, donate_argnums=1)
-    held, state = jax.device_put(weights), jax.device_put(caches)
-
-    def stepped(token: int, slot: int) -> Array:
-        nonlocal state
-        logits, state = run(held, state, np.int32(token), np.int32(slot))
-        return np.asarray(logits)
-
-    return stepped
+    return donating(step, weights, caches)
